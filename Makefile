@@ -10,9 +10,9 @@ NATIVE := python/bentpipe/_native.abi3.so
 BUILT := .venv/built
 # The profile of the engine. `dist` is for users and optimised across crates. `release` compiles in
 # half the time and runs up to half as long again; `make run`, tests and packages use it. (The
-# engine in a package is always `dist`, compiled by zig; the engine of this file only draws the
-# site.) `make build` and `make bench` always compile `dist`; all other targets keep the profile of
-# an existing engine.
+# engine in a package is always `dist`, compiled by zig; the engine of this file only gives the site
+# its version.) `make build` and `make bench` always compile `dist`; all other targets keep the
+# profile of an existing engine.
 ifneq ($(filter build bench,$(MAKECMDGOALS)),)
 PROFILE ?= dist
 else
@@ -70,7 +70,7 @@ test: packages ## Run every check and every test
 	@scripts/test
 
 kernel: build ## Build the kernel of the clock `kernel` (once): a real Linux in virtual time
-	@$(BIN)/bentpipe kernel build
+	@$(BIN)/bentpipe machine kernel build
 
 test-kernel: kernel ## Run tests and studies with real kernels in virtual time, including long ones
 	@BENTPIPE_LONG=1 $(BIN)/pytest tests/python/kernel/test_kernel*.py tests/python/tcp/test_parity.py -k 'kernel or guest'
@@ -91,7 +91,7 @@ studies: build ## Reproduce all published experiments (satnex needs `make kernel
 web: venv ## Build the page of the test bed (`bentpipe serve`); needs Node
 	@scripts/web
 
-docs: build ## Build the documentation site in python/bentpipe/site, which `bentpipe docs` opens
+docs: build ## Build the documentation site with a search in python/bentpipe/site, which `bentpipe docs` opens
 	@scripts/docs
 
 wheel: docs ## Build a wheel that needs no compiler and contains the site: dist/bentpipe-*.whl
@@ -104,6 +104,7 @@ deb: wheel ## Build the Debian package: dist/bentpipe_*.deb
 	@scripts/deb
 
 test-packages: deb sdist ## Build all packages and test them without compiler, repository and network
+	@scripts/packages container
 	@$(BIN)/pytest -s tests/packages
 
 lock: venv ## Update requirements/ from pyproject.toml, with the newest versions

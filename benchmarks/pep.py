@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures `bentpipe pep`: client, proxy and server in namespaces, compared with kernel forwarding.
+"""Measures `bentpipe machine pep`: client, proxy and server in namespaces, compared with kernel forwarding.
 
     benchmarks/pep.py [--only CASE] [--short] [--against PYTHON]
 
@@ -386,10 +386,10 @@ def goodput(congestion: str | None, seconds: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         bentpipe = Bentpipe(Path(folder))
         error = 'link.sat.error={ kind = "packet", probability = 0.01 }'
-        bentpipe("up", "geo", "--name", "sky", "--set", error)
+        bentpipe("net", "up", "geo", "--name", "sky", "--set", error)
         lab = Lab()
         try:
-            [network] = json.loads(bentpipe("ps", "--json"))
+            [network] = json.loads(bentpipe("net", "ps", "--json"))
             hosts = network["hosts"]
             address, server = hosts["user"]["ipv4"], hosts["server"]["ipv4"]
             inside = ["nsenter", f"--net={hosts['user']['namespace']}"]
@@ -427,9 +427,9 @@ def goodput(congestion: str | None, seconds: int) -> float:
                 lab.proxy.inside = inside
                 lab.start("--server-congestion", congestion)
             listener = bentpipe.begin(
-                "exec", "sky", "server", "--", "iperf3", "-s", "-1", stdout=subprocess.DEVNULL
+                "net", "exec", "sky", "server", "--", "iperf3", "-s", "-1", stdout=subprocess.DEVNULL
             )
-            until(lambda: "5201" in bentpipe("exec", "sky", "server", "--", "ss", "-tlnH"))
+            until(lambda: "5201" in bentpipe("net", "exec", "sky", "server", "--", "ss", "-tlnH"))
             words = ("iperf3", "-c", server, "-t", str(seconds), "-C", "cubic", "-J")
             text = lab.client(*words)
             listener.wait(60)
@@ -438,7 +438,7 @@ def goodput(congestion: str | None, seconds: int) -> float:
             return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e6
         finally:
             lab.close()
-            bentpipe("down", "--all")
+            bentpipe("net", "down", "--all")
 
 
 #: The network of `goodput`, with the client on a wire before the terminal, which hosts the proxy.

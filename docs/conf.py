@@ -12,18 +12,21 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import bentpipe  # noqa: E402
 import furo  # noqa: E402 - the path has to come first
-import myst_parser  # noqa: E402
+import myst_nb  # noqa: E402
 
 project = "bentpipe"
 release = bentpipe.__version__
-extensions = [myst_parser.__name__, "manual.extension"]
+extensions = [myst_nb.__name__, "manual.extension"]
 myst_heading_anchors = 4
 
 root_doc = "docs/index"
-source_suffix = {".md": "markdown"}
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb"}
+# The notebooks have outputs; `scripts/notebooks --check` keeps them current.
+nb_execution_mode = "off"
 include_patterns = [
     "docs/**/*.md",
     "docs/*.md",
+    "docs/notebooks/*.ipynb",
     "studies/*/README.md",
     "ARCHITECTURE.md",
     "CHANGELOG.md",

@@ -6,7 +6,6 @@ It also records the duration of each file, and writes a list of the failed tests
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import signal
 from collections import Counter, defaultdict
@@ -14,8 +13,6 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[1]
 
 #: The key in pytest's cache for the duration of each test file, in seconds, in its last parallel
 #: run.
@@ -29,22 +26,15 @@ def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
-@functools.cache
-def _draws(file: str) -> bool:
-    """Returns true for a page with figures, which the test of the site needs."""
-    return file.endswith(".md") and "```{plot}" in (ROOT / file).read_text(encoding="utf-8")
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sorts the test files of a parallel run by their last duration, the longest first.
 
-    A file without a known duration is sorted by its number of tests. Pages with figures come before
-    all others, because the test of the site needs their figures.
+    A file without a known duration is sorted by its number of tests.
     """
     cache = getattr(config, "cache", None)
     if cache is not None and hasattr(config, "workerinput"):
         known, count = cache.get(SECONDS, {}), Counter(_file(item.nodeid) for item in items)
-        items.sort(key=lambda item: (not _draws(file := _file(item.nodeid)), -known.get(file, count[file])))
+        items.sort(key=lambda item: -known.get(file := _file(item.nodeid), count[file]))
 
 
 class _Seconds:

@@ -52,8 +52,8 @@ fn variants(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Returns the worked example of the recipe, for a test: its C file, whose path is returned, and
-/// `recipe.rs`, the lines of its test.
+/// Extracts the recipe's example for a test: its C file, whose path is returned, and `recipe.rs`,
+/// the lines of its test.
 fn recipe(folder: &Path, out: &Path) -> PathBuf {
     let page = folder.join("../../docs/congestion-recipe.md");
     println!("cargo::rerun-if-changed={}", page.display());
@@ -69,7 +69,7 @@ fn recipe(folder: &Path, out: &Path) -> PathBuf {
     file
 }
 
-/// Rust code that names the C tables.
+/// Returns Rust code that declares the C tables and lists their files.
 fn list(folder: &Path, names: &[String]) -> String {
     let mut text = String::from("unsafe extern \"C\" {\n");
     for name in names {
@@ -103,7 +103,7 @@ fn list(folder: &Path, names: &[String]) -> String {
     text
 }
 
-/// Paths of the headers below the folder, in alphabetical order.
+/// Returns the paths of the headers below the folder, in alphabetical order.
 fn headers(folder: &Path) -> Vec<String> {
     let within = |below: &str| {
         let entries = fs::read_dir(folder.join(below)).expect("this folder can be read");

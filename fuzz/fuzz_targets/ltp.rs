@@ -5,11 +5,11 @@
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::ltp::engine::Engine;
 use bentpipe_dtn::ltp::segment::Segment;
-use bentpipe_dtn::ltp::{Config, Constant};
+use bentpipe_dtn::ltp::{Config, ConstantDelay};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let near = Constant { delay: Span::from_millis(1), margin: Span::from_millis(1) };
+    let near = ConstantDelay { delay: Span::from_millis(1), margin: Span::from_millis(1) };
     let mut engine = Engine::new(1, Config::default());
     for piece in bytes.chunks(32) {
         let Some(segment) = Segment::read(piece) else { continue };

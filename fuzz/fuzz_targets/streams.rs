@@ -2,15 +2,15 @@
 //! any size give the same bundles as the whole stream.
 #![no_main]
 
-use bentpipe_dtn::convergence::stream::{Form, Reader};
+use bentpipe_dtn::convergence::stream::{Framing, Reader};
 use bentpipe_dtn::convergence::{mtcp, stcp};
 use libfuzzer_sys::fuzz_target;
 
 const LONGEST: u64 = 4096;
 
 /// Returns the bundles of a connection, and true if the connection is valid to its end.
-fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, form: Form) -> (Vec<Vec<u8>>, bool) {
-    let (mut reader, mut found) = (Reader::new(LONGEST, form), Vec::new());
+fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, framing: Framing) -> (Vec<Vec<u8>>, bool) {
+    let (mut reader, mut found) = (Reader::new(LONGEST, framing), Vec::new());
     for piece in pieces {
         reader.read(piece);
         loop {
@@ -26,15 +26,15 @@ fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, form: Form) -> (Vec<Vec<u
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
-    for form in [mtcp::FORM, stcp::FORM] {
-        let whole = bundles([rest].into_iter(), form);
-        let pieces = bundles(rest.chunks(1 + usize::from(*first)), form);
+    for framing in [mtcp::FRAMING, stcp::FRAMING] {
+        let whole = bundles([rest].into_iter(), framing);
+        let pieces = bundles(rest.chunks(1 + usize::from(*first)), framing);
         assert_eq!(whole, pieces);
         // Written bundles are read unchanged.
         let mut written = Vec::new();
-        assert!((form.write)(rest, &mut written));
+        assert!((framing.write)(rest, &mut written));
         if rest.len() as u64 <= LONGEST {
-            assert_eq!(bundles([&written[..]].into_iter(), form), (vec![rest.to_vec()], true));
+            assert_eq!(bundles([&written[..]].into_iter(), framing), (vec![rest.to_vec()], true));
         }
     }
 });

@@ -254,9 +254,9 @@ def run_pep(config_json: str) -> None:
     """Runs a performance-enhancing proxy in this network namespace until SIGTERM or SIGINT, without
     the GIL.
 
-    ``config_json`` is a JSON object with the options of ``bentpipe pep``, underscores for hyphens.
-    Forks, so call it before there is a second thread. Raises :class:`bentpipe.InputError` for an
-    invalid option, and ``OSError`` with what is missing.
+    ``config_json`` is a JSON object with the options of ``bentpipe machine pep``, underscores for
+    hyphens, and ``workers`` for ``threads``. Forks, so call it before there is a second thread.
+    Raises :class:`bentpipe.InputError` for an invalid option, and ``OSError`` with what is missing.
     """
 
 def remove_pep() -> bool:

@@ -49,8 +49,8 @@ _BAD_INPUT: Final = 2
 class Satellite:
     """A network that is up while a test runs.
 
-    ``id`` is its name for ``bentpipe exec`` and similar commands. ``hosts`` maps each host to its
-    addresses ``ipv4`` and ``ipv6``. ``near`` is the default host for programs.
+    ``id`` is its name for ``bentpipe net exec`` and similar commands. ``hosts`` maps each host to
+    its addresses ``ipv4`` and ``ipv6``. ``near`` is the default host for programs.
     """
 
     def __init__(self, id: str, hosts: Mapping[str, Mapping[str, str]], near: str) -> None:  # noqa: A002 - its name
@@ -66,7 +66,7 @@ class Satellite:
         itself always uses the environment of the tests."""
         if env is not None:
             command = (*_CLEARED, *(f"{name}={value}" for name, value in env.items()), *command)
-        return [*_BENTPIPE, "exec", self.id, host or self.near, "--", *command]
+        return [*_BENTPIPE, "net", "exec", self.id, host or self.near, "--", *command]
 
     def run(
         self,
@@ -94,12 +94,12 @@ class Satellite:
         return subprocess.Popen(self.words(*command, host=host, env=env), **{"text": True} | options)
 
     def set(self, **changes: Any) -> None:
-        """Changes parameters of the network as ``bentpipe set`` does: ``set(**{"link.sat.rate": "1
-        Mbit/s"})``."""
+        """Changes parameters of the network as ``bentpipe net set`` does:
+        ``set(**{"link.sat.rate": "1 Mbit/s"})``."""
         from bentpipe.scenario.scenarios import toml_value
 
         words = [f"{key}={toml_value(value)}" for key, value in changes.items()]
-        _refused(_call("set", self.id, *words))
+        _refused(_call("net", "set", self.id, *words))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -130,11 +130,11 @@ def satellite(request: pytest.FixtureRequest) -> Iterator[Satellite]:
             pytest.fail(f"mark bentpipe: host {near} is unknown; allowed: {', '.join(up['hosts'])}", False)
         yield Satellite(up["run"], up["hosts"], near)
     finally:
-        _refused(_call("down", up["run"]))
+        _refused(_call("net", "down", up["run"]))
 
 
 def _up(scenario: str, overrides: Mapping[str, Any], *, internet: bool) -> dict[str, Any]:
-    """Brings a network up under a unique name. Returns the report of ``bentpipe up --json``."""
+    """Brings a network up under a unique name. Returns the report of ``bentpipe net up --json``."""
     from bentpipe.scenario.scenarios import toml_value
 
     name = f"pytest-{os.getpid()}-{next(_NUMBERS)}"
@@ -142,7 +142,7 @@ def _up(scenario: str, overrides: Mapping[str, Any], *, internet: bool) -> dict[
     access = "--internet" if internet else "--no-internet"
     # A killed pytest cannot take the network down, so the network ends with the process.
     until = ("--process", str(os.getpid()))
-    done = _call("up", scenario, "--name", name, access, "--json", *until, *replaced)
+    done = _call("net", "up", scenario, "--name", name, access, "--json", *until, *replaced)
     if done.returncode not in {0, _BAD_INPUT}:
         pytest.skip(done.stderr.strip())
     _refused(done)

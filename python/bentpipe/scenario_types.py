@@ -1004,7 +1004,8 @@ class SensorsApp(TypedDict):
     """Errors of frames on the air, independent for each direction between two motes. Default none."""
     hears: NotRequired[dict[str, list[str]]]
     """Motes that each mote hears, by names (the sink is `"sink"`). A mote that is not listed hears all. Motes
-    that do not hear each other are hidden from each other: their transmissions collide at others."""
+    that do not hear each other do not defer to each other, so their transmissions may collide at other
+    motes."""
     kind: Literal["sensors"]
     max_be: NotRequired[int]
     """Maximum exponent of backoffs (macMaxBE). Default 5."""
@@ -1022,8 +1023,8 @@ class SensorsApp(TypedDict):
     """Time between two samples of a mote, at least 10 ms. Default 1 s; the platform study has 100 ms to 2
     s."""
     placement: NotRequired[Placed]
-    """Placement of the query's operators: `"nodes"` (the default) places each where the fewest bytes are
-    sent, `"sink"` ships every measure to the sink."""
+    """Placement of the query's operators: `"nodes"` (the default) places each operator at the node at which
+    the fewest bytes are sent, `"sink"` sends every measure to the sink."""
     query: str
     """The query, a subset of SQL over the streams `motes` (all motes) and that of each mote by its name, with
     the columns `node`, `time`, `light`, `temperature`, `acceleration`, `magnetism` and `audio`."""
@@ -1085,7 +1086,7 @@ class CallsApp(TypedDict):
     calls: NotRequired[int]
     """Number of calls that are placed when the flow starts and last until the run ends. Default 0."""
     codec: NotRequired[str]
-    """Name of the codec. Default "G.711u". `bentpipe emodel` lists the names."""
+    """Name of the codec. Default "G.711u". `bentpipe voice emodel` lists the names."""
     comfort_noise: NotRequired[bool]
     """True if a suppressed pause begins with comfort noise. Default true."""
     frames: NotRequired[int]
@@ -1170,7 +1171,7 @@ class Freeze(TypedDict):
     """A disconnection during which receivers keep their window closed (Freeze-TCP)."""
 
     at: Span
-    """Time at which the window closes: ideally one round-trip time before the link goes down."""
+    """Time at which the window closes, ideally one round-trip time before the link goes down."""
     until: Span
     """Time at which the link is up again and the window opens; later than `at`."""
 
@@ -1214,10 +1215,9 @@ class Tcp(TypedDict):
     burst usually waits for the next acknowledgment. Default: true in the profiles of Linux except
     linux-2.6.32, false in the others."""
     byte_counting: NotRequired[bool]
-    """True if the window grows by the segments that an acknowledgment covers (appropriate byte counting, RFC
-    3465, without its limit), instead of once per acknowledgment (RFC 5681, section 3.1), which slows it down
-    with delayed acknowledgments. Default: false in profile linux-2.6.32 (tcp_abc is 0), true in the
-    others."""
+    """True if the window grows by the number of acknowledged segments (appropriate byte counting, RFC 3465,
+    without its limit). False: it grows once per acknowledgment (RFC 5681, section 3.1), which is slower with
+    delayed acknowledgments. Default: false in profile linux-2.6.32 (tcp_abc is 0), true in the others."""
     congestion: NotRequired[
         Literal[
             "bbr",
@@ -1271,19 +1271,19 @@ class Tcp(TypedDict):
     40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in the other profiles, the delay is
     constant."""
     delayed_ack_timeout: NotRequired[Span]
-    """Maximum delay of an acknowledgment, less than 500 ms (RFC 1122). Default 200 ms."""
+    """Maximum delay of an acknowledgment, less than 500 ms (RFC 1122). Default 200 ms in all profiles."""
     dsack: NotRequired[bool]
     """True for duplicate selective acknowledgments (RFC 2883). Default: true in the profiles of Linux, false
     in the others."""
     ecn: NotRequired[bool]
-    """True for explicit congestion notification (RFC 3168), if both ends request it. Default: false in all
-    profiles, as in Linux, which only uses it on request."""
+    """True if both ends request explicit congestion notification (RFC 3168). Default: false in all profiles.
+    Linux also uses it only on request."""
     freeze: NotRequired[list[Freeze]]
     """Freeze-TCP: disconnections before which receivers close their window, and after which they open it; a
     list of `{ at, until }`."""
     freeze_warning: NotRequired[Span]
-    """Time before such a handover at which the ends are warned. If unset, the round-trip time of a full
-    segment over the path without queues."""
+    """Time before a handover at which the ends are warned, for `on_handover`. If unset, the round-trip time
+    of a full segment over the path without queues."""
     frto: NotRequired[bool]
     """True if spurious time-outs are detected before everything is retransmitted (F-RTO, RFC 5682); needs
     SACK. Default: true in the profiles of Linux, false in the others."""
@@ -1309,8 +1309,9 @@ class Tcp(TypedDict):
     """True if small segments are held back while data is unacknowledged (Nagle's algorithm, RFC 9293, section
     3.7.4). Default: true in profile nineties, false in the others."""
     on_handover: NotRequired[list[OnHandover]]
-    """Reactions of the ends to the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at those
-    that interrupt or lose packets, `adapt` (fast adaptation) at those to another link. Default none."""
+    """Reactions of the ends to the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP) at
+    handovers that interrupt the path or lose packets, `adapt` (fast adaptation) at handovers to another link.
+    Default none."""
     pacing: NotRequired[bool]
     """True if segments are always paced, as with Linux' fq queue discipline. False: they are paced only if
     the congestion control requests it, as bbr does. Default false."""
@@ -1333,22 +1334,22 @@ class Tcp(TypedDict):
     """Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to 1.31072
     Gbit/s. Links and networks grant it if they have the key `quick_start`. If unset, no request."""
     quick_window: NotRequired[Size]
-    """Growth of the receive window at the start, plus 64 KiB. The window starts below its full size by this
-    value minus 64 KiB, but with at least 64 KiB. It grows to its full size by two segments for each arriving
-    segment, which is then acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12,
-    whose window grows by 4352 and 816 KiB from half the memory of emulated hosts to the fraction that holds
-    payload; 16 MiB in linux-6.1 and linux-2.6.32, so the whole window grows; 0 B in the others, which means
-    the full window from the start."""
+    """Growth of the receive window at the start, plus 64 KiB. The window starts at its full size minus this
+    value plus 64 KiB, but at least at 64 KiB. It grows to its full size by two segments for each arriving
+    segment, which is acknowledged at once. Default: 4416 KiB in profile linux and 880 KiB in linux-6.12,
+    whose windows grow by 4352 and 816 KiB: from half the memory of emulated hosts to the fraction that holds
+    payload. 16 MiB in linux-6.1 and linux-2.6.32, so the whole window grows. 0 B in the others: the full
+    window from the start."""
     rate_halving: NotRequired[bool]
     """True if the window is reduced by one segment for every second acknowledgment, down to one segment above
     the data in flight, as in Linux before 3.2 (rate halving), instead of at once. After heavy losses it ends
     far below the slow-start threshold. A time-out that `frto` finds spurious also halves it. Not with
     `proportional_reduction`. Default: true in profile linux-2.6.32, false in the others."""
     receive_window: NotRequired[Size]
-    """Receive buffer in bytes of payload, advertised as the window. Default: Linux' own maximum in the
-    profiles of Linux, the payload part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in linux-6.12, 3 MiB in
-    linux-6.1 and linux-2.6.32; 8192 B in nineties; in the others it never limits (1 GiB). A larger value
-    raises the limit."""
+    """Receive buffer in bytes of payload, advertised as the window. Default: in the profiles of Linux the
+    maximum of Linux, which is the payload part of tcp_rmem's memory (16 MiB in linux, 3.98 MB in linux-6.12,
+    3 MiB in linux-6.1 and linux-2.6.32); 8192 B in nineties; 1 GiB in the others, which is practically
+    unlimited. A larger value raises the limit."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with the arriving data up to `receive_window` (dynamic
     right-sizing). In the profiles of Linux it grows like Linux' auto-tuning, which starts with 64 KiB on
@@ -1356,12 +1357,12 @@ class Tcp(TypedDict):
     window is `receive_window` from the start, and `quick_window` determines the segments that are
     acknowledged at once."""
     recovery: NotRequired[Recovery]
-    """Loss detection and recovery. Default: rack in the profiles of Linux except linux-2.6.32, snack in scps,
-    reno in nineties, sack in the others."""
+    """Method of loss detection and recovery. Default: rack in the profiles of Linux except linux-2.6.32,
+    snack in scps, reno in nineties, sack in the others."""
     restart_after_idle: NotRequired[bool]
-    """True if sending restarts with the initial window after idle time (RFC 5681, section 4.1), reached as in
-    Linux by halving the window for each time-out that has passed. Default: true in the profiles of Linux,
-    false in the others."""
+    """True if sending restarts with the initial window after idle time (RFC 5681, section 4.1). As in Linux,
+    the window is halved for each elapsed time-out, down to the initial window. Default: true in the profiles
+    of Linux, false in the others."""
     retries: NotRequired[int]
     """Number of retransmissions of the same data, or of unanswered window probes, after which the connection
     fails. Default: 12 in profile nineties, 15 in the others."""
@@ -1382,8 +1383,8 @@ class Tcp(TypedDict):
     """Minimum retransmission time-out. Default: 200 ms in the profiles of Linux; 1 s (RFC 6298, 2.4) in the
     others."""
     rto_variance_min: NotRequired[Span]
-    """Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G of RFC
-    6298 (2.3). Default 200 ms, as in Linux."""
+    """Minimum of the term 4 RTTVAR in the retransmission time-out: the clock granularity G of RFC 6298 (2.3).
+    Default 200 ms, as in Linux."""
     sack: NotRequired[bool]
     """True for selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs them."""
     segment_size: NotRequired[int]
@@ -1394,17 +1395,16 @@ class Tcp(TypedDict):
     is queued, lost and acknowledged as one. Implies `bursts`. Packets of real hosts are split before the
     models see them. Default: false in all profiles."""
     send_buffer: NotRequired[Size]
-    """Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the others it
-    never limits. In the profiles of Linux it replaces `send_memory`."""
+    """Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties, unlimited in the
+    others. In the profiles of Linux it replaces `send_memory`."""
     send_memory: NotRequired[Size]
     """Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is one burst
     once it has been sent. A program that has filled the buffer writes again when a third of it is free.
     Minimum: two segments, each in its own packet. Default: 4 MiB in the profiles of Linux (the maximum of
-    tcp_wmem), unless `send_buffer` is given; in the others it never limits. A larger value raises the
-    limit."""
+    tcp_wmem), unless `send_buffer` is given; unlimited in the others. A larger value raises the limit."""
     syn_linear_timeouts: NotRequired[int]
-    """Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles linux and
-    linux-6.12, as in Linux since 6.5; 0 in the others."""
+    """Number of earlier retransmissions of a SYN whose time-out does not double. Default: 4 in profiles linux
+    and linux-6.12, as in Linux since 6.5; 0 in the others."""
     syn_retries: NotRequired[int]
     """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
     fails. Default: 5 in profile linux-2.6.32, 6 in the others."""
@@ -1464,8 +1464,8 @@ class TcpTransport(Tcp):
 
 
 class TfrcTransport(TypedDict):
-    """Transport of the kind `tfrc`. TCP-Friendly Rate Control (RFC 5348) over UDP: datagrams at the rate that
-    a TCP would have on average."""
+    """Transport of the kind `tfrc`. TCP-Friendly Rate Control (RFC 5348) over UDP: datagrams at the average
+    rate of a TCP under the same conditions."""
 
     damped: NotRequired[bool]
     """True if the sending rate is modulated by the square root of the round-trip time to prevent oscillation
@@ -1478,8 +1478,8 @@ class TfrcTransport(TypedDict):
     """Payload of a datagram in bytes (s of the throughput equation): the size of the application's datagrams,
     or of those into which its data is cut. With `small_packets` it is their nominal size. Default 1460."""
     small_packets: NotRequired[bool]
-    """True for TFRC-SP (RFC 4828), by which small packets get the same share as large ones: the rate is
-    reduced by the share of the headers, and packets are at least 10 ms apart. Default false."""
+    """True for TFRC-SP (RFC 4828), which gives small packets the bit rate of large ones, minus the fraction
+    of the headers, with at least 10 ms between packets. Default false."""
 
 
 class UdpTransport(TypedDict):

@@ -110,11 +110,11 @@ def explain(
 
 
 #: Interval at which a server checks whether to stop.
-LOOK_S: Final = 0.1
+POLL_INTERVAL_S: Final = 0.1
 #: Time limit for a client to receive the rows sent to it.
-PATIENCE_S: Final = 10.0
+TIMEOUT_S: Final = 10.0
 #: Maximum length of a command in bytes.
-LONGEST: Final = 10_000
+MAX_LENGTH: Final = 10_000
 
 #: The commands of a client, for error messages.
 COMMANDS: Final = "a query (SELECT ...), stop, quit, or an empty line for the scenario's query"
@@ -141,7 +141,7 @@ class Server:
         self._made = (load(source, overrides).native, flow)
         self._sink()
         self._socket = socket.create_server(address)
-        self._socket.settimeout(LOOK_S)
+        self._socket.settimeout(POLL_INTERVAL_S)
         self._over = threading.Event()
         self._lock = threading.Lock()
         self.clients = self.rows = 0
@@ -179,7 +179,7 @@ class Server:
             try:
                 _Session(connection, self._sink(), self._count).run(self._over.is_set)
             except OSError:
-                # The client is gone, or has received nothing for PATIENCE_S.
+                # The client is gone, or has received nothing for TIMEOUT_S.
                 return
 
     def _count(self, rows: int) -> None:
@@ -193,7 +193,7 @@ class _Session:
     def __init__(
         self, connection: socket.socket, sink: _native.SensorSink, count: Callable[[int], None]
     ) -> None:
-        connection.settimeout(PATIENCE_S)
+        connection.settimeout(TIMEOUT_S)
         self._connection, self._sink, self._count = connection, sink, count
         self._begun = time.monotonic_ns()
         self._text = b""
@@ -206,7 +206,11 @@ class _Session:
         self._say(f"connected to a sink with motes; allowed: {COMMANDS}")
         while not (stopped() or self._ended):
             wake = self._sink.next_wake()
-            wait = LOOK_S if wake is None else min(LOOK_S, max(0.0, (wake - self._now()) / 1e9))
+            wait = (
+                POLL_INTERVAL_S
+                if wake is None
+                else min(POLL_INTERVAL_S, max(0.0, (wake - self._now()) / 1e9))
+            )
             readable, _, _ = select.select([self._connection], [], [], wait)
             if readable:
                 self._read()
@@ -225,14 +229,14 @@ class _Session:
                 self._command(self._text)
             self._text = b""
             self._ended = self._sink.next_wake() is None or not self._still_there()
-            time.sleep(LOOK_S)
+            time.sleep(POLL_INTERVAL_S)
             return
         self._text += block
         while b"\n" in self._text:
             line, self._text = self._text.split(b"\n", 1)
             self._command(line)
-        if len(self._text) > LONGEST:
-            self._say(f"error: a line of more than {LONGEST} bytes; allowed: {COMMANDS}")
+        if len(self._text) > MAX_LENGTH:
+            self._say(f"error: a line of more than {MAX_LENGTH} bytes; allowed: {COMMANDS}")
             self._ended = True
 
     def _still_there(self) -> bool:

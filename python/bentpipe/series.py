@@ -34,13 +34,13 @@ OPPORTUNITY_BYTES: Final = 1500
 DELAY_STEP_MS: Final = 10
 
 #: Maximum length of a mahimahi trace in milliseconds: one day.
-LONGEST_MS: Final = 86_400_000
+MAX_DELAY_MS: Final = 86_400_000
 #: Maximum number of packets of a mahimahi trace to write.
-MOST_PACKETS: Final = 10_000_000
+MAX_PACKETS: Final = 10_000_000
 
 #: The columns and their maximum values; the minimum is 0. Scenarios have the same limits
 #: (crates/link/src/series.rs).
-GREATEST: Final = {"time": 3.2e9, "rate": 1e14, "delay": 1e6, "loss": 1.0}
+MAX_VALUES: Final = {"time": 3.2e9, "rate": 1e14, "delay": 1e6, "loss": 1.0}
 
 
 def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataFrame:
@@ -74,7 +74,7 @@ def read(file: str | Path, *, step_ms: int = 10, fade: bool = False) -> pl.DataF
             "a line of names, and lines with as many numbers" if file.suffix == ".csv" else "a Parquet table"
         )
         raise InputError(f"{file} is not a readable table; allowed: {allowed}") from error
-    strange = [name for name in frame.columns if name not in GREATEST and not fade]
+    strange = [name for name in frame.columns if name not in MAX_VALUES and not fade]
     if strange or "time" not in frame.columns or frame.width < 2:
         allowed = "a column for each node" if fade else "rate, delay or loss"
         raise InputError(f"{file} has the columns {', '.join(frame.columns)}; allowed: time, and {allowed}")
@@ -106,7 +106,7 @@ def _checked(file: Path, frame: pl.DataFrame, lines: list[int], *, fade: bool) -
         if fade and name != "time":
             wrong, allowed = ~values.is_finite(), "a number"
         else:
-            most = GREATEST[name]
+            most = MAX_VALUES[name]
             wrong, allowed = ~values.is_between(0, most), f"a number from 0 to {most:g}"
         rows = wrong.fill_null(True).arg_true()
         if not len(rows) and name == "time":
@@ -168,10 +168,10 @@ def _milliseconds(file: Path) -> list[int]:
             continue
         # Python refuses to parse numbers with thousands of digits.
         time_ms = int(text) if text.isdecimal() and len(text) < 20 else -1
-        if not (times[-1] if times else 0) <= time_ms <= LONGEST_MS:
+        if not (times[-1] if times else 0) <= time_ms <= MAX_DELAY_MS:
             raise InputError(
                 f'{file}:{number}: "{text[:40]}" is not the time of a packet; allowed: whole milliseconds from 0 to '
-                f"{LONGEST_MS} (a day) that do not decrease (or a file whose name ends in .csv or .parquet)"
+                f"{MAX_DELAY_MS} (a day) that do not decrease (or a file whose name ends in .csv or .parquet)"
             )
         times.append(time_ms)
     if not times or times[-1] == 0:
@@ -191,8 +191,8 @@ def _delays(rates: Path) -> list[float]:
             delays.append(float(line) / 1e3)
         except ValueError:
             delays.append(-1.0)
-        if not 0 <= delays[-1] <= GREATEST["delay"]:
-            most = f"{1e3 * GREATEST['delay']:g}"
+        if not 0 <= delays[-1] <= MAX_VALUES["delay"]:
+            most = f"{1e3 * MAX_VALUES['delay']:g}"
             raise InputError(
                 f'{file}:{number}: "{line[:40]}" is not a delay; allowed: milliseconds from 0 to {most}'
             )
@@ -248,16 +248,16 @@ def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
     if "rate" not in frame.columns:
         raise InputError("a mahimahi trace contains only rates, and the series has no rate")
     moments, rates = frame["time"].to_list(), frame["rate"].to_list()
-    if not 0 < duration_s <= LONGEST_MS / 1e3:
+    if not 0 < duration_s <= MAX_DELAY_MS / 1e3:
         raise InputError(
-            f"a mahimahi trace of {duration_s:g} s cannot be written; allowed: up to {LONGEST_MS / 1e3:g} s (a day)"
+            f"a mahimahi trace of {duration_s:g} s cannot be written; allowed: up to {MAX_DELAY_MS / 1e3:g} s (a day)"
         )
     ends = [min(end, duration_s) for end in [*moments[1:], duration_s]]
     bits = sum(rate * max(0.0, end - begin) for begin, end, rate in zip(moments, ends, rates, strict=True))
-    if bits / 8 > OPPORTUNITY_BYTES * MOST_PACKETS:
+    if bits / 8 > OPPORTUNITY_BYTES * MAX_PACKETS:
         raise InputError(
             f"{bits / 8 / OPPORTUNITY_BYTES:g} packets in {duration_s:g} s are too many for a mahimahi trace; "
-            f"allowed: up to {MOST_PACKETS}"
+            f"allowed: up to {MAX_PACKETS}"
         )
     packets, carried = [], 0.0
     for begin, end, rate in zip(moments, ends, rates, strict=True):

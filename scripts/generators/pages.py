@@ -153,7 +153,7 @@ def congestion(variants_listed: Sequence[Mapping[str, Any]]) -> dict[str, str]:
                 "selects the running kernel's own congestion control. `bentpipe variants` lists them, and `bentpipe "
                 "variants NAME` describes one.",
                 table(["name", "description", "homes"], rows),
-                "![The window of each variant, simulated and in a kernel, over GEO and LEO](../variants.png)",
+                "![The window of each variant, simulated and in a kernel, over GEO and LEO](../pictures/variants.png)",
             ]
         )
     }
@@ -244,8 +244,7 @@ _VERDICTS: Final = """| verdict | meaning |
 Each study's README states its assumptions and experiments. Its `published.csv` has the tolerances and causes. A test
 named `...-causes` repeats statements with one assumption changed, to find the cause of a difference."""
 
-_FIGURE: Final = """```{plot} Statements by verdict.
-:hide:
+_FIGURE: Final = """<!-- drawn by
 from bentpipe import studies
 from matplotlib.figure import Figure
 
@@ -260,7 +259,11 @@ for column, outcome in enumerate(header[2:-1], 2):
 axes.invert_yaxis()
 axes.set_xlabel("statements")
 axes.legend(loc="center right")
-```"""
+-->
+
+![Statements by verdict](pictures/studies.png)
+
+*Statements by verdict.*"""
 
 
 def readmes() -> dict[str, str]:

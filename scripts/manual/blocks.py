@@ -10,12 +10,13 @@ would type them:
   written to the file of that name.
 - ``python``: a program that must end; or, if the first line is a comment such as
   ``# test_page.py``, a file that is written under that name.
-- ``{plot}``: a program that assigns a matplotlib figure to the variable ``figure``. The site shows
-  the figure below the program, with the words after ``{plot}`` as its description. With the option
-  ``:hide:`` the site shows only the figure.
-- ``text``, ``c`` and others in :data:`NOT_RUN`: only displayed, or instructions to Sphinx.
+- ``python`` directly above a picture of docs/pictures: a program that draws the picture. It assigns
+  a matplotlib figure to the variable ``figure`` (:mod:`manual.pictures`).
+- ``text``, ``c`` and others in :data:`NOT_RUN`: only displayed.
 
-The comment ``<!-- not run: REASON -->`` above a block excludes the block.
+The comment ``<!-- not run: REASON -->`` above a block excludes the block. The comment
+``<!-- drawn by`` ... ``-->`` above a picture contains the program of the picture, if readers need
+not see the program.
 """
 
 from __future__ import annotations
@@ -39,13 +40,15 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 LINKED: Final = (".venv", "examples", "scripts", "studies")
 
 #: Languages of blocks that are not run.
-NOT_RUN: Final = ("text", "json", "c", "rust", "ini", "html", "{toctree}", "{pages}", "{gallery}")
+NOT_RUN: Final = ("text", "json", "c", "rust", "ini", "html")
 
-#: A fenced block, with the optional comment above it.
+#: A fenced block with the optional comment above it, or a program in a comment; both with the
+#: picture that may follow.
 _BLOCK: Final = re.compile(
-    r"(?:^<!-- not run: (?P<reason>.+?) -->\n+)?"
-    r"^(?P<fence>```+)(?P<language>\{?[\w-]*\}?)[ \t]*(?P<rest>[^\n]*)\n"
-    r"(?P<options>(?::[\w-]+:[^\n]*\n)*)(?P<text>.*?)^(?P=fence)[ \t]*$",
+    r"(?:(?:^<!-- not run: (?P<reason>.+?) -->\n+)?"
+    r"^(?P<fence>```+)(?P<language>\{?[\w-]*\}?)[^\n]*\n(?P<text>.*?)^(?P=fence)[ \t]*$"
+    r"|^<!-- drawn by\n(?P<hidden>.*?)^-->$)"
+    r"(?:\n+!\[[^]\n]*\]\((?P<picture>(?:\.\./)*pictures/[^)\n]+)\)$)?",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -55,28 +58,26 @@ _FILE_NAME: Final = re.compile(r"# (\S+\.(?:toml|py))\n")
 #: Commands that need network namespaces.
 REAL: Final = re.compile(r"bentpipe (emulate|run|shell|up|exec|set|watch|down|ps)\b|^pytest\b", re.MULTILINE)
 #: Commands that need the kernel of the clock `kernel`.
-GUEST: Final = re.compile(r"--clock kernel|bentpipe kernel|reproduce satnex")
+GUEST: Final = re.compile(r"--clock kernel|bentpipe machine kernel|reproduce satnex")
 #: A single bentpipe command without shell syntax.
 _PLAIN: Final = re.compile(r"bentpipe [^|&;<>$*?~`(){}!\\]*")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block.
+    """A block.
 
     ``rest`` is the text after the language, and ``reason`` the reason for not running the block.
-    ``number`` counts the figures of the page from 1. ``expected`` is the text of a following
-    ``text`` block.
+    ``picture`` is the path that the page gives for the picture that the block draws. ``expected``
+    is the text of a following ``text`` block.
     """
 
     language: str
     text: str
     start: int
     end: int
-    rest: str = ""
     reason: str = ""
-    hidden: bool = False
-    number: int = 0
+    picture: str = ""
     expected: str | None = None
 
     @property
@@ -91,30 +92,22 @@ def read(page: str) -> list[Block]:
     >>> one, two = read("Hello:\n\n```sh\necho hello\n```\n\n```text\nhello\n```\n")
     >>> one.language, one.text, one.expected
     ('sh', 'echo hello\n', 'hello\n')
+    >>> (one,) = read("<!-- drawn by\nfigure = draw()\n-->\n\n![A window](../pictures/one.png)\n")
+    >>> one.text, one.picture
+    ('figure = draw()\n', '../pictures/one.png')
     """
     found: list[Block] = []
-    figures = 0
     for match in _BLOCK.finditer(page):
-        language = match["language"]
+        language = "python" if match["hidden"] else match["language"]
         if not language:
             line = page.count("\n", 0, match.start()) + 1
             raise ValueError(f"line {line}: the block has no language; use `text` for text that is not run")
-        figures += language == "{plot}"
+        text = match["hidden"] or match["text"]
         between = page[found[-1].end : match.start()] if found else "-"
         if language == "text" and found and found[-1].language == "sh" and not between.strip():
-            found[-1] = Block(**{**vars(found[-1]), "expected": match["text"]})
-        found.append(
-            Block(
-                language,
-                match["text"],
-                match.start(),
-                match.end(),
-                match["rest"],
-                match["reason"] or "",
-                ":hide:" in match["options"],
-                figures if language == "{plot}" else 0,
-            )
-        )
+            found[-1] = Block(**{**vars(found[-1]), "expected": text})
+        picture = match["picture"] or "" if language == "python" else ""
+        found.append(Block(language, text, match.start(), match.end(), match["reason"] or "", picture))
     return found
 
 
@@ -123,14 +116,15 @@ LIMIT_S: Final = 900
 
 
 class Session:
-    """Runs the blocks of one page in a folder. Writes figures to ``figures`` as 1.png, 2.png, ...
+    """Runs the blocks of one page in a folder. Writes pictures to the folder ``pictures`` under
+    their file names.
 
     A separate state folder isolates the networks of a page from other networks with the same names.
     """
 
-    def __init__(self, folder: Path, figures: Path) -> None:
+    def __init__(self, folder: Path, pictures: Path) -> None:
         self.folder = folder
-        self.figures = figures
+        self.pictures = pictures
         self.variables: dict[str, Any] = {"__name__": "__main__"}
         self._state = folder / ".bentpipe"
         self._environment = {
@@ -149,7 +143,7 @@ class Session:
         """Takes down the networks that a failed page has left running."""
         if any(self._state.glob("*.json")):
             subprocess.run(
-                [ROOT / ".venv/bin/bentpipe", "down", "--all"],
+                [ROOT / ".venv/bin/bentpipe", "net", "down", "--all"],
                 env=self._environment,
                 capture_output=True,
                 check=False,
@@ -165,14 +159,14 @@ class Session:
             self._toml(block)
         elif block.language == "python" and (name := _FILE_NAME.match(block.text)):
             (self.folder / name[1]).write_text(block.text, encoding="utf-8")
-        elif block.language in ("python", "{plot}"):
+        elif block.language == "python":
             from bentpipe import plots
 
             # Applies bentpipe's figure style to figures that a page draws itself.
             with self._in_folder(), plots.styled():
                 exec(compile(block.text, "<block>", "exec"), self.variables)
-                if block.number:
-                    self._figure(block.number)
+                if block.picture:
+                    self._draw(self.pictures / Path(block.picture).name)
         else:
             raise AssertionError(
                 f"unknown language of a block: `{block.language}`; see scripts/manual/blocks.py"
@@ -228,15 +222,16 @@ class Session:
         else:
             fragments.check(block.text)
 
-    def _figure(self, number: int) -> None:
-        from bentpipe import plots
+    def _draw(self, file: Path) -> None:
         from matplotlib.figure import Figure
+
+        from . import pictures
 
         figure = self.variables.pop("figure", None)
         assert isinstance(figure, Figure), (
             "the block must assign a matplotlib figure to the variable `figure`"
         )
-        plots.save(figure, self.figures / f"{number}.png")
+        pictures.save(figure, file)
 
     @contextlib.contextmanager
     def _in_folder(self) -> Iterator[None]:

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from rigs.guests import reason_to_skip
 
-from . import blocks, figures
+from . import blocks, pictures
 
 # In an outdated environment without Sybil, all other tests can still run.
 try:
     from sybil import Document, Example, Region, Sybil
 except ModuleNotFoundError:
-    Sybil = None
+    Sybil = None  # type: ignore[assignment, misc]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,15 +50,23 @@ def _run(example: Example) -> None:
                 pytest.skip(reason)
         elif blocks.REAL.search(block.text) and (reason := _cannot_emulate()):
             pytest.skip(reason)
-    example.namespace["session"].run(block)
-    example.namespace["ran"].append(Path(example.document.path))
+    session: blocks.Session = example.namespace["session"]
+    session.run(block)
+    if block.picture:
+        page = Path(example.document.path)
+        kept = pictures.place(page, block)
+        before = [one for one in blocks.read(example.document.text) if one.start < block.start]
+        wrong = "" if pictures.timed(before, block) else pictures.differs(session.pictures / kept.name, kept)
+        if wrong or not kept.is_file():
+            name = page.relative_to(ROOT)
+            raise AssertionError(f"{kept.relative_to(ROOT)} {wrong or 'is missing'}: scripts/pictures {name}")
 
 
 @functools.cache
 def _cannot_emulate() -> str:
     """Returns the reason why this machine cannot emulate; empty if it can."""
     doctor = subprocess.run(
-        [ROOT / ".venv/bin/bentpipe", "doctor"], capture_output=True, text=True, check=False
+        [ROOT / ".venv/bin/bentpipe", "machine", "doctor"], capture_output=True, text=True, check=False
     )
     return f"this machine cannot emulate: {doctor.stdout}" if doctor.returncode else ""
 
@@ -66,21 +74,13 @@ def _cannot_emulate() -> str:
 def _begin(namespace: dict[str, Any]) -> None:
     folder = namespace["folder"] = tempfile.TemporaryDirectory()
     place = Path(folder.name)
-    (place / "figures").mkdir()
-    namespace["session"] = blocks.Session(place, place / "figures")
-    namespace["ran"] = []
+    namespace["session"] = blocks.Session(place, place / "pictures")
 
 
 def _end(namespace: dict[str, Any]) -> None:
-    """Takes down the networks of a page, and stores its figures for the site if all its blocks have
-    run."""
-    with namespace["folder"] as place:
+    """Takes down the networks that a page has left up."""
+    with namespace["folder"]:
         namespace["session"].close()
-        for file in set(namespace["ran"]):
-            page = file.read_text(encoding="utf-8")
-            runs = [block for block in blocks.read(page) if block.runs]
-            if len(runs) == len(namespace["ran"]) and any(block.number for block in runs):
-                figures.keep(str(file.relative_to(ROOT).with_suffix("")), page, Path(place) / "figures")
 
 
 if Sybil is None:

@@ -131,7 +131,7 @@ def bentpipe(tmp_path: Path) -> Iterator[Bentpipe]:
 
 def clear(command: Bentpipe) -> None:
     """Takes all networks down. Fails if anything remains, after killing remaining processes."""
-    done = command.done("down", "--all")
+    done = command.done("net", "down", "--all")
     left, processes = command.left(), command.processes()
     for pid in processes:
         with contextlib.suppress(ProcessLookupError):

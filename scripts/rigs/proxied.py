@@ -121,7 +121,7 @@ class Lab:
         return os.environ | {"BENTPIPE_STATE": self._state.name, "COLUMNS": "80"}
 
     def command(self, *options: object) -> subprocess.CompletedProcess[str]:
-        """Runs `bentpipe pep` until it ends."""
+        """Runs `bentpipe machine pep` until it ends."""
         words = [*self.proxy.inside, *START, "pep", *map(str, options)]
         return subprocess.run(
             words, env=self.variables, capture_output=True, text=True, timeout=60, check=False

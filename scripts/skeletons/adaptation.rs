@@ -41,7 +41,7 @@ impl Adapter for {Camel} {
         Choice { rate, rts: false }
     }
 
-    fn learn(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
+    fn record_outcome(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
         self.failures += u64::from(outcome.success() == Some(false));
     }
 }

@@ -38,7 +38,7 @@ impl Channel for Config {
 }
 
 impl Process for {Camel} {
-    fn spoils(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         stream.chance(self.probability)
     }
 }
@@ -49,11 +49,11 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn the_share_of_spoiled_units_is_the_probability() {
+    fn units_are_corrupted_with_the_probability() {
         let config: Config = serde_json::from_str(r#"{"probability": 0.1}"#).unwrap();
         let mut process = config.build().unwrap();
         let mut stream = Streams::new(1, 0).stream("test");
-        let spoiled = (0..100_000).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream)).count();
-        assert!((9_500..10_500).contains(&spoiled), "{spoiled}");
+        let corrupted = (0..100_000).filter(|_| process.corrupts(Time::ZERO, 1500, &mut stream)).count();
+        assert!((9_500..10_500).contains(&corrupted), "{corrupted}");
     }
 }

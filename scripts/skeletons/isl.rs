@@ -29,12 +29,12 @@ impl Sample for Config {
 }
 
 impl Links for Config {
-    fn joins(&self, neighbours: &Neighbours) -> bool {
+    fn connects(&self, neighbours: &Neighbours) -> bool {
         neighbours.kind == Neighbourhood::InPlane
     }
 
     fn margin(&self, _kind: &Neighbours, _ends: (&Satellite, &Satellite), _t: f64) -> Bound {
-        Bound { value: 1.0, safe: f64::INFINITY }
+        Bound { value: 1.0, holds_for: f64::INFINITY }
     }
 
     fn link(&self) -> Option<Kind> {

@@ -7,7 +7,7 @@
 //! ```
 
 use super::Enhancement;
-use crate::node::service::{Served, Supply};
+use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Sample, Tables, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ impl Sample for Config {
 impl Tables for Config {}
 
 impl Enhancement for Config {
-    fn build(&self, _name: &str, _flows: Vec<Served>, _supply: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, _name: &str, _flows: Vec<ServedFlow>, _supply: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new({Camel})
     }
 }

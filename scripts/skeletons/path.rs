@@ -6,7 +6,7 @@
 //! dama = { requests = { kind = "{kebab}" } }
 //! ```
 
-use super::{Path, Turns, Via};
+use super::{Path, RequestChannel, RequestOpportunities};
 use bentpipe_core::{Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,15 +21,20 @@ impl Sample for Config {
 }
 
 impl Path for Config {
-    fn build(&self, _terminal: u16, _response: u64) -> Box<dyn Turns> {
+    fn build(&self, _terminal: u16, _response: u64) -> Box<dyn RequestOpportunities> {
         Box::new({Camel})
     }
 }
 
 struct {Camel};
 
-impl Turns for {Camel} {
-    fn turn(&mut self, _superframe: u64, has_slots: bool, _stream: &mut Stream) -> Option<Via> {
-        Some(if has_slots { Via::Burst } else { Via::Own })
+impl RequestOpportunities for {Camel} {
+    fn next_opportunity(
+        &mut self,
+        _superframe: u64,
+        has_slots: bool,
+        _stream: &mut Stream,
+    ) -> Option<RequestChannel> {
+        Some(if has_slots { RequestChannel::Piggybacked } else { RequestChannel::Dedicated })
     }
 }

@@ -6,7 +6,7 @@
 //! policy = { kind = "{kebab}", every = "10 s" }
 //! ```
 
-use super::{Choice, Order, Policy, View};
+use super::{Choice, Decision, Policy, View};
 use crate::multilink::{Direction, Handover};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ impl Choice for Config {
         &self,
         _links: &[String],
         handover: Handover,
-        _schedule: Vec<(Time, Order)>,
+        _schedule: Vec<(Time, Decision)>,
         _stream: Stream,
     ) -> Box<dyn Policy> {
         Box::new({Camel} { every: self.every, handover, next: Time::ZERO + self.every })
@@ -53,9 +53,9 @@ impl Policy for {Camel} {
         Some(self.next)
     }
 
-    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order> {
+    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Decision> {
         self.next = now + self.every;
         let to = (view.serving[0] + 1) % view.rates.len();
-        Some(Order { to, direction: Direction::Both, handover: self.handover })
+        Some(Decision { to, direction: Direction::Both, handover: self.handover })
     }
 }

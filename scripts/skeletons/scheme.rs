@@ -6,7 +6,7 @@
 //! dama = { scheme = { kind = "{kebab}" } }
 //! ```
 
-use super::{Account, Ask, Link, Need, Requester, Scheme, Terms, Wanted};
+use super::{Account, CapacityRequest, Link, OfferedLoad, Requester, Scheme, SchemeContext, SlotDemand};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,29 +21,29 @@ impl Sample for Config {
 }
 
 impl Scheme for Config {
-    fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
-        Box::new(Asking)
+    fn requester(&self, _context: &SchemeContext) -> Box<dyn Requester> {
+        Box::new(QueueRequester)
     }
 
-    fn account(&self, _terms: &Terms) -> Box<dyn Account> {
+    fn account(&self, _context: &SchemeContext) -> Box<dyn Account> {
         Box::new(Owed::default())
     }
 
-    fn most(&self, _link: &Link) -> u32 {
+    fn max_slots(&self, _link: &Link) -> u32 {
         u32::MAX
     }
 }
 
 /// The terminal's half: requests capacity for the waiting data.
-pub(super) struct Asking;
+pub(super) struct QueueRequester;
 
-impl Requester for Asking {
-    fn request(&mut self, _superframe: u64, need: &Need) -> Ask {
-        let slots = u32::try_from(need.all.queue).unwrap_or(u32::MAX);
-        Ask { absolute: (slots > 0).then_some(slots), ..Ask::NOTHING }
+impl Requester for QueueRequester {
+    fn request(&mut self, _superframe: u64, offered: &OfferedLoad) -> CapacityRequest {
+        let slots = u32::try_from(offered.all.queue).unwrap_or(u32::MAX);
+        CapacityRequest { absolute: (slots > 0).then_some(slots), ..CapacityRequest::NOTHING }
     }
 
-    fn rests(&self) -> bool {
+    fn is_idle(&self) -> bool {
         true
     }
 
@@ -57,12 +57,12 @@ pub(super) struct Owed {
 }
 
 impl Account for Owed {
-    fn request(&mut self, _superframe: u64, _made: u64, ask: Ask) {
-        self.slots = ask.absolute.unwrap_or(self.slots);
+    fn request(&mut self, _superframe: u64, _made: u64, capacity: CapacityRequest) {
+        self.slots = capacity.absolute.unwrap_or(self.slots);
     }
 
-    fn demand(&mut self, _superframe: u64) -> Wanted {
-        Wanted { rate: 0, volume: self.slots }
+    fn demand(&mut self, _superframe: u64) -> SlotDemand {
+        SlotDemand { rate: 0, volume: self.slots }
     }
 
     fn grant(&mut self, _superframe: u64, slots: u32) {

@@ -9,7 +9,7 @@
 //! role = "{kebab}"
 //! ```
 
-use super::{Served, Service, Supply, Takes};
+use super::{ServedFlow, ServedPackets, Service, Supply};
 use bentpipe_core::{Sample, Tables, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use bentpipe_transport::Config as Transport;
@@ -28,15 +28,15 @@ impl Sample for Config {
 impl Tables for Config {}
 
 impl Service for Config {
-    fn takes(&self) -> Takes {
-        Takes::Addressed
+    fn served_packets(&self) -> ServedPackets {
+        ServedPackets::Addressed
     }
 
-    fn refuses(&self, transport: &Transport) -> Option<&'static str> {
+    fn incompatibility(&self, transport: &Transport) -> Option<&'static str> {
         (!matches!(transport, Transport::Udp(_))).then_some("is not over udp")
     }
 
-    fn build(&self, _name: &str, _flows: Vec<Served>, _supply: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, _name: &str, _flows: Vec<ServedFlow>, _supply: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new({Camel})
     }
 }

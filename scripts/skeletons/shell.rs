@@ -10,7 +10,7 @@ use super::{Neighbours, Shell};
 use crate::circular::Circular;
 use crate::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS};
 use crate::epoch::Epoch;
-use crate::look::Turning;
+use crate::observer::EarthRotation;
 use crate::satellite::{Motion, Satellite};
 use bentpipe_core::{Angle, Problems, Sample};
 use schemars::JsonSchema;
@@ -33,16 +33,16 @@ impl Shell for Config {
         1
     }
 
-    fn height(&self) -> f64 {
+    fn min_altitude(&self) -> f64 {
         GEOSTATIONARY_RADIUS - EQUATORIAL_RADIUS
     }
 
-    fn farthest(&self) -> f64 {
+    fn max_radius(&self) -> f64 {
         GEOSTATIONARY_RADIUS
     }
 
-    fn satellites(&self, _start: Epoch, turning: Turning) -> Vec<Satellite> {
-        let motion = Motion::Circular(Circular::geostationary(self.longitude.radians(), turning.start));
+    fn satellites(&self, _start: Epoch, rotation: EarthRotation) -> Vec<Satellite> {
+        let motion = Motion::Circular(Circular::geostationary(self.longitude.radians(), rotation.start));
         vec![Satellite { name: "{words}".to_owned(), motion, speed: 0.0 }]
     }
 

@@ -11,7 +11,7 @@
 
 use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
-use super::{udp, Packets, Seat, Supply, Transport};
+use super::{udp, EndpointParts, Packets, Supply, Transport};
 use crate::app::{Actions, Arrival, Event, Workload};
 use bentpipe_core::{Probe, Report, Sample, Tables, Time};
 use bentpipe_link::channel::effect::Received;
@@ -36,17 +36,17 @@ impl Transport for Config {
         Packets { payload, size: payload + OVERHEAD, answer: 0, responsive: false }
     }
 
-    fn build(&self, seat: Seat, _supply: &mut dyn Supply) -> Box<dyn Stage> {
-        let hosted = Hosted::new(&seat.site, seat.app, seat.stream);
+    fn build(&self, parts: EndpointParts, _supply: &mut dyn Supply) -> Box<dyn Stage> {
+        let hosted = Hosted::new(&parts.site, parts.app, parts.stream);
         Box::new(Endpoint {
-            destination: DestinationCounters::new(seat.site.details),
-            site: seat.site,
+            destination: DestinationCounters::new(parts.site.details),
+            site: parts.site,
             hosted,
-            transactions: seat.transactions,
-            measures: seat.measures,
+            transactions: parts.transactions,
+            measures: parts.measures,
             number: 0,
             source: SourceCounters::default(),
-            spoiled: Received::default(),
+            corrupted: Received::default(),
         })
     }
 
@@ -92,7 +92,7 @@ struct Endpoint {
     number: u32,
     source: SourceCounters,
     destination: DestinationCounters,
-    spoiled: Received,
+    corrupted: Received,
 }
 
 impl Endpoint {
@@ -157,7 +157,7 @@ impl Stage for Endpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         if packet.body.of::<Header>().is_some() {
             self.take(now, packet, true, out);
-        } else if let Some(packet) = self.spoiled.open(packet, FOREIGN, out) {
+        } else if let Some(packet) = self.corrupted.open(packet, FOREIGN, out) {
             self.take(now, packet, false, out);
         }
     }
@@ -175,7 +175,7 @@ impl Stage for Endpoint {
 
     fn report(&self, now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
-        self.spoiled.report(&self.site.incoming(), report);
+        self.corrupted.report(&self.site.incoming(), report);
         self.hosted.report(now, &self.site, report);
     }
 }

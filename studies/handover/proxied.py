@@ -1,9 +1,9 @@
 """The experiments through a real proxy at the gateway. Like PEPsal, it splits connections: its TCP
 towards the client is Hybla, and towards the server it uses the server's TCP.
 
-The proxy is ``bentpipe pep`` in the gateway's namespace. The server is behind the gateway: it has
-the gateway's address in the emulated network, and the gateway forwards. In virtual time, the proxy
-is a ``[[proxy]]`` (:func:`~.cases.split_job`).
+The proxy is ``bentpipe machine pep`` in the gateway's namespace. The server is behind the gateway:
+it has the gateway's address in the emulated network, and the gateway forwards. In virtual time, the
+proxy is a ``[[proxy]]`` (:func:`~.cases.split_job`).
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _proxy(gateway: Sequence[str], version: str) -> Iterator[None]:
     proxies."""
     with tempfile.TemporaryDirectory() as state:
         log = Path(state) / "log"
-        words = [*gateway, sys.executable, "-c", _MAIN, "pep", "--server-congestion", version]
+        words = [*gateway, sys.executable, "-c", _MAIN, "machine", "pep", "--server-congestion", version]
         variables = os.environ | {"BENTPIPE_STATE": state}
         with log.open("w") as errors, _program(words, stderr=errors, env=variables) as proxy:
             _until(lambda: proxy.poll() is not None or '"ready"' in log.read_text())

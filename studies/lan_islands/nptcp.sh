@@ -3,12 +3,12 @@
 #   bentpipe run studies/lan_islands/islands.toml -- sh studies/lan_islands/nptcp.sh -n 7 -p 0 -u 65536 -o np.out
 set -eu
 : "${BENTPIPE:=bentpipe}"
-"$BENTPIPE" exec island-2 -- NPtcp -P 5002 "$@" -o /dev/null >/dev/null 2>&1 &
+"$BENTPIPE" net exec island-2 -- NPtcp -P 5002 "$@" -o /dev/null >/dev/null 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
 # 138A is the port, state 0A of /proc/net/tcp a program that listens.
 tries=0
-until "$BENTPIPE" exec island-2 -- grep -qsE ':138A 0+:0000 0A' /proc/net/tcp /proc/net/tcp6; do
+until "$BENTPIPE" net exec island-2 -- grep -qsE ':138A 0+:0000 0A' /proc/net/tcp /proc/net/tcp6; do
     tries=$((tries + 1))
     if [ $tries -gt 60 ] || ! kill -0 $server 2>/dev/null; then
         echo "NPtcp does not listen at island-2" >&2

@@ -179,7 +179,7 @@ def test_a_newcomer_gets_a_figure(wheel: Path, wheelhouse: Path, bare: Machine) 
     said = bare.run("""
         PATH=/newcomer/here/bin:$PATH
         cd /newcomer
-        bentpipe doctor || true
+        bentpipe machine doctor || true
         page=$(bentpipe docs --print tutorial)
         grep -c "1 MB page" "${page#file://}"
         bentpipe campaign run /packages/campaign.toml --out many
@@ -206,8 +206,8 @@ def typed(page: str) -> str:
             lines.append(f"cat >{name[1]} <<'END'\n{block.text}END")
         else:
             program += block.text
-            if block.number:
-                program += f'figure.savefig("figure-{block.number}.png")\n'
+            if block.picture:
+                program += f'figure.savefig("{Path(block.picture).name}")\n'
             lines.append(f"python - <<'END'\n{program}END")
     return "\n".join(lines)
 
@@ -229,7 +229,7 @@ def test_the_tutorial_works_from_the_wheel(wheel: Path, wheelhouse: Path, bare: 
     print(
         f"the tutorial: {len(page.split())} words, of which the machine needs {took:.0f} s, installation included"
     )
-    assert {"first.toml", "page.toml", "figure-1.png", "figure-2.png"} <= set(said.split())
+    assert {"first.toml", "page.toml", "tutorial-1.png", "tutorial-2.png"} <= set(said.split())
 
 
 def test_the_debian_package_installs_and_is_removed(bare: Machine) -> None:

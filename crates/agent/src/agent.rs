@@ -19,8 +19,8 @@ use crate::schedule::{milliseconds, Schedule, PRIORITY};
 use crate::security::{Keys, Refusal};
 use crate::store::Store;
 use bentpipe_core::Time;
-use bentpipe_dtn::agent::fragments::LEAST;
-use bentpipe_dtn::agent::{self as dtn, About, Over, Rules};
+use bentpipe_dtn::agent::fragments::MIN_PAYLOAD;
+use bentpipe_dtn::agent::{self as dtn, Exceeded, Metadata, Rules};
 use bentpipe_dtn::contacts::Node;
 use bp7::administrative_record as report;
 use bp7::canonical::{BUNDLE_AGE_BLOCK, HOP_COUNT_BLOCK};
@@ -28,7 +28,7 @@ use bp7::crc::{CrcBlock, CrcValue};
 use bp7::flags::{BundleControlFlags, BundleValidation};
 use bp7::{dtntime, Bundle, EndpointID};
 use bytes::Bytes;
-use fragments::Joined;
+use fragments::Reassembled;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -78,22 +78,22 @@ pub enum Verdict {
 }
 
 /// The next step of a stored bundle.
-struct Known {
-    to: Target,
+struct RouteState {
+    next_hop: NextHop,
     /// The destination, if it is a node of the contact plan.
-    planned: Option<Node>,
+    planned_destination: Option<Node>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Target {
+enum NextHop {
     /// Delivery here.
-    Here,
+    Local,
     /// To a peer, by number, as soon as it is reached.
     Peer(usize),
     /// Over a contact of the plan, by index.
     Contact(u32),
     /// No route leads to the destination.
-    Nowhere,
+    Unroutable,
 }
 
 /// A payload for an endpoint of this node.
@@ -160,15 +160,15 @@ impl Routes {
 pub struct Agent {
     bundles: dtn::Agent<Store, String>,
     routes: Routes,
-    known: BTreeMap<u64, Known>,
+    route_states: BTreeMap<u64, RouteState>,
     queues: Vec<VecDeque<u64>>,
-    here: VecDeque<u64>,
+    local: VecDeque<u64>,
     counters: Counters,
     schedule: Option<Schedule>,
     /// Bundles by the contact over which they leave.
     contacts: BTreeMap<u32, VecDeque<u64>>,
     /// Bundles to nodes of the plan to which no route leads now.
-    stranded: BTreeSet<u64>,
+    unroutable: BTreeSet<u64>,
     /// The time of the last [`advance`](Agent::advance).
     now: Time,
     keys: Keys,
@@ -189,17 +189,22 @@ impl Agent {
     ) -> io::Result<Agent> {
         let queues = (0..routes.peers).map(|_| VecDeque::new()).collect();
         let numbers: Vec<u64> = store.numbers().collect();
-        let rules = Rules { storage: limit, discard: dtn::Discard::Newest, remembers: false, watches: true };
+        let rules = Rules {
+            storage: limit,
+            discard: dtn::Discard::Newest,
+            duplicate_history: false,
+            expiry_timers: true,
+        };
         let mut agent = Agent {
             bundles: dtn::Agent::new(store, rules),
             routes,
-            known: BTreeMap::new(),
+            route_states: BTreeMap::new(),
             queues,
-            here: VecDeque::new(),
+            local: VecDeque::new(),
             counters: Counters::default(),
             schedule,
             contacts: BTreeMap::new(),
-            stranded: BTreeSet::new(),
+            unroutable: BTreeSet::new(),
             now: Time::ZERO,
             keys,
         };
@@ -207,8 +212,8 @@ impl Agent {
             let stored = agent.bundles.store().read(number)?;
             match parse(&stored) {
                 Some(bundle) => {
-                    agent.bundles.hold(number, agent.about(&bundle, &stored));
-                    agent.direct(number, &bundle);
+                    agent.bundles.insert(number, agent.metadata(&bundle, &stored));
+                    agent.choose_next_hop(number, &bundle);
                 }
                 None => dtn::Store::remove(agent.bundles.store_mut(), number),
             }
@@ -228,7 +233,7 @@ impl Agent {
             self.counters.malformed += 1;
             return Verdict::Malformed;
         };
-        let verdict = self.keep(bytes, &bundle);
+        let verdict = self.store_bundle(bytes, &bundle);
         if verdict == Verdict::Taken {
             self.report(
                 &bundle,
@@ -240,12 +245,12 @@ impl Agent {
         verdict
     }
 
-    fn keep(&mut self, bytes: &[u8], bundle: &Bundle) -> Verdict {
-        let about = self.about(bundle, bytes);
-        match self.bundles.accept(clock(), about, bytes) {
+    fn store_bundle(&mut self, bytes: &[u8], bundle: &Bundle) -> Verdict {
+        let metadata = self.metadata(bundle, bytes);
+        match self.bundles.accept(clock(), metadata, bytes) {
             dtn::Verdict::Stored { number, dropped } => {
-                dropped.into_iter().for_each(|number| self.forget(number));
-                self.direct(number, bundle);
+                dropped.into_iter().for_each(|number| self.remove_state(number));
+                self.choose_next_hop(number, bundle);
                 Verdict::Taken
             }
             dtn::Verdict::Duplicate => {
@@ -253,7 +258,7 @@ impl Agent {
                 Verdict::Taken
             }
             dtn::Verdict::Expired => {
-                self.end(bundle, Over::Lifetime);
+                self.report_deletion(bundle, Exceeded::Lifetime);
                 Verdict::Taken
             }
             dtn::Verdict::NoRoom => {
@@ -264,17 +269,17 @@ impl Agent {
     }
 
     /// Returns the properties of a bundle on which decisions depend.
-    fn about(&self, bundle: &Bundle, bytes: &[u8]) -> About<String> {
-        let here = bundle.primary.destination.node_id() == self.routes.node.node_id();
+    fn metadata(&self, bundle: &Bundle, bytes: &[u8]) -> Metadata<String> {
+        let local = bundle.primary.destination.node_id() == self.routes.node.node_id();
         let hops = bundle.extension_block_by_type(HOP_COUNT_BLOCK).and_then(|block| block.hop_count_get());
-        About {
+        Metadata {
             name: fragments::identifier(bundle),
             size: bytes.len() as u64,
             priority: PRIORITY,
             expires: expires(bundle),
             hops: hops.map_or(0, |(_, count)| count.into()),
-            most_hops: hops.map(|(limit, _)| limit.into()),
-            part: if here { fragments::part(bundle).map(Box::new) } else { None },
+            hop_limit: hops.map(|(limit, _)| limit.into()),
+            fragment: if local { fragments::fragment_of(bundle).map(Box::new) } else { None },
         }
     }
 
@@ -293,7 +298,7 @@ impl Agent {
     /// If the storage cannot be read.
     pub fn next_for(&mut self, peer: usize) -> io::Result<Option<(u64, Bytes)>> {
         while let Some(number) = self.pop(peer) {
-            if !self.known.contains_key(&number) {
+            if !self.route_states.contains_key(&number) {
                 continue;
             }
             let stored = self.bundles.store().read(number)?;
@@ -301,7 +306,7 @@ impl Agent {
                 self.drop(number);
                 continue;
             };
-            match self.bundles.may_leave(number, clock()) {
+            match self.bundles.check_forwarding(number, clock()) {
                 // This bundle has no blocks that change at each hop.
                 Ok(()) if bundle.canonicals.len() == 1 => return Ok(Some((number, stored))),
                 Ok(()) => {
@@ -309,9 +314,9 @@ impl Agent {
                     let _within_limits = bundle.update_extensions(self.routes.node.clone(), 0);
                     return Ok(Some((number, Bytes::from(bundle.to_cbor()))));
                 }
-                Err(over) => {
+                Err(limit) => {
                     self.drop(number);
-                    self.end(&bundle, over);
+                    self.report_deletion(&bundle, limit);
                 }
             }
         }
@@ -320,7 +325,7 @@ impl Agent {
 
     /// Notes that a peer has accepted a bundle, which leaves the storage.
     pub fn sent(&mut self, number: u64) {
-        if !self.known.contains_key(&number) {
+        if !self.route_states.contains_key(&number) {
             return;
         }
         self.counters.forwarded += 1;
@@ -337,7 +342,7 @@ impl Agent {
     }
 
     /// Returns true if bundles wait for a peer.
-    pub fn waits_for(&self, peer: usize) -> bool {
+    pub fn has_bundles_for(&self, peer: usize) -> bool {
         let waits = |contact: u32| self.contacts.get(&contact).is_some_and(|queue| !queue.is_empty());
         let mut open = self.schedule.iter().flat_map(|schedule| schedule.open_to(peer));
         !self.queues[peer].is_empty() || open.any(waits)
@@ -353,8 +358,8 @@ impl Agent {
             return;
         }
         let missed = ended.iter().filter_map(|contact| self.contacts.remove(contact)).flatten();
-        let again: Vec<u64> = missed.chain(std::mem::take(&mut self.stranded)).collect();
-        again.into_iter().for_each(|number| self.place(number));
+        let rerouted: Vec<u64> = missed.chain(std::mem::take(&mut self.unroutable)).collect();
+        rerouted.into_iter().for_each(|number| self.choose_contact(number));
     }
 
     /// Returns the schedule, if the agent has a contact plan.
@@ -372,35 +377,39 @@ impl Agent {
             let waits = |contact: &u32| self.contacts.get(contact).is_some_and(|queue| !queue.is_empty());
             let contact = schedule.open_to(peer).find(waits)?;
             let number = self.contacts.get_mut(&contact)?.pop_front()?;
-            let Some(about) = self.bundles.about(number) else { continue };
-            if schedule.fits(contact, self.now, about.size + GROWTH) {
+            let Some(metadata) = self.bundles.metadata(number) else { continue };
+            if schedule.fits(contact, self.now, metadata.size + GROWTH) {
                 schedule.departed(number);
                 return Some(number);
             }
-            self.place(number);
+            self.choose_contact(number);
         }
     }
 
     /// Finds the contact over which a bundle for a node of the plan leaves.
-    fn place(&mut self, number: u64) {
-        let (Some(schedule), Some(known)) = (&mut self.schedule, self.known.get_mut(&number)) else { return };
-        let (Some(to), Some(about)) = (known.planned, self.bundles.about(number)) else { return };
+    fn choose_contact(&mut self, number: u64) {
+        let (Some(schedule), Some(state)) = (&mut self.schedule, self.route_states.get_mut(&number)) else {
+            return;
+        };
+        let (Some(to), Some(metadata)) = (state.planned_destination, self.bundles.metadata(number)) else {
+            return;
+        };
         schedule.release(number);
-        let rest = about.expires.since(clock());
-        let bytes = about.size + GROWTH;
+        let rest = metadata.expires.since(clock());
+        let bytes = metadata.size + GROWTH;
         match schedule.choose(self.now, number, to, bytes, self.now + rest) {
             Some(contact) => {
-                known.to = Target::Contact(contact);
+                state.next_hop = NextHop::Contact(contact);
                 self.contacts.entry(contact).or_default().push_back(number);
             }
             None => {
-                known.to = Target::Nowhere;
+                state.next_hop = NextHop::Unroutable;
                 // A fragment may fit into a contact when the whole does not.
                 let half = bytes as usize / 2;
-                let reaches =
-                    half >= LEAST && schedule.reaches(self.now, to, 2 * LEAST as u64, self.now + rest);
-                if !reaches || !self.divide(number, half) {
-                    self.stranded.insert(number);
+                let reachable = half >= MIN_PAYLOAD
+                    && schedule.is_reachable(self.now, to, 2 * MIN_PAYLOAD as u64, self.now + rest);
+                if !reachable || !self.fragment(number, half) {
+                    self.unroutable.insert(number);
                 }
             }
         }
@@ -408,14 +417,14 @@ impl Agent {
 
     /// Returns true if payloads wait for delivery.
     pub fn has_deliveries(&self) -> bool {
-        !self.here.is_empty()
+        !self.local.is_empty()
     }
 
     /// Puts an unsent bundle back at the front of its queue, or reroutes it.
     pub fn failed(&mut self, number: u64) {
-        match self.known.get(&number).map(|known| known.to) {
-            Some(Target::Peer(peer)) => self.queues[peer].push_front(number),
-            Some(Target::Contact(_)) => self.place(number),
+        match self.route_states.get(&number).map(|state| state.next_hop) {
+            Some(NextHop::Peer(peer)) => self.queues[peer].push_front(number),
+            Some(NextHop::Contact(_)) => self.choose_contact(number),
             _ => {}
         }
     }
@@ -426,8 +435,8 @@ impl Agent {
     /// # Errors
     /// If the storage cannot be read.
     pub fn next_delivery(&mut self) -> io::Result<Option<Delivery>> {
-        while let Some(number) = self.here.pop_front() {
-            if !self.known.contains_key(&number) {
+        while let Some(number) = self.local.pop_front() {
+            if !self.route_states.contains_key(&number) {
                 continue;
             }
             let Some(mut bundle) = parse_unchecked(&self.bundles.store().read(number)?) else {
@@ -442,8 +451,8 @@ impl Agent {
                 }
             }
             let service = bundle.primary.destination.service_name().unwrap_or_default();
-            let (id, payload, fragments) = match self.join(number)? {
-                Some(Joined { id, payload, numbers }) => (id, payload, numbers),
+            let (id, payload, fragments) = match self.reassemble(number)? {
+                Some(Reassembled { id, payload, numbers }) => (id, payload, numbers),
                 None => (bundle.id(), bundle.payload().cloned().unwrap_or_default(), Vec::new()),
             };
             return Ok(Some(Delivery { number, id, service, payload, fragments }));
@@ -483,21 +492,21 @@ impl Agent {
     /// Drops the bundles whose lifetime is over.
     pub fn expire(&mut self) {
         let now = clock();
-        while let Some(number) = self.bundles.overdue(now) {
+        while let Some(number) = self.bundles.expired(now) {
             let bundle = self.stored(number);
             self.drop(number);
             match bundle {
-                Some(bundle) => self.end(&bundle, Over::Lifetime),
+                Some(bundle) => self.report_deletion(&bundle, Exceeded::Lifetime),
                 None => self.counters.expired += 1,
             }
         }
     }
 
     /// Ends a bundle that is not stored and has reached a limit.
-    fn end(&mut self, bundle: &Bundle, over: Over) {
-        let reason = match over {
-            Over::Lifetime => report::LIFETIME_EXPIRED,
-            Over::Hops => report::HOP_LIMIT_EXCEEDED,
+    fn report_deletion(&mut self, bundle: &Bundle, limit: Exceeded) {
+        let reason = match limit {
+            Exceeded::Lifetime => report::LIFETIME_EXPIRED,
+            Exceeded::HopLimit => report::HOP_LIMIT_EXCEEDED,
         };
         self.counters.expired += 1;
         self.report(
@@ -509,32 +518,32 @@ impl Agent {
     }
 
     /// Decides the next step of a stored bundle.
-    fn direct(&mut self, number: u64, bundle: &Bundle) {
+    fn choose_next_hop(&mut self, number: u64, bundle: &Bundle) {
         let destination = &bundle.primary.destination;
-        let planned = self.schedule.as_ref().and_then(|schedule| {
+        let planned_destination = self.schedule.as_ref().and_then(|schedule| {
             let node = config::node(&destination.node_id()?).ok()?;
             schedule.node(&node.to_string())
         });
-        let to = if destination.node_id() == self.routes.node.node_id() {
-            if self.bundles.is_whole(number) {
-                self.here.push_back(number);
+        let next_hop = if destination.node_id() == self.routes.node.node_id() {
+            if self.bundles.is_complete(number) {
+                self.local.push_back(number);
             }
-            Target::Here
-        } else if planned.is_some() {
-            Target::Nowhere
+            NextHop::Local
+        } else if planned_destination.is_some() {
+            NextHop::Unroutable
         } else {
             match self.routes.peer(destination) {
                 Some(peer) => {
                     self.queues[peer].push_back(number);
-                    Target::Peer(peer)
+                    NextHop::Peer(peer)
                 }
-                None => Target::Nowhere,
+                None => NextHop::Unroutable,
             }
         };
-        let planned = planned.filter(|_| to == Target::Nowhere);
-        self.known.insert(number, Known { to, planned });
-        if planned.is_some() {
-            self.place(number);
+        let planned_destination = planned_destination.filter(|_| next_hop == NextHop::Unroutable);
+        self.route_states.insert(number, RouteState { next_hop, planned_destination });
+        if planned_destination.is_some() {
+            self.choose_contact(number);
         }
     }
 
@@ -548,33 +557,33 @@ impl Agent {
 
     fn drop(&mut self, number: u64) {
         self.bundles.drop(number);
-        self.forget(number);
+        self.remove_state(number);
     }
 
     /// Removes a bundle that is no longer stored from its queue.
-    fn forget(&mut self, number: u64) {
-        self.known.remove(&number);
+    fn remove_state(&mut self, number: u64) {
+        self.route_states.remove(&number);
         if let Some(schedule) = &mut self.schedule {
             schedule.release(number);
         }
-        self.stranded.remove(&number);
+        self.unroutable.remove(&number);
     }
 
     /// Sends a status report if the bundle asks for one.
-    fn report(&mut self, about: &Bundle, flag: BundleControlFlags, status: u32, reason: u32) {
-        let wanted = about.primary.bundle_control_flags.contains(flag);
-        if !wanted || about.is_administrative_record() || about.primary.report_to == EndpointID::none() {
+    fn report(&mut self, subject: &Bundle, flag: BundleControlFlags, status: u32, reason: u32) {
+        let wanted = subject.primary.bundle_control_flags.contains(flag);
+        if !wanted || subject.is_administrative_record() || subject.primary.report_to == EndpointID::none() {
             return;
         }
         let mut bundle = report::new_status_report_bundle(
-            about,
+            subject,
             self.routes.node.clone(),
             bp7::crc::CRC_32,
             status,
             reason,
         );
         let bytes = bundle.to_cbor();
-        if self.keep(&bytes, &bundle) == Verdict::Taken {
+        if self.store_bundle(&bytes, &bundle) == Verdict::Taken {
             self.counters.reports += 1;
         }
     }

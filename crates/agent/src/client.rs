@@ -3,7 +3,7 @@
 use crate::config;
 use crate::security::Keys;
 use bentpipe_core::Time;
-use bentpipe_dtn::convergence::stream::Form;
+use bentpipe_dtn::convergence::stream::Framing;
 use bentpipe_dtn::convergence::tcpcl;
 use bp7::flags::{BlockControlFlags, BundleControlFlags};
 use bp7::{bundle, canonical, crc, dtntime, primary, Bundle};
@@ -17,7 +17,7 @@ const BATCH: usize = 32;
 
 /// Properties of the bundles to send.
 #[derive(Clone, Debug)]
-pub struct Making {
+pub struct BundleOptions {
     /// Endpoint of the source.
     pub from: String,
     /// Endpoint of the destination.
@@ -36,24 +36,24 @@ pub struct Making {
 ///
 /// # Errors
 /// If an endpoint is invalid, or a key's length does not suit its algorithm.
-pub fn make(making: &Making, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>, String> {
+pub fn build_bundle(options: &BundleOptions, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>, String> {
     let invalid = |error: &dyn std::fmt::Debug| format!("{error:?}");
-    let flags = match making.report {
+    let flags = match options.report {
         Some(_) => BundleControlFlags::BUNDLE_STATUS_REQUEST_DELIVERY,
         None => BundleControlFlags::empty(),
     };
-    let source = config::endpoint(&making.from)?;
-    let report_to = making.report.as_deref().map_or(Ok(source.clone()), config::endpoint)?;
+    let source = config::endpoint(&options.from)?;
+    let report_to = options.report.as_deref().map_or(Ok(source.clone()), config::endpoint)?;
     let block = primary::PrimaryBlockBuilder::default()
         .bundle_control_flags(flags.bits())
-        .destination(config::endpoint(&making.to)?)
+        .destination(config::endpoint(&options.to)?)
         .source(source.clone())
         .report_to(report_to)
         .creation_timestamp(dtntime::CreationTimestamp::with_time_and_seq(dtntime::dtn_time_now(), sequence))
-        .lifetime(making.lifetime)
+        .lifetime(options.lifetime)
         .build()
         .map_err(|error| invalid(&error))?;
-    let hops = making.hops.map(|hops| canonical::new_hop_count_block(2, BlockControlFlags::empty(), hops));
+    let hops = options.hops.map(|hops| canonical::new_hop_count_block(2, BlockControlFlags::empty(), hops));
     let payload = canonical::new_payload_block(BlockControlFlags::empty(), payload);
     let mut bundle: Bundle = bundle::BundleBuilder::default()
         .primary(block)
@@ -61,7 +61,7 @@ pub fn make(making: &Making, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>,
         .build()
         .map_err(|error| invalid(&error))?;
     bundle.set_crc(crc::CRC_32);
-    making.keys.protect(&mut bundle, &source)?;
+    options.keys.protect(&mut bundle, &source)?;
     Ok(bundle.to_cbor())
 }
 
@@ -159,7 +159,7 @@ pub fn send_tcpcl(
 /// one are sent.
 pub fn send_stream(
     address: SocketAddr,
-    form: Form,
+    framing: Framing,
     bundles: &mut dyn Iterator<Item = Vec<u8>>,
     patience: Duration,
 ) -> io::Result<u64> {
@@ -167,7 +167,7 @@ pub fn send_stream(
     stream.set_write_timeout(Some(patience))?;
     let (mut out, mut sent) = (Vec::new(), 0);
     for bundle in bundles {
-        if !(form.write)(&bundle, &mut out) {
+        if !(framing.write)(&bundle, &mut out) {
             stream.write_all(&out)?;
             let length = bundle.len();
             return Err(io::Error::new(

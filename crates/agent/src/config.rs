@@ -1,7 +1,7 @@
 //! The configuration of an agent, filled from its command line.
 
 use crate::security::Keys;
-use bentpipe_dtn::convergence::stream::Form;
+use bentpipe_dtn::convergence::stream::Framing;
 use bentpipe_dtn::convergence::{mtcp, stcp};
 use bp7::EndpointID;
 use serde::Deserialize;
@@ -84,17 +84,17 @@ pub struct Ltp {
     pub rate: u64,
     /// Most bytes of bundles to a peer that are in memory without an acknowledgment; one bundle is
     /// always allowed. Further ones wait in the storage.
-    #[serde(default = "in_flight")]
+    #[serde(default = "default_in_flight")]
     pub in_flight: u64,
 }
 
-fn in_flight() -> u64 {
+fn default_in_flight() -> u64 {
     100_000_000
 }
 
 impl Default for Ltp {
     fn default() -> Ltp {
-        Ltp { engine: None, light_time: 0.0, margin: 1.0, rate: 100_000_000, in_flight: in_flight() }
+        Ltp { engine: None, light_time: 0.0, margin: 1.0, rate: 100_000_000, in_flight: default_in_flight() }
     }
 }
 
@@ -127,10 +127,10 @@ pub enum Layer {
 impl Layer {
     /// Returns the format in which the layer puts bundles into a TCP connection one after the
     /// other, if it does.
-    pub fn form(self) -> Option<Form> {
+    pub fn framing(self) -> Option<Framing> {
         match self {
-            Layer::Mtcp => Some(mtcp::FORM),
-            Layer::Stcp => Some(stcp::FORM),
+            Layer::Mtcp => Some(mtcp::FRAMING),
+            Layer::Stcp => Some(stcp::FRAMING),
             Layer::Tcpcl | Layer::Udp | Layer::Ltp => None,
         }
     }

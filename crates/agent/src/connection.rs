@@ -10,12 +10,12 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 /// Bytes that may wait for the other side before no further bundles are taken from the queue.
-const AHEAD: usize = 1 << 20;
+const MAX_UNSENT: usize = 1 << 20;
 /// Most bundles without an acknowledgment.
-const UNACKNOWLEDGED: usize = 1024;
+const MAX_UNACKNOWLEDGED: usize = 1024;
 /// Time after which a connection that is not established is given up; a handshake takes twice the
 /// light time.
-const HANDSHAKE: Span = Span::from_secs(60);
+const HANDSHAKE_TIMEOUT: Span = Span::from_secs(60);
 
 /// A bundle that came over a connection.
 pub struct Incoming {
@@ -30,7 +30,7 @@ enum Protocol {
     /// Bundles come one after the other (MTCP, STCP).
     In(stream::Reader),
     /// Bundles are written one after the other in this format.
-    Out(stream::Write),
+    Out(stream::WriteBundle),
 }
 
 /// A TCP connection over which bundles are sent and received.
@@ -47,7 +47,7 @@ pub struct Connection {
     out: Vec<u8>,
     written: usize,
     /// Unacknowledged bundles: transfers and their numbers in the storage.
-    flying: BTreeMap<u64, u64>,
+    unacknowledged: BTreeMap<u64, u64>,
     /// MTCP and STCP: bundles, and the number of bytes after which each is sent completely.
     unwritten: Vec<(usize, u64)>,
     /// Received bundles that have not been taken yet.
@@ -55,7 +55,7 @@ pub struct Connection {
     /// Bundles that the other side has accepted (true) or refused (false).
     finished: Vec<(u64, bool)>,
     /// The reason why the connection ended, if it has.
-    pub over: Option<String>,
+    pub end_reason: Option<String>,
 }
 
 impl Connection {
@@ -66,8 +66,8 @@ impl Connection {
         config: tcpcl::Config,
         now: Time,
     ) -> io::Result<Connection> {
-        let protocol = match layer.form() {
-            Some(form) => Protocol::In(stream::Reader::new(config.transfer, form)),
+        let protocol = match layer.framing() {
+            Some(framing) => Protocol::In(stream::Reader::new(config.transfer, framing)),
             None => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
         };
         Connection::new(stream, protocol, None)
@@ -87,12 +87,12 @@ impl Connection {
             Err(error) if error.raw_os_error() != Some(nix::libc::EINPROGRESS) => return Err(error),
             _ => {}
         }
-        let protocol = match layer.form() {
-            Some(form) => Protocol::Out(form.write),
+        let protocol = match layer.framing() {
+            Some(framing) => Protocol::Out(framing.write),
             None => Protocol::Tcpcl(Box::new(tcpcl::Session::new(config, now))),
         };
         let connection = Connection::new(socket.into(), protocol, Some(peer))?;
-        Ok(Connection { connecting: Some(now + HANDSHAKE), ..connection })
+        Ok(Connection { connecting: Some(now + HANDSHAKE_TIMEOUT), ..connection })
     }
 
     fn new(stream: TcpStream, protocol: Protocol, peer: Option<usize>) -> io::Result<Connection> {
@@ -106,20 +106,22 @@ impl Connection {
             connecting: None,
             out: Vec::new(),
             written: 0,
-            flying: BTreeMap::new(),
+            unacknowledged: BTreeMap::new(),
             unwritten: Vec::new(),
             incoming: Vec::new(),
             finished: Vec::new(),
-            over: None,
+            end_reason: None,
         })
     }
 
     /// Returns true if a further bundle may be sent now.
     pub fn takes(&self) -> bool {
-        let room = self.out.len() - self.written < AHEAD && self.over.is_none();
+        let room = self.out.len() - self.written < MAX_UNSENT && self.end_reason.is_none();
         room && self.connecting.is_none()
             && match &self.protocol {
-                Protocol::Tcpcl(session) => session.is_established() && self.flying.len() < UNACKNOWLEDGED,
+                Protocol::Tcpcl(session) => {
+                    session.is_established() && self.unacknowledged.len() < MAX_UNACKNOWLEDGED
+                }
                 Protocol::In(_) => false,
                 Protocol::Out(_) => true,
             }
@@ -129,7 +131,7 @@ impl Connection {
     pub fn send(&mut self, number: u64, bundle: Bytes) -> bool {
         match &mut self.protocol {
             Protocol::Tcpcl(session) => match session.send(bundle) {
-                Some(transfer) => self.flying.insert(transfer, number).is_none(),
+                Some(transfer) => self.unacknowledged.insert(transfer, number).is_none(),
                 None => false,
             },
             Protocol::Out(write) => {
@@ -150,7 +152,7 @@ impl Connection {
         match self.stream.take_error() {
             Ok(None) => {}
             Ok(Some(error)) | Err(error) => {
-                self.over.get_or_insert_with(|| error.to_string());
+                self.end_reason.get_or_insert_with(|| error.to_string());
                 return false;
             }
         }
@@ -160,7 +162,7 @@ impl Connection {
                 session.connected(now);
             }
         } else if until <= now {
-            self.over.get_or_insert_with(|| "no answer".to_owned());
+            self.end_reason.get_or_insert_with(|| "no answer".to_owned());
         }
         self.connecting.is_none()
     }
@@ -176,7 +178,7 @@ impl Connection {
                     if let Protocol::Tcpcl(session) = &mut self.protocol {
                         session.disconnected();
                     }
-                    self.over.get_or_insert_with(|| "closed by the other side".to_owned());
+                    self.end_reason.get_or_insert_with(|| "closed by the other side".to_owned());
                     break;
                 }
                 Ok(count) => {
@@ -193,15 +195,15 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.over = Some(error.to_string());
+                    self.end_reason = Some(error.to_string());
                     break;
                 }
             }
         }
-        self.collect();
+        self.process_events();
     }
 
-    fn collect(&mut self) {
+    fn process_events(&mut self) {
         match &mut self.protocol {
             Protocol::Tcpcl(session) => {
                 while let Some(event) = session.next_event() {
@@ -211,13 +213,15 @@ impl Connection {
                             self.incoming.push(Incoming { transfer: Some(transfer), bundle });
                         }
                         tcpcl::Event::Sent(transfer) => {
-                            self.finished.extend(self.flying.remove(&transfer).map(|number| (number, true)));
+                            self.finished
+                                .extend(self.unacknowledged.remove(&transfer).map(|number| (number, true)));
                         }
                         tcpcl::Event::Refused(transfer, _) => {
-                            self.finished.extend(self.flying.remove(&transfer).map(|number| (number, false)));
+                            self.finished
+                                .extend(self.unacknowledged.remove(&transfer).map(|number| (number, false)));
                         }
                         tcpcl::Event::Ended(reason) => {
-                            self.over.get_or_insert_with(|| reason.to_string());
+                            self.end_reason.get_or_insert_with(|| reason.to_string());
                         }
                     }
                 }
@@ -227,7 +231,7 @@ impl Connection {
                     Ok(Some(bundle)) => self.incoming.push(Incoming { transfer: None, bundle }),
                     Ok(None) => break,
                     Err(error) => {
-                        self.over = Some(error.to_string());
+                        self.end_reason = Some(error.to_string());
                         break;
                     }
                 }
@@ -248,9 +252,9 @@ impl Connection {
     }
 
     /// Returns the bundles that were unacknowledged when the connection ended.
-    pub fn take_flying(&mut self) -> Vec<u64> {
+    pub fn take_unacknowledged(&mut self) -> Vec<u64> {
         let unwritten = std::mem::take(&mut self.unwritten).into_iter().map(|(_, number)| number);
-        std::mem::take(&mut self.flying).into_values().chain(unwritten).collect()
+        std::mem::take(&mut self.unacknowledged).into_values().chain(unwritten).collect()
     }
 
     /// Answers a received bundle.
@@ -277,18 +281,18 @@ impl Connection {
         }
         if let Protocol::Tcpcl(session) = &mut self.protocol {
             session.wake(now);
-            if self.out.len() - self.written < AHEAD {
-                self.out.extend(session.write(now, AHEAD));
+            if self.out.len() - self.written < MAX_UNSENT {
+                self.out.extend(session.write(now, MAX_UNSENT));
             }
         }
-        self.collect();
+        self.process_events();
         while self.written < self.out.len() {
             match self.stream.write(&self.out[self.written..]) {
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
-                    self.over.get_or_insert_with(|| error.to_string());
+                    self.end_reason.get_or_insert_with(|| error.to_string());
                     return;
                 }
             }

@@ -9,11 +9,11 @@ use crate::schedule::Schedule;
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::chunk::Chunk;
 use bentpipe_dtn::contacts::number::BitRate;
-use bentpipe_dtn::ltp::contacts::ByContacts;
+use bentpipe_dtn::ltp::contacts::ContactDeadlines;
 use bentpipe_dtn::ltp::engine::{Engine, Event};
 use bentpipe_dtn::ltp::segment::{reason, Segment, Session};
 use bentpipe_dtn::ltp::sender::End;
-use bentpipe_dtn::ltp::{self, Constant, Patience};
+use bentpipe_dtn::ltp::{self, AnswerDeadlines, ConstantDelay};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::io;
@@ -23,7 +23,7 @@ use std::net::{SocketAddr, UdpSocket};
 const BUNDLES: u64 = 1;
 /// Maximum number of peers that are not configured, known only by their address. The agent answers
 /// them.
-const STRANGERS: usize = 1024;
+const MAX_UNKNOWN_PEERS: usize = 1024;
 /// Bytes of IP and UDP headers.
 pub(crate) const HEADERS: u64 = 28;
 /// Time for which a late agent may catch up with the rate.
@@ -45,7 +45,7 @@ pub struct Settings {
 }
 
 /// Events on a link.
-pub enum News {
+pub enum LinkEvent {
     /// A bundle has arrived in this session.
     Arrived(Session, Bytes),
     /// The peer has the bundle of this number in the storage.
@@ -67,7 +67,7 @@ pub struct Link {
     /// The sum of their lengths.
     in_flight: u64,
     /// Time at which the next segment may leave.
-    free: Time,
+    next_send: Time,
 }
 
 /// All links of an agent.
@@ -133,18 +133,18 @@ impl Links {
         &self.links[place]
     }
 
-    /// Reads up to `most` datagrams from each socket, and lets timers expire.
-    pub fn read(&mut self, now: Time, buffer: &mut [u8], most: usize) {
+    /// Reads up to `max` datagrams from each socket, and lets timers expire.
+    pub fn read(&mut self, now: Time, buffer: &mut [u8], max: usize) {
         for socket in 0..self.sockets.len() {
-            for _ in 0..most {
+            for _ in 0..max {
                 let Ok((length, address)) = self.sockets[socket].recv_from(buffer) else { break };
                 let Some(segment) = Segment::read(&buffer[..length]) else { continue };
                 let known = self.links.iter().position(|link| link.address == address);
                 let place = match known {
                     Some(place) => place,
                     None => {
-                        let strangers = self.links.iter().filter(|link| link.peer.is_none());
-                        if strangers.count() >= STRANGERS {
+                        let unknown = self.links.iter().filter(|link| link.peer.is_none());
+                        if unknown.count() >= MAX_UNKNOWN_PEERS {
                             continue;
                         }
                         self.links.push(link(address, socket, None, &self.settings, self.first));
@@ -160,22 +160,22 @@ impl Links {
     }
 
     /// Returns the events on a link since the last call.
-    pub fn news(&mut self, place: usize) -> Vec<News> {
+    pub fn events(&mut self, place: usize) -> Vec<LinkEvent> {
         let link = &mut self.links[place];
-        let mut news = Vec::new();
+        let mut events = Vec::new();
         while let Some(event) = link.engine.next_event() {
             match event {
                 Event::Red { session, service: BUNDLES, data } => {
                     let mut bytes = Vec::new();
                     data.write(&mut bytes);
-                    news.push(News::Arrived(session, bytes.into()));
+                    events.push(LinkEvent::Arrived(session, bytes.into()));
                 }
                 Event::Sent { session, end } => {
                     let sent = link.sending.remove(&session.number);
                     link.in_flight -= sent.map_or(0, |(_, length)| length);
-                    news.extend(sent.map(|(number, _)| match end {
-                        End::Complete => News::Sent(number),
-                        End::Cancelled(_) => News::Failed(number),
+                    events.extend(sent.map(|(number, _)| match end {
+                        End::Complete => LinkEvent::Sent(number),
+                        End::Cancelled(_) => LinkEvent::Failed(number),
                     }));
                 }
                 // Bundles are red, and there are no clients for other services.
@@ -183,7 +183,7 @@ impl Links {
                 Event::Green { .. } | Event::Abandoned { .. } => {}
             }
         }
-        news
+        events
     }
 
     /// Refuses a bundle that has arrived.
@@ -207,7 +207,7 @@ impl Links {
     }
 
     /// Cancels all sessions on a link whose peer has no more contacts, and returns their bundles.
-    pub fn give_up(&mut self, place: usize) -> Vec<u64> {
+    pub fn cancel_bundles(&mut self, place: usize) -> Vec<u64> {
         let link = &mut self.links[place];
         let sending = std::mem::take(&mut link.sending);
         link.in_flight = 0;
@@ -220,9 +220,9 @@ impl Links {
 
     /// Returns true if a link may transmit now: its contact is open, and earlier segments have been
     /// transmitted.
-    pub fn is_free(&self, place: usize, now: Time, schedule: Option<&Schedule>) -> bool {
+    pub fn may_send(&self, place: usize, now: Time, schedule: Option<&Schedule>) -> bool {
         let link = &self.links[place];
-        link.free <= now && self.rate_of(link, schedule).is_some()
+        link.next_send <= now && self.rate_of(link, schedule).is_some()
     }
 
     /// Transmits the next segment. Returns true if there was one.
@@ -230,25 +230,25 @@ impl Links {
         let Some((delay, rate)) = self.rate_of(&self.links[place], schedule) else { return false };
         let link = &mut self.links[place];
         let planned = schedule.zip(link.peer.and_then(|peer| schedule?.node_of(peer)));
-        let constant = Constant { delay, margin: self.settings.margin };
-        let contacts = planned.map(|(schedule, to)| ByContacts {
+        let constant = ConstantDelay { delay, margin: self.settings.margin };
+        let contacts = planned.map(|(schedule, to)| ContactDeadlines {
             plan: schedule.plan(),
-            from: schedule.me(),
+            from: schedule.local_node(),
             to,
             delay,
             margin: self.settings.margin,
         });
-        let patience: &dyn Patience = match &contacts {
+        let deadlines: &dyn AnswerDeadlines = match &contacts {
             Some(contacts) => contacts,
             None => &constant,
         };
-        let Some((_, segment)) = link.engine.next_segment(now, patience) else { return false };
+        let Some((_, segment)) = link.engine.next_segment(now, deadlines) else { return false };
         self.scratch.clear();
         segment.write(&mut self.scratch);
         // A datagram that the system refuses counts as lost, and LTP retransmits it.
         let _result = self.sockets[link.socket].send_to(&self.scratch, link.address);
         let late = Time::from_nanos(now.as_nanos().saturating_sub(SLACK.as_nanos()));
-        link.free = link.free.max(late) + rate.span_of(self.scratch.len() as u64 + HEADERS);
+        link.next_send = link.next_send.max(late) + rate.span_of(self.scratch.len() as u64 + HEADERS);
         true
     }
 
@@ -273,6 +273,6 @@ impl Links {
 }
 
 fn link(address: SocketAddr, socket: usize, peer: Option<usize>, settings: &Settings, first: u64) -> Link {
-    let engine = Engine::starting(settings.engine, first, ltp::Config::default());
-    Link { engine, address, socket, peer, sending: BTreeMap::new(), in_flight: 0, free: Time::ZERO }
+    let engine = Engine::with_first_number(settings.engine, first, ltp::Config::default());
+    Link { engine, address, socket, peer, sending: BTreeMap::new(), in_flight: 0, next_send: Time::ZERO }
 }

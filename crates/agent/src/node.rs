@@ -8,7 +8,7 @@
 use crate::agent::{Agent, Counters, Routes, Verdict};
 use crate::config::{self, Address, Config, Layer};
 use crate::connection::Connection;
-use crate::ltp::{Links, News, Settings, HEADERS, SLACK};
+use crate::ltp::{LinkEvent, Links, Settings, HEADERS, SLACK};
 use crate::schedule::Schedule;
 use crate::store::Store;
 use bentpipe_core::{Span, Time};
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Keepalive interval of sessions in seconds.
 const KEEPALIVE: u16 = 15;
 /// Time between two attempts to reach a peer.
-const AGAIN: Duration = Duration::from_secs(1);
+const RECONNECT_INTERVAL: Duration = Duration::from_secs(1);
 /// Largest bundle in a datagram over IPv4.
 const DATAGRAM: usize = 65_507;
 /// Bytes of the blocks of a fragment besides its payload.
@@ -50,7 +50,7 @@ pub struct Node {
     buffer: Vec<u8>,
     reported: Instant,
     /// Time at which the next datagram may leave to each peer.
-    free: Vec<Time>,
+    next_send: Vec<Time>,
     /// The number of LTP sockets on which the agent listens; others serve peers only.
     listens_ltp: usize,
 }
@@ -61,7 +61,7 @@ impl Node {
     /// # Errors
     /// If one of them cannot be opened; the error names it.
     pub fn new(config: Config) -> io::Result<Node> {
-        let about =
+        let context =
             |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
         let routes = Routes::new(&config)?;
         let schedule = match &config.plan {
@@ -69,11 +69,11 @@ impl Node {
             None => None,
         };
         let store = Store::open(&config.storage, config.sync)
-            .map_err(about(format!("storage {}", config.storage.display())))?;
+            .map_err(context(format!("storage {}", config.storage.display())))?;
         let agent = Agent::new(routes, store, config.limit, schedule, config.keys.clone())?;
         let (mut listeners, mut datagrams, mut segments) = (Vec::new(), Vec::new(), Vec::new());
         for Address { layer, address } in &config.listen {
-            let opened = about(format!("listening on {address}"));
+            let opened = context(format!("listening on {address}"));
             if matches!(layer, Layer::Udp | Layer::Ltp) {
                 let socket = UdpSocket::bind(address).map_err(opened)?;
                 socket.set_nonblocking(true)?;
@@ -88,7 +88,7 @@ impl Node {
             }
         }
         if let Some(folder) = &config.deliver {
-            fs::create_dir_all(folder).map_err(about(format!("folder {}", folder.display())))?;
+            fs::create_dir_all(folder).map_err(context(format!("folder {}", folder.display())))?;
         }
         let at = |(peer, index): (&config::Peer, usize)| {
             (peer.at.layer == Layer::Ltp).then_some((index, peer.at.address))
@@ -104,7 +104,7 @@ impl Node {
             listeners,
             datagrams,
             ltp,
-            free: vec![Time::ZERO; config.peers.len()],
+            next_send: vec![Time::ZERO; config.peers.len()],
             listens_ltp,
             connections: Vec::new(),
             started: now,
@@ -186,7 +186,7 @@ impl Node {
         let peers = 0..self.config.peers.len();
         let datagrams = peers.filter(|peer| {
             let layer = self.config.peers[*peer].at.layer;
-            matches!(layer, Layer::Udp | Layer::Ltp) && self.agent.waits_for(*peer)
+            matches!(layer, Layer::Udp | Layer::Ltp) && self.agent.has_bundles_for(*peer)
         });
         let paced = datagrams.count() > 0 || self.ltp.has_segments(self.agent.schedule());
         let longest = if paced { longest.min(Duration::from_millis(1)) } else { longest };
@@ -211,7 +211,7 @@ impl Node {
     }
 
     fn could_send(&self, connection: &Connection) -> bool {
-        connection.takes() && connection.peer.is_some_and(|peer| self.agent.waits_for(peer))
+        connection.takes() && connection.peer.is_some_and(|peer| self.agent.has_bundles_for(peer))
     }
 
     fn session(&self) -> tcpcl::Config {
@@ -262,16 +262,16 @@ impl Node {
         }
         self.ltp.read(now, &mut self.buffer, BATCH);
         for link in 0..self.ltp.len() {
-            for news in self.ltp.news(link) {
-                match news {
-                    News::Arrived(session, bundle) => {
+            for event in self.ltp.events(link) {
+                match event {
+                    LinkEvent::Arrived(session, bundle) => {
                         let fits = bundle.len() as u64 <= self.config.longest;
                         if !fits || self.agent.receive(&bundle) == Verdict::NoRoom {
                             self.ltp.refuse(link, session);
                         }
                     }
-                    News::Sent(number) => self.agent.sent(number),
-                    News::Failed(number) => self.agent.failed(number),
+                    LinkEvent::Sent(number) => self.agent.sent(number),
+                    LinkEvent::Failed(number) => self.agent.failed(number),
                 }
             }
         }
@@ -283,13 +283,13 @@ impl Node {
         for link in 0..self.ltp.len() {
             let peer = self.ltp.link(link).peer;
             let gone = |schedule: &Schedule, peer: usize| {
-                schedule.node_of(peer).is_some() && !schedule.comes_again(now, peer)
+                schedule.node_of(peer).is_some() && !schedule.has_later_contact(now, peer)
             };
             if peer.is_some_and(|peer| self.agent.schedule().is_some_and(|schedule| gone(schedule, peer))) {
-                self.ltp.give_up(link).into_iter().for_each(|number| self.agent.failed(number));
+                self.ltp.cancel_bundles(link).into_iter().for_each(|number| self.agent.failed(number));
             }
             for _ in 0..BATCH {
-                if !self.ltp.is_free(link, now, self.agent.schedule()) {
+                if !self.ltp.may_send(link, now, self.agent.schedule()) {
                     break;
                 }
                 if self.ltp.transmit(link, now, self.agent.schedule()) {
@@ -323,10 +323,10 @@ impl Node {
             let Address { layer, address } = self.config.peers[peer].at;
             let has = matches!(layer, Layer::Udp | Layer::Ltp)
                 || self.connections.iter().any(|one| one.peer == Some(peer));
-            if has || !self.agent.waits_for(peer) || self.retry[peer] > Instant::now() {
+            if has || !self.agent.has_bundles_for(peer) || self.retry[peer] > Instant::now() {
                 continue;
             }
-            self.retry[peer] = Instant::now() + AGAIN;
+            self.retry[peer] = Instant::now() + RECONNECT_INTERVAL;
             if let Ok(connection) = Connection::open(address, layer, self.session(), peer, now) {
                 self.connections.push(connection);
             }
@@ -342,13 +342,13 @@ impl Node {
                 let half = bundle.len() / 2;
                 if !connection.send(number, bundle) {
                     // The bundle is longer than the peer accepts.
-                    self.agent.hold(number, half);
+                    self.agent.fragment_or_keep(number, half);
                 }
             }
         }
         for peer in 0..self.config.peers.len() {
             let Address { layer, address } = self.config.peers[peer].at;
-            if layer == Layer::Udp && self.agent.waits_for(peer) {
+            if layer == Layer::Udp && self.agent.has_bundles_for(peer) {
                 self.send_datagrams(now, peer, address)?;
             }
         }
@@ -365,17 +365,18 @@ impl Node {
         };
         let socket = UdpSocket::bind(any)?;
         for _ in 0..BATCH {
-            if self.free[peer] > now {
+            if self.next_send[peer] > now {
                 break;
             }
             let Some((number, bundle)) = self.agent.next_for(peer)? else { break };
             if bundle.len() > DATAGRAM {
-                self.agent.hold(number, DATAGRAM - FRAGMENT);
+                self.agent.fragment_or_keep(number, DATAGRAM - FRAGMENT);
                 continue;
             }
             match socket.send_to(&bundle, address) {
                 Ok(_) => {
-                    self.free[peer] = self.free[peer].max(late) + rate.span_of(bundle.len() as u64 + HEADERS);
+                    self.next_send[peer] =
+                        self.next_send[peer].max(late) + rate.span_of(bundle.len() as u64 + HEADERS);
                     self.agent.sent(number);
                 }
                 Err(_) => {
@@ -397,11 +398,15 @@ impl Node {
                     false => self.agent.failed(number),
                 }
             }
-            if connection.over.is_some() {
-                connection.take_flying().into_iter().rev().for_each(|number| self.agent.failed(number));
+            if connection.end_reason.is_some() {
+                connection
+                    .take_unacknowledged()
+                    .into_iter()
+                    .rev()
+                    .for_each(|number| self.agent.failed(number));
             }
         }
-        self.connections.retain(|connection| connection.over.is_none());
+        self.connections.retain(|connection| connection.end_reason.is_none());
     }
 
     fn write_status(&self) -> io::Result<()> {
@@ -419,17 +424,17 @@ fn rate(config: &Config) -> BitRate {
 
 /// Returns the LTP settings of a configuration.
 fn settings(config: &Config) -> io::Result<Settings> {
-    let about = &config.ltp;
+    let ltp = &config.ltp;
     let span = |seconds: f64| Span::from_nanos((seconds.max(0.0) * 1e9) as u64);
-    if about.rate == 0 {
+    if ltp.rate == 0 {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the rate is 0; allowed: a positive rate"));
     }
-    let engine = about.engine.unwrap_or_else(|| {
+    let engine = ltp.engine.unwrap_or_else(|| {
         let node = config.node.strip_prefix("ipn:").and_then(|rest| rest.split('.').next()?.parse().ok());
         node.unwrap_or_else(|| u64::from(CASTAGNOLI.checksum(config.node.as_bytes())).max(1))
     });
-    let (light_time, margin) = (span(about.light_time), span(about.margin));
-    Ok(Settings { engine, light_time, margin, rate: rate(config), in_flight: about.in_flight })
+    let (light_time, margin) = (span(ltp.light_time), span(ltp.margin));
+    Ok(Settings { engine, light_time, margin, rate: rate(config), in_flight: ltp.in_flight })
 }
 
 /// Writes a file atomically.

@@ -18,7 +18,7 @@ pub(crate) const PRIORITY: usize = 1;
 /// The schedule of an agent.
 pub struct Schedule {
     plan: Plan,
-    me: Node,
+    local_node: Node,
     /// The nodes of the plan by their identifiers.
     nodes: BTreeMap<String, Node>,
     /// The peer of each node, by its number.
@@ -38,7 +38,7 @@ impl Schedule {
     pub fn new(config: &Config, planned: &Planned) -> io::Result<Schedule> {
         let invalid = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
         let plan = match planned.skip_impossible {
-            true => read::possible(&planned.text).map(|(plan, _)| plan),
+            true => read::plan_skipping_impossible(&planned.text).map(|(plan, _)| plan),
             false => read::plan(&planned.text),
         };
         let plan = plan.map_err(|wrong| {
@@ -50,7 +50,7 @@ impl Schedule {
             nodes.insert(identifier(name).map_err(invalid)?, Node(number));
         }
         let named = |text: &str| config::node(text).map(|node| nodes.get(&node.to_string()).copied());
-        let Some(me) = named(&config.node).map_err(invalid)? else {
+        let Some(local_node) = named(&config.node).map_err(invalid)? else {
             return Err(invalid(format!(
                 "contact plan: has no node {}; allowed: a plan with this node, by its identifier, its name or its number",
                 config.node
@@ -72,18 +72,18 @@ impl Schedule {
             ..*contact
         });
         let usable = |contact: &Contact| {
-            contact.end > contact.start && (contact.from != me || peers.contains_key(&contact.to))
+            contact.end > contact.start && (contact.from != local_node || peers.contains_key(&contact.to))
         };
         let plan = Plan::of(plan.nodes().to_vec(), contacts.filter(usable).collect());
         let mut changes: Vec<(Time, bool, u32)> = Vec::new();
-        for &index in plan.leaving(me, Time::ZERO) {
+        for &index in plan.outgoing(local_node, Time::ZERO) {
             let contact = &plan.contacts()[index as usize];
             changes.extend([(contact.start, true, index), (contact.end, false, index)]);
         }
         changes.sort_unstable();
-        let planner = Planner::new(&plan, me);
+        let planner = Planner::new(&plan, local_node);
         let (search, open, changes) = (Search::default(), BTreeSet::new(), changes.into());
-        Ok(Schedule { plan, me, nodes, peers, planner, search, changes, open })
+        Ok(Schedule { plan, local_node, nodes, peers, planner, search, changes, open })
     }
 
     /// Opens and ends contacts until `now`. Returns whether something has changed, and the contacts
@@ -116,16 +116,22 @@ impl Schedule {
     /// Returns the contact over which a bundle leaves, if a route leads to its destination before
     /// `deadline`.
     pub fn choose(&mut self, now: Time, bundle: u64, to: Node, bytes: u64, deadline: Time) -> Option<u32> {
-        let query =
-            Query { priority: PRIORITY, deadline: Some(deadline), ..Query::new(self.me, to, now, bytes) };
+        let query = Query {
+            priority: PRIORITY,
+            deadline: Some(deadline),
+            ..Query::new(self.local_node, to, now, bytes)
+        };
         self.planner.choose(&self.plan, &mut self.search, bundle, &query)
     }
 
     /// Returns true if a route leads to a node for a bundle of `bytes`.
-    pub fn reaches(&mut self, now: Time, to: Node, bytes: u64, deadline: Time) -> bool {
-        let query =
-            Query { priority: PRIORITY, deadline: Some(deadline), ..Query::new(self.me, to, now, bytes) };
-        self.planner.reaches(&self.plan, &mut self.search, &query)
+    pub fn is_reachable(&mut self, now: Time, to: Node, bytes: u64, deadline: Time) -> bool {
+        let query = Query {
+            priority: PRIORITY,
+            deadline: Some(deadline),
+            ..Query::new(self.local_node, to, now, bytes)
+        };
+        self.planner.is_reachable(&self.plan, &mut self.search, &query)
     }
 
     /// Notes that a bundle leaves over its contact.
@@ -162,8 +168,8 @@ impl Schedule {
     }
 
     /// Returns true if another contact to a peer comes after `now`.
-    pub fn comes_again(&self, now: Time, peer: usize) -> bool {
-        let contacts = self.plan.leaving(self.me, now).iter();
+    pub fn has_later_contact(&self, now: Time, peer: usize) -> bool {
+        let contacts = self.plan.outgoing(self.local_node, now).iter();
         let mut nodes = contacts.map(|index| self.plan.contacts()[*index as usize].to);
         nodes.any(|node| self.peers.get(&node) == Some(&peer))
     }
@@ -174,8 +180,8 @@ impl Schedule {
     }
 
     /// Returns this node's number in the plan.
-    pub fn me(&self) -> Node {
-        self.me
+    pub fn local_node(&self) -> Node {
+        self.local_node
     }
 }
 

@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-const HEAD: usize = 17;
+const HEADER_LENGTH: usize = 17;
 const ADD: u8 = 1;
 const REMOVE: u8 = 2;
 /// Bytes that a log must have before it is rewritten.
@@ -68,14 +68,14 @@ impl Store {
         while let Some((kind, number, length)) = record(&content[store.end as usize..]) {
             match kind {
                 ADD => {
-                    let offset = store.end + HEAD as u64;
+                    let offset = store.end + HEADER_LENGTH as u64;
                     store.live.insert(number, Place { offset, length });
                     store.bytes += u64::from(length);
                 }
                 _ => store.forget(number),
             }
             store.next = store.next.max(number + 1);
-            store.end += HEAD as u64 + u64::from(length);
+            store.end += HEADER_LENGTH as u64 + u64::from(length);
         }
         store.log.set_len(store.end)?;
         Ok(store)
@@ -115,7 +115,9 @@ impl Store {
         if self.sync {
             self.log.sync_data()?;
         }
-        match self.end > REWRITE && self.end > 4 * (self.bytes + HEAD as u64 * self.live.len() as u64) {
+        match self.end > REWRITE
+            && self.end > 4 * (self.bytes + HEADER_LENGTH as u64 * self.live.len() as u64)
+        {
             true => self.rewrite(),
             false => Ok(()),
         }
@@ -158,7 +160,7 @@ impl Store {
         let (mut content, mut live) = (Vec::new(), BTreeMap::new());
         for (number, place) in &self.live {
             let bundle = self.read(*number)?;
-            let offset = (content.len() + HEAD) as u64;
+            let offset = (content.len() + HEADER_LENGTH) as u64;
             write_record(&mut content, ADD, *number, &bundle);
             live.insert(*number, Place { offset, length: place.length });
         }
@@ -182,7 +184,7 @@ impl agent::Store for Store {
         let length = u32::try_from(bundle.len()).ok()?;
         let number = self.next;
         self.next += 1;
-        let place = Place { offset: self.end + HEAD as u64, length };
+        let place = Place { offset: self.end + HEADER_LENGTH as u64, length };
         self.append(ADD, number, bundle);
         self.live.insert(number, place);
         self.bytes += u64::from(length);
@@ -223,10 +225,10 @@ fn check(head: &[u8], bundle: &[u8]) -> u32 {
 /// Returns kind, number and length of the record at the beginning of `content`, if it is whole and
 /// valid.
 fn record(content: &[u8]) -> Option<(u8, u64, u32)> {
-    let head = content.get(..HEAD)?;
+    let head = content.get(..HEADER_LENGTH)?;
     let number = u64::from_be_bytes(head[1..9].try_into().ok()?);
     let length = u32::from_be_bytes(head[9..13].try_into().ok()?);
-    let bundle = content.get(HEAD..HEAD + length as usize)?;
+    let bundle = content.get(HEADER_LENGTH..HEADER_LENGTH + length as usize)?;
     let valid = check(&head[..13], bundle).to_be_bytes() == head[13..17] && matches!(head[0], ADD | REMOVE);
     valid.then_some((head[0], number, length))
 }
@@ -259,7 +261,7 @@ mod tests {
         let path = folder.join("bundles.log");
         let whole = std::fs::read(&path).unwrap();
         // The other records survive any truncation of the last one.
-        for cut in 1..=HEAD + 5 {
+        for cut in 1..=HEADER_LENGTH + 5 {
             std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
             let store = Store::open(&folder, false).unwrap();
             assert_eq!(store.numbers().collect::<Vec<_>>(), [second]);

@@ -1,7 +1,7 @@
 //! Tests agents on loopback: forwarding and delivery over each convergence layer, and no loss of
 //! accepted bundles when agents are killed.
 
-use bentpipe_agent::client::{self, Making};
+use bentpipe_agent::client::{self, BundleOptions};
 use bentpipe_agent::config::{Address, Config, Layer, Ltp, Peer, Planned};
 use bentpipe_agent::security::{Key, Keys, Refusal};
 use bentpipe_agent::{Counters, Node};
@@ -92,8 +92,8 @@ fn any(layer: Layer) -> Address {
     Address { layer, address: ([127, 0, 0, 1], 0).into() }
 }
 
-fn making(to: &str) -> Making {
-    Making {
+fn options(to: &str) -> BundleOptions {
+    BundleOptions {
         from: "dtn://app/out".to_owned(),
         to: to.to_owned(),
         report: None,
@@ -139,7 +139,8 @@ fn bundles_cross_two_agents_over_every_layer() {
         // A datagram socket holds fewer than a hundred such bundles.
         let count = if layer == Layer::Udp { 30 } else { 100_u64 };
         let bundles = (0..count).map(|number| {
-            client::make(&making("dtn://earth/in"), number, number.to_be_bytes().repeat(100)).unwrap()
+            client::build_bundle(&options("dtn://earth/in"), number, number.to_be_bytes().repeat(100))
+                .unwrap()
         });
         let accepted =
             client::send_tcpcl(orbiter.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
@@ -164,11 +165,12 @@ fn deliveries_are_reported_and_expired_bundles_dropped() {
         deliver: Some(inbox.clone()),
         ..config("earth", &folder.0)
     });
-    let reported = Making { report: Some("dtn://earth/reports".to_owned()), ..making("dtn://earth/in") };
-    let short = Making { lifetime: Duration::from_millis(300), ..making("dtn://nowhere/in") };
+    let reported =
+        BundleOptions { report: Some("dtn://earth/reports".to_owned()), ..options("dtn://earth/in") };
+    let short = BundleOptions { lifetime: Duration::from_millis(300), ..options("dtn://nowhere/in") };
     let bundles = [
-        client::make(&reported, 1, b"payload".to_vec()).unwrap(),
-        client::make(&short, 2, b"nobody".to_vec()).unwrap(),
+        client::build_bundle(&reported, 1, b"payload".to_vec()).unwrap(),
+        client::build_bundle(&short, 2, b"nobody".to_vec()).unwrap(),
         b"no bundle".to_vec(),
     ];
     let sent = client::send_tcpcl(node.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
@@ -252,7 +254,8 @@ fn accepted_bundles_survive_kills() {
         let first = sequence;
         let mut bundles = (0..BATCH).map(|_| {
             sequence += 1;
-            client::make(&making("dtn://earth/in"), sequence, sequence.to_be_bytes().repeat(50)).unwrap()
+            client::build_bundle(&options("dtn://earth/in"), sequence, sequence.to_be_bytes().repeat(50))
+                .unwrap()
         });
         let started = Instant::now();
         let killer = (kill > 0).then(|| {
@@ -338,7 +341,7 @@ impl Lossy {
 
 fn numbered(count: u64, to: &str, length: usize) -> Vec<Vec<u8>> {
     let payload = |number: u64| number.to_be_bytes().repeat(length / 8);
-    (0..count).map(|number| client::make(&making(to), number, payload(number)).unwrap()).collect()
+    (0..count).map(|number| client::build_bundle(&options(to), number, payload(number)).unwrap()).collect()
 }
 
 /// RFC 5326: red data arrives completely under any loss.
@@ -519,7 +522,7 @@ fn bundles_that_fit_no_contact_are_divided_and_joined() {
         ..config("rover", &folder.0)
     });
     let payload: Vec<u8> = (0..100_000_u32).map(|place| (place % 251) as u8).collect();
-    let bundle = client::make(&making("dtn://earth/in"), 1, payload.clone()).unwrap();
+    let bundle = client::build_bundle(&options("dtn://earth/in"), 1, payload.clone()).unwrap();
     client::send_tcpcl(rover.address, "dtn://app/", &mut [bundle].into_iter(), PATIENCE).unwrap();
     wait_for("delivery", || payloads(&inbox.join("in")) == BTreeSet::from([payload.clone()]));
     let (rover, earth) = (rover.finish(), earth.finish());
@@ -585,14 +588,16 @@ fn forwarders_need_no_keys_and_the_destination_refuses_unprotected_payloads() {
         }],
         ..config("orbiter", &folder.0)
     });
-    let protected = Making { keys: keys.clone(), ..making("dtn://earth/in") };
-    let wrong =
-        Making { keys: Keys { integrity: key("3c", 48), ..keys.clone() }, ..making("dtn://earth/in") };
-    let unsigned = Making { keys: Keys { integrity: None, ..keys }, ..making("dtn://earth/in") };
+    let protected = BundleOptions { keys: keys.clone(), ..options("dtn://earth/in") };
+    let wrong = BundleOptions {
+        keys: Keys { integrity: key("3c", 48), ..keys.clone() },
+        ..options("dtn://earth/in")
+    };
+    let unsigned = BundleOptions { keys: Keys { integrity: None, ..keys }, ..options("dtn://earth/in") };
     let secret = b"the secret of the third planet".to_vec();
-    let bundles = [&protected, &wrong, &unsigned, &making("dtn://earth/in")].map(|making| {
+    let bundles = [&protected, &wrong, &unsigned, &options("dtn://earth/in")].map(|options| {
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        client::make(making, NUMBER.fetch_add(1, Ordering::Relaxed), secret.clone()).unwrap()
+        client::build_bundle(options, NUMBER.fetch_add(1, Ordering::Relaxed), secret.clone()).unwrap()
     });
     let shows = |bundle: &[u8]| bundle.windows(secret.len()).any(|part| part == secret);
     assert_eq!(bundles.each_ref().map(|bundle| shows(bundle)), [false, false, false, true]);

@@ -51,7 +51,7 @@ pub enum Error {
     #[error(transparent)]
     Choice(#[from] CongestionError),
     /// An initial value is out of range.
-    #[error("{key} is {value} segments; allowed is {min} to {max}")]
+    #[error("{key} is {value} segments; allowed: {min} to {max}")]
     Start {
         /// The field of [`Start`]: `initial_window` or `initial_ssthresh`.
         key: &'static str,
@@ -198,15 +198,15 @@ mod tests {
         let say = |variant: &str, parameters, start: &Start| {
             register(variant, parameters, start).unwrap_err().to_string()
         };
-        assert!(say("vega", &none, &Start::default()).contains("is \"vegas\" meant?"));
+        assert!(say("vega", &none, &Start::default()).contains("did you mean \"vegas\"?"));
         let alpha = BTreeMap::from([("alpha".to_owned(), 0)]);
         assert_eq!(
             say("vegas", &alpha, &Start::default()),
-            "vegas's parameter alpha is 0; allowed is 1 to 65535"
+            "vegas's parameter alpha is 0; allowed: 1 to 65535"
         );
         let start = Start { initial_window: Some(0), ..Start::default() };
-        assert_eq!(say("reno", &none, &start), "initial_window is 0 segments; allowed is 1 to 1000000");
+        assert_eq!(say("reno", &none, &start), "initial_window is 0 segments; allowed: 1 to 1000000");
         let start = Start { initial_ssthresh: Some(1), ..Start::default() };
-        assert_eq!(say("reno", &none, &start), "initial_ssthresh is 1 segments; allowed is 2 to 1000000000");
+        assert_eq!(say("reno", &none, &start), "initial_ssthresh is 1 segments; allowed: 2 to 1000000000");
     }
 }

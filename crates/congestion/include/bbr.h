@@ -1,7 +1,8 @@
 /*
- * What both versions of BBR have in common, under the names of their drafts, and the state that it needs. A gain is in
- * 256ths. A version has `struct bbr_common common` in its state, and among its parameters, which come before the
- * include, margin (pacing rate, in percent below the model's rate) and probe_rtt (duration in milliseconds).
+ * Parts that both versions of BBR share, under the names of their drafts, and their common state.
+ * Gains are in 256ths. A version has a member `struct bbr_common common` in its state. Its
+ * parameters, which come before the include, contain margin (pacing rate, in percent below the
+ * model's rate) and probe_rtt (duration in milliseconds).
  */
 #pragma once
 
@@ -20,15 +21,15 @@ enum bbr_state { BBR_STARTUP, BBR_DRAIN, BBR_PROBE_RTT, BBR_PROBE_BW };
 struct bbr_common {
 	u32 min_rtt;         /* microseconds; RTprop in version 1 */
 	u32 min_rtt_stamp;   /* jiffies */
-	u32 done_stamp;      /* of ProbeRTT, jiffies; 0: not known yet */
+	u32 done_stamp;      /* end of ProbeRTT, jiffies; 0: not known yet */
 	u32 prior_cwnd;
-	u32 next_round;      /* `delivered` at which the round trip is over */
+	u32 next_round;      /* value of `delivered` at the end of the round trip */
 	u32 full_bw;
 	u32 extra_start;     /* microseconds */
 	u32 extra_delivered;
-	u16 extra[2];        /* largest excess of this and of the last window of rounds */
+	u16 extra[2];        /* largest excess of the present and the last window of rounds */
 	u32 state : 3;
-	u32 ca_state : 3;    /* at the acknowledgment before */
+	u32 ca_state : 3;    /* at the previous acknowledgment */
 	u32 extra_rounds : 3;
 	u32 full_count : 2;
 	u32 round_start : 1;
@@ -42,7 +43,7 @@ static inline u32 bbr_now(const struct bp_tcp *tp)
 	return (u32)(tp->tcp_mstamp / 1000);
 }
 
-/* Milliseconds in jiffies. */
+/* Converts milliseconds to jiffies. */
 static inline u32 bbr_jiffies(const struct bp_tcp *tp, u32 milliseconds)
 {
 	u32 jiffy = bp_jiffy_us(tp);
@@ -50,7 +51,7 @@ static inline u32 bbr_jiffies(const struct bp_tcp *tp, u32 milliseconds)
 	return (milliseconds * 1000 + jiffy - 1) / jiffy;
 }
 
-/* Segments that a rate delivers in so many microseconds, times the gain; rounded up. */
+/* Returns the segments that a rate delivers in a time, times the gain, rounded up. */
 static inline u32 bbr_segments(u32 rate, u32 microseconds, u32 gain)
 {
 	u64 whole = (u64)rate * microseconds * gain >> BBR_GAIN_SHIFT;
@@ -59,7 +60,10 @@ static inline u32 bbr_segments(u32 rate, u32 microseconds, u32 gain)
 	return segments < 0x7fffffffu ? (u32)segments : 0x7fffffffu;
 }
 
-/* Bytes per second of a rate, times the gain, less the percentage that keeps the queue from growing. */
+/*
+ * Returns a rate in bytes per second, times the gain, minus the margin that keeps the queue from
+ * growing.
+ */
 static inline u64 bbr_bytes(const struct bp_tcp *tp, u32 rate, u32 gain)
 {
 	u64 bytes = (u64)rate * tp->mss_cache * gain >> BBR_GAIN_SHIFT;
@@ -67,14 +71,17 @@ static inline u64 bbr_bytes(const struct bp_tcp *tp, u32 rate, u32 gain)
 	return bytes * (10000 * (100 - margin(tp))) >> BP_RATE_SHIFT;
 }
 
-/* Segments that leave at once: BBR.send_quantum, 1/1024 s of the pacing rate, at most 64 KiB. */
+/*
+ * Returns the size of a burst in segments: BBR.send_quantum, 1/1024 s of the pacing rate, at most
+ * 64 KiB.
+ */
 static inline u32 bbr_send_quantum(const struct bp_tcp *tp)
 {
 	u64 rate = bp_pacing_rate(tp);
-	u64 least = rate < 1200000 / 8 ? 1 : 2;
+	u64 min = rate < 1200000 / 8 ? 1 : 2;
 	u64 millisecond = bp_divide(rate >> 10 < 65215 ? rate >> 10 : 65215, tp->mss_cache);
 
-	return (u32)(millisecond > least ? millisecond : least);
+	return (u32)(millisecond > min ? millisecond : min);
 }
 
 static inline void bbr_init(struct bp_tcp *tp, struct bbr_common *common, u32 startup_gain)
@@ -110,7 +117,10 @@ static inline void bbr_update_round(const struct bp_tcp *tp, struct bbr_common *
 		common->next_round = tp->delivered;
 }
 
-/* Starts a window of rounds in which the largest excess is looked for; that of the last is kept as long again. */
+/*
+ * Starts a window of rounds for the maximum excess. The maximum of the last window applies for one
+ * more window.
+ */
 static inline void bbr_start_aggregation(struct bbr_common *common, u16 last)
 {
 	common->extra_rounds = 0;
@@ -118,13 +128,16 @@ static inline void bbr_start_aggregation(struct bbr_common *common, u16 last)
 	common->extra[0] = 0;
 }
 
-/* Microseconds for which UpdateACKAggregation has counted what is delivered. */
+/* Returns the microseconds for which UpdateACKAggregation has counted delivered segments. */
 static inline u32 bbr_extra_time(const struct bp_tcp *tp, const struct bbr_common *common)
 {
 	return (u32)tp->tcp_mstamp - common->extra_start;
 }
 
-/* UpdateACKAggregation, but for the windows of rounds; `expected` is what the rate would have delivered in that time. */
+/*
+ * UpdateACKAggregation without the windows of rounds. `expected` is the number of segments that the
+ * rate would have delivered in that time.
+ */
 static inline void bbr_update_aggregation(const struct bp_tcp *tp, struct bbr_common *common, u32 expected, u32 acked)
 {
 	u32 extra;
@@ -145,7 +158,10 @@ static inline u32 bbr_extra(const struct bbr_common *common)
 	return bp_max(common->extra[0], common->extra[1]);
 }
 
-/* CheckFullBWReached: returns true at the third round trip in a row whose rate is less than 25 % above the largest. */
+/*
+ * CheckFullBWReached: returns true at the third consecutive round trip whose rate is less than 25 %
+ * above the maximum.
+ */
 static inline bool bbr_is_full(struct bbr_common *common, u32 rate)
 {
 	if (rate >= (u64)common->full_bw + common->full_bw / 4) {
@@ -165,14 +181,17 @@ static inline void bbr_save_cwnd(const struct bp_tcp *tp, struct bbr_common *com
 		common->prior_cwnd = bp_max(common->prior_cwnd, tp->snd_cwnd);
 }
 
-/* Returns true if the smallest round-trip time is older than so many milliseconds. */
+/* Returns true if the smallest round-trip time is older than `length` milliseconds. */
 static inline bool bbr_is_rtt_old(const struct bp_tcp *tp, const struct bbr_common *common, u32 length)
 {
 	return (s32)(bp_jiffies(tp) - (common->min_rtt_stamp + bbr_jiffies(tp, length))) > 0;
 }
 
-/* UpdateMinRTT: a smaller round-trip time is the smallest, or any when that is old. One that equals it does not renew
- * it: where round-trip times repeat exactly it would never be old. */
+/*
+ * UpdateMinRTT: a smaller sample replaces the smallest round-trip time; any sample does if the
+ * smallest is old. An equal sample does not renew it, because with exactly repeating round-trip
+ * times it would never become old.
+ */
 static inline void bbr_update_min_rtt(const struct bp_tcp *tp, struct bbr_common *common,
 				      const struct rate_sample *sample, bool is_old)
 {
@@ -199,7 +218,7 @@ static inline bool bbr_handle_probe_rtt(struct bp_tcp *tp, struct bbr_common *co
 {
 	u32 flight = bp_packets_in_flight(tp);
 
-	/* A rate measured now is not the path's rate. */
+	/* The present rate is limited by the window, not by the path. */
 	tp->app_limited = bp_max(tp->delivered + flight, 1);
 	if (common->done_stamp) {
 		common->probe_rtt_round_done |= common->round_start;
@@ -213,7 +232,10 @@ static inline bool bbr_handle_probe_rtt(struct bp_tcp *tp, struct bbr_common *co
 	return false;
 }
 
-/* The last part of CheckProbeRTTDone: returns true if ProbeRTT is over. The caller sets the next state. */
+/*
+ * The last part of CheckProbeRTTDone: returns true if ProbeRTT is over. The caller sets the next
+ * state.
+ */
 static inline bool bbr_leave_probe_rtt(struct bp_tcp *tp, struct bbr_common *common)
 {
 	if (!common->done_stamp || (s32)(bp_jiffies(tp) - common->done_stamp) <= 0)
@@ -232,7 +254,7 @@ static inline void bbr_set_pacing_rate(struct bp_tcp *tp, const struct bbr_commo
 		bp_set_pacing_rate(tp, rate);
 }
 
-/* SetCwnd's growth towards the target, which bounds it once the pipe is full. */
+/* SetCwnd's growth towards the target, which is the maximum once the pipe is full. */
 static inline u32 bbr_grow(const struct bp_tcp *tp, const struct bbr_common *common, u32 cwnd, u32 acked, u32 target)
 {
 	if (common->filled_pipe)

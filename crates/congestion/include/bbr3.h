@@ -1,6 +1,6 @@
 /*
- * BBR, version 3: what it knows of the path, by rate and by volume, and the bounds that follow. The phases that it goes
- * through are in bbr3.c, with source and constants.
+ * BBR, version 3: the model of the path by rate and by volume, and the limits that follow from it.
+ * Its states are in bbr3.c, with source and constants.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ enum bbr3_acks { BBR3_ACKS_INIT, BBR3_ACKS_REFILLING, BBR3_ACKS_STARTING, BBR3_A
 
 struct bbr3 {
 	struct bbr_common common;
-	u32 max_bw[2];     /* of this ProbeBW cycle and the one before */
+	u32 max_bw[2];     /* of the present and the previous ProbeBW cycle */
 	u32 bw_latest;     /* of this round trip */
 	u32 inflight_latest;
 	u32 bw_shortterm;
@@ -25,8 +25,8 @@ struct bbr3 {
 	u32 inflight_longterm;
 	u32 undo_longterm;
 	u32 probe_rtt_cwnd;
-	u32 loss_round;    /* `delivered` at which the round trip after a loss is over */
-	u32 round_lost;    /* `lost` at the start of the round trip */
+	u32 loss_round;    /* value of `delivered` at the end of the round trip after a loss */
+	u32 round_lost;    /* value of `lost` at the start of the round trip */
 	u32 cycle_stamp;   /* milliseconds */
 	u32 up_acked;      /* bw_probe_up_acked */
 	u32 up_per_inc;    /* probe_up_acked_per_inc */

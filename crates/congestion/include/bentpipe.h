@@ -1,41 +1,43 @@
 /*
  * The connection as a congestion control sees it: the one header of every variant in this folder.
  *
- * A variant is one C file with two homes. The C compiler builds it into the engine, where it drives simulated
- * connections (home/engine.h); clang -target bpf builds the same file into a BPF struct_ops object, which runs in
- * a stock Linux kernel under the name bp_NAME (home/kernel.h). A file has this shape:
+ * A variant is one C file that runs in two places. The C compiler builds it into the engine, where
+ * it controls simulated connections (home/engine.h). clang -target bpf builds the same file into a
+ * BPF struct_ops object, which runs in a stock Linux kernel under the name bp_NAME (home/kernel.h).
+ * A file has this form:
  *
- *     #define BP_PARAMETERS(PARAMETER)                                        // before the include; may be absent
- *         PARAMETER(alpha, 2, 1, 1000, "segments: ...")                       // name, default, least, most, about
- *     #include "bentpipe.h"
+ *      #define BP_PARAMETERS(PARAMETER)     // optional, before the include
+ *          PARAMETER(alpha, 2, 1, 1000, "segments: ...")    // name, default, min, max, about
+ *      #include "bentpipe.h"
  *
- *     struct vegas { u32 base_rtt; };                                         // may be absent
- *     BP_PRIVATE(struct vegas)                                                // at most 104 bytes, cleared first
+ *      struct vegas { u32 base_rtt; };      // optional
+ *      BP_PRIVATE(struct vegas)             // at most 104 bytes, initially zero
  *
- *     BP_OP(u32, ssthresh, struct bp_tcp *tp) { return ...; }
+ *      BP_OP(u32, ssthresh, struct bp_tcp *tp) { return ...; }
  *
- *     BP_VARIANT(vegas, "what it is, in a line", "where it was published", ssthresh, cong_avoid, undo_cwnd)
+ *      BP_VARIANT(vegas, "description in one line", "publication", ssthresh, cong_avoid, undo_cwnd)
  *
- * The operations are those of Linux' tcp_congestion_ops, called when Linux calls them (the trait Congestion in
- * crates/congestion/src/interface.rs says when):
+ * The operations are those of Linux' tcp_congestion_ops and are called at the same events
+ * (described at the trait Congestion in crates/congestion/src/interface.rs):
  *
- *     void init(struct bp_tcp *tp)
- *     u32  ssthresh(struct bp_tcp *tp)                                        needed
- *     void cong_avoid(struct bp_tcp *tp, u32 ack, u32 acked)                  this one
- *     void cong_control(struct bp_tcp *tp, const struct rate_sample *sample)  or this one
- *     void set_state(struct bp_tcp *tp, u8 new_state)
- *     void cwnd_event(struct bp_tcp *tp, enum tcp_ca_event event)
- *     void pkts_acked(struct bp_tcp *tp, const struct ack_sample *sample)
- *     u32  undo_cwnd(struct bp_tcp *tp)                                       needed
+ *      void init(struct bp_tcp *tp)
+ *      u32  ssthresh(struct bp_tcp *tp)                                        required
+ *      void cong_avoid(struct bp_tcp *tp, u32 ack, u32 acked)                  either this
+ *      void cong_control(struct bp_tcp *tp, const struct rate_sample *sample)  or this
+ *      void set_state(struct bp_tcp *tp, u8 new_state)
+ *      void cwnd_event(struct bp_tcp *tp, enum tcp_ca_event event)
+ *      void pkts_acked(struct bp_tcp *tp, const struct ack_sample *sample)
+ *      u32  undo_cwnd(struct bp_tcp *tp)                                       required
  *
- * In both homes a variant may read tp->snd_cwnd, snd_cwnd_cnt, snd_cwnd_clamp, snd_ssthresh, prior_cwnd,
- * prior_ssthresh, snd_una, snd_nxt, mss_cache, packets_out, sacked_out, lost_out, retrans_out, max_packets_out,
- * delivered, delivered_ce, lost, srtt_us, mdev_us, app_limited, tcp_mstamp, tcp_clock_cache and tcp_wstamp_ns, and
- * write snd_cwnd, snd_cwnd_cnt, snd_ssthresh and app_limited; what else it may touch has a function below. A parameter
- * is a function of the connection too: alpha(tp).
+ * In both places a variant may read tp->snd_cwnd, snd_cwnd_cnt, snd_cwnd_clamp, snd_ssthresh,
+ * prior_cwnd, prior_ssthresh, snd_una, snd_nxt, mss_cache, packets_out, sacked_out, lost_out,
+ * retrans_out, max_packets_out, delivered, delivered_ce, lost, srtt_us, mdev_us, app_limited,
+ * tcp_mstamp, tcp_clock_cache and tcp_wstamp_ns, and write snd_cwnd, snd_cwnd_cnt, snd_ssthresh and
+ * app_limited. It accesses all other state by the functions below. A parameter is also a function
+ * of the connection: alpha(tp).
  *
- * What the kernel's verifier accepts: integers, unsigned division by what is not zero, no branch inside a long
- * loop, no global that is written.
+ * The kernel's verifier accepts integers, unsigned division by a nonzero number, loops without
+ * branches if they are long, and no writable globals.
  */
 #pragma once
 
@@ -66,13 +68,13 @@ enum tcp_ca_event {
 /* snd_ssthresh before any loss (Linux' TCP_INFINITE_SSTHRESH). */
 #define BP_INFINITE_SSTHRESH 0x7fffffffu
 
-/* Bytes of private state that Linux gives a congestion control (icsk_ca_priv). */
+/* Size in bytes of a congestion control's private state in Linux (icsk_ca_priv). */
 #define BP_PRIVATE_SIZE 104
 
-/* Most parameters that a variant can have; MAX_PARAMETERS in Rust. */
+/* Maximum number of parameters of a variant; MAX_PARAMETERS in Rust. */
 #define BP_MAX_PARAMETERS 32
 
-/* BP_EACH(M, a, b, ...) is M(a) M(b) ... for up to nine. */
+/* BP_EACH(M, a, b, ...) expands to M(a) M(b) ..., for up to nine arguments. */
 #define BP_EACH(M, ...) BP_EACH_(__VA_ARGS__, 9, 8, 7, 6, 5, 4, 3, 2, 1)(M, __VA_ARGS__)
 #define BP_EACH_(a, b, c, d, e, f, g, h, i, count, ...) BP_EACH_##count
 #define BP_EACH_1(M, a) M(a)
@@ -91,13 +93,13 @@ enum tcp_ca_event {
 #include "home/engine.h"
 #endif
 
-/* The present time in jiffies, in which Linux' congestion controls count, modulo 2^32. */
+/* Returns the present time in jiffies, the unit of Linux' congestion controls, modulo 2^32. */
 static inline u32 bp_jiffies(const struct bp_tcp *tp)
 {
 	return (u32)(tp->tcp_mstamp / bp_jiffy_us(tp));
 }
 
-/* Microseconds until the next segment may leave by the pacing rate. */
+/* Returns the microseconds until the pacing rate permits the next segment. */
 static inline u64 bp_wait_us(const struct bp_tcp *tp)
 {
 	u64 now = tp->tcp_clock_cache;
@@ -115,16 +117,16 @@ static inline u32 bp_max(u32 a, u32 b)
 	return a > b ? a : b;
 }
 
-/* a / b; 0 when b is 0, as a BPF division is. */
+/* Returns a / b; 0 if b is 0, as in BPF. */
 static inline u64 bp_divide(u64 a, u64 b)
 {
 	return b ? a / b : 0;
 }
 
 /*
- * Cubic root, rounded down to within one, by Newton's method from above: y - (y^3 - x) / (3 y^2). The first guess is at
- * most four times too large, and each step squares the error once it is small, so ten steps always do. No branch, for
- * the verifier.
+ * Returns the cubic root, rounded down, with an error of at most one, by Newton's method from
+ * above: y - (y^3 - x) / (3 y^2). The first value is at most four times too large, and each step
+ * squares an error that is small, so ten steps always suffice. No branch, for the verifier.
  */
 static inline u32 bp_cube_root(u64 x)
 {
@@ -152,16 +154,19 @@ static inline bool bp_in_slow_start(const struct bp_tcp *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh;
 }
 
-/* The window in segments that cwnd allows and the network holds (RFC 6675's pipe, as Linux counts it). */
+/*
+ * Returns the number of segments in the network (RFC 6675's pipe, as counted by Linux).
+ */
 static inline u32 bp_packets_in_flight(const struct bp_tcp *tp)
 {
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
 }
 
 /*
- * Whether cwnd, not the application or the receiver, limits sending: only then may it grow (RFC 7661, section 4.3,
- * as Linux has it). In slow start it is so while cwnd is below twice what was in flight, which lets an application
- * that sends in bursts still double its window in a round trip.
+ * Returns true if cwnd limits sending, not the application or the receiver: only then may cwnd grow
+ * (RFC 7661, section 4.3, as implemented in Linux). In slow start this is true while cwnd is below
+ * twice the data in flight, so an application that sends in bursts can still double its window in a
+ * round trip.
  */
 static inline bool bp_is_cwnd_limited(const struct bp_tcp *tp)
 {
@@ -170,8 +175,10 @@ static inline bool bp_is_cwnd_limited(const struct bp_tcp *tp)
 	return bp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-/* Sets cwnd, within the bounds every variant keeps: at least `least`, at most the connection's clamp. */
-static inline void bp_set_cwnd(struct bp_tcp *tp, u32 cwnd, u32 least)
+/*
+ * Sets cwnd to at least `min` and at most the connection's clamp, the limits of every variant.
+ */
+static inline void bp_set_cwnd(struct bp_tcp *tp, u32 cwnd, u32 min)
 {
-	tp->snd_cwnd = bp_min(bp_max(cwnd, least), tp->snd_cwnd_clamp);
+	tp->snd_cwnd = bp_min(bp_max(cwnd, min), tp->snd_cwnd_clamp);
 }

@@ -1,18 +1,22 @@
 /*
- * The end of slow start before packets are lost, for variants that want it: HyStart and HyStart++.
+ * The end of slow start before packets are lost, for variants that use it: HyStart and HyStart++.
  *
- * Source: HyStart: S. Ha and I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9), 2011. Two
- *         signs end slow start, both looked for from a window of 16 on: an ACK train, acknowledgments less than 2 ms
- *         apart since the round began that span half of the smallest round-trip time (the packets of a train take as
- *         long as the forward path) and half a millisecond, for acknowledgments that wait for each other at the receiver;
- *         and a delay increase, the smallest of at least 8 round-trip times of a round being above the connection's
- *         smallest by an eighth of it, at least 4 ms, at most 16 ms. ssthresh becomes cwnd. The numbers are those of Linux,
- *         where HyStart that has ended a slow start rests until a time-out. A paced connection spreads its window over
- *         half a round-trip time by itself, so there the train must span the whole of it (Linux' commit "tcp_cubic: make
- *         Hystart aware of pacing", 2019).
- *         HyStart++: RFC 9406, section 4.2. Only the delay counts, compared with the smallest of the round before,
- *         and what follows is Conservative Slow Start at a quarter of the speed for five rounds, which is left again
- *         for slow start when the delay falls below its value at the start. Constants of section 4.3.
+ * HyStart: S. Ha and I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9),
+ * 2011. From a window of 16 on, two signs end slow start and set ssthresh to cwnd:
+ *
+ * - ACK train: consecutive acknowledgments since the start of the round, less than 2 ms apart, span
+ *   half of the smallest round-trip time (the packets of a train take as long as the forward path),
+ *   plus half a millisecond for acknowledgments that the receiver delays.
+ * - Delay increase: the smallest of at least 8 round-trip times of a round exceeds the connection's
+ *   smallest by an eighth of it, at least 4 ms and at most 16 ms.
+ *
+ * The numbers are those of Linux, where HyStart is off after it has ended a slow start, until a
+ * time-out. A paced connection spreads its window over half a round-trip time, so its ACK train
+ * must span a whole one (Linux' commit "tcp_cubic: make Hystart aware of pacing", 2019).
+ *
+ * HyStart++: RFC 9406, section 4.2, constants of section 4.3. Only the delay counts, compared with
+ * the smallest of the previous round. Conservative Slow Start follows, for five rounds at a quarter
+ * of the speed. Slow start resumes if the delay falls below its value at the start of that phase.
  */
 #pragma once
 
@@ -24,8 +28,8 @@ enum bp_hystart_kind { BP_HYSTART_OFF, BP_HYSTART, BP_HYSTART_PLUS_PLUS };
 #define HYSTART_TRAIN_GAP_US 2000
 #define HYSTART_ACK_DELAY_US 1000
 #define HYSTART_SAMPLES 8           /* RFC 9406: N_RTT_SAMPLE */
-#define HYSTART_LEAST_RISE_US 4000  /* MIN_RTT_THRESH */
-#define HYSTART_MOST_RISE_US 16000  /* MAX_RTT_THRESH */
+#define HYSTART_MIN_RISE_US 4000  /* MIN_RTT_THRESH */
+#define HYSTART_MAX_RISE_US 16000  /* MAX_RTT_THRESH */
 #define HYSTART_RISE_SHIFT 3        /* MIN_RTT_DIVISOR 8 */
 #define HYSTART_CSS_DIVISOR 4       /* CSS_GROWTH_DIVISOR */
 #define HYSTART_CSS_ROUNDS 5        /* CSS_ROUNDS */
@@ -33,15 +37,15 @@ enum bp_hystart_kind { BP_HYSTART_OFF, BP_HYSTART, BP_HYSTART_PLUS_PLUS };
 #define HYSTART_NO_RTT 0xffffffffu
 
 struct bp_hystart {
-	u32 round_end;   /* the round is over when what follows this sequence number is acknowledged */
-	u32 round_start; /* microseconds, modulo 2^32 like all times here */
+	u32 round_end;   /* the round ends when data after this sequence number is acknowledged */
+	u32 round_start; /* microseconds, modulo 2^32, as all times here */
 	u32 train_end;   /* last acknowledgment of the train */
 	u32 round_rtt;   /* smallest of this round, microseconds */
-	u32 base_rtt;    /* HyStart: smallest of the connection; HyStart++: of the round before */
+	u32 base_rtt;    /* smallest of the connection (HyStart) or of the previous round (HyStart++) */
 	u32 css_rtt;     /* HyStart++: cssBaselineMinRtt */
-	u8 samples;      /* of this round, up to HYSTART_SAMPLES */
-	u8 css_rounds;   /* 0: not in Conservative Slow Start; otherwise the rounds started in it */
-	u8 is_over;      /* it has ended a slow start; HyStart++ is for the first one only, HyStart rests until a time-out */
+	u8 samples;      /* number of samples in this round, up to HYSTART_SAMPLES */
+	u8 css_rounds;   /* rounds started in Conservative Slow Start; 0: not in that phase */
+	u8 is_over;      /* 1 after the end of a slow start; HyStart is reset by a time-out */
 };
 
 static inline void bp_hystart_begin_round(struct bp_tcp *tp, struct bp_hystart *hystart)
@@ -53,7 +57,7 @@ static inline void bp_hystart_begin_round(struct bp_tcp *tp, struct bp_hystart *
 	hystart->samples = 0;
 }
 
-/* For init, and after a time-out, when the path may have changed. */
+/* Called by init, and after a time-out, because the path may have changed. */
 static inline void bp_hystart_reset(struct bp_tcp *tp, struct bp_hystart *hystart, u32 kind)
 {
 	hystart->base_rtt = HYSTART_NO_RTT;
@@ -74,13 +78,13 @@ static inline bool bp_hystart_rose(const struct bp_hystart *hystart)
 {
 	u32 rise = hystart->base_rtt >> HYSTART_RISE_SHIFT;
 
-	rise = bp_min(bp_max(rise, HYSTART_LEAST_RISE_US), HYSTART_MOST_RISE_US);
+	rise = bp_min(bp_max(rise, HYSTART_MIN_RISE_US), HYSTART_MAX_RISE_US);
 	return hystart->samples >= HYSTART_SAMPLES && hystart->base_rtt != HYSTART_NO_RTT &&
 	       hystart->round_rtt != HYSTART_NO_RTT && hystart->round_rtt - rise >= hystart->base_rtt &&
 	       hystart->round_rtt >= rise;
 }
 
-/* What has just been acknowledged was sent after the start of the round. */
+/* Returns true if data sent after the start of the round has been acknowledged. */
 static inline bool bp_hystart_round_is_over(const struct bp_tcp *tp, const struct bp_hystart *hystart)
 {
 	return bp_after(tp->snd_una, hystart->round_end);
@@ -143,7 +147,7 @@ static inline void bp_hystart_plus_plus_sample(struct bp_tcp *tp, struct bp_hyst
 	}
 }
 
-/* For pkts_acked: a round-trip time was measured. */
+/* Handles a sample of the round-trip time, from pkts_acked. */
 static inline void bp_hystart_take(struct bp_tcp *tp, struct bp_hystart *hystart, u32 kind, u32 rtt)
 {
 	if (kind == BP_HYSTART)
@@ -152,7 +156,10 @@ static inline void bp_hystart_take(struct bp_tcp *tp, struct bp_hystart *hystart
 		bp_hystart_plus_plus_sample(tp, hystart, rtt);
 }
 
-/* Slow start with HyStart of this kind; returns the acknowledged segments that are left for avoidance. */
+/*
+ * Grows the window of slow start with HyStart of this kind. Returns the acknowledged segments that
+ * remain for congestion avoidance.
+ */
 static inline u32 bp_hystart_slow_start(struct bp_tcp *tp, struct bp_hystart *hystart, u32 kind, u32 acked)
 {
 	if (kind == BP_HYSTART_PLUS_PLUS && !bp_is_paced(tp))

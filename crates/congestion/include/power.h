@@ -1,6 +1,7 @@
 /*
- * Logarithms and powers in integers: 16 bits before the point and 16 behind. The fractions are polynomials that are
- * nowhere off by more than 0.00015, made by weighted least squares with both ends exact.
+ * Logarithms and powers in integers, with 16 binary places before and 16 after the point. The
+ * fractions are polynomials with an error of at most 0.00015, from weighted least squares with
+ * exact values at both ends.
  */
 #pragma once
 
@@ -8,7 +9,7 @@
 
 #define BP_ONE 65536ull
 
-/* log2(x), x >= 1. */
+/* Returns log2(x), x >= 1. */
 static inline u32 bp_log2(u32 x)
 {
 	u32 bits = 0;
@@ -21,7 +22,7 @@ static inline u32 bp_log2(u32 x)
 				    ((5382 * m * m >> 32) * m >> 16) * m / BP_ONE);
 }
 
-/* 2^exponent, both as above; exponents above 40 count as 40. */
+/* Returns 2^exponent, both with 16 binary places; exponents above 40 count as 40. */
 static inline u64 bp_exp2(u32 exponent)
 {
 	u64 f = exponent & 0xffff;
@@ -30,7 +31,7 @@ static inline u64 bp_exp2(u32 exponent)
 	return (BP_ONE + (45606 * f >> 16) + (14737 * f * f >> 32) + ((5193 * f * f >> 32) * f >> 16)) << whole;
 }
 
-/* x to the power of thousandths / 1000, x >= 1. */
+/* Returns x to the power of thousandths / 1000, x >= 1. */
 static inline u64 bp_power(u32 x, u32 thousandths)
 {
 	return bp_exp2((u32)((u64)bp_log2(x) * thousandths / 1000));

@@ -1,5 +1,6 @@
 /*
- * Rates in integers: segments per microsecond, times 2^24, which holds 1 bit/s as well as terabits per second.
+ * Rates in integers: segments per microsecond times 2^24. The range includes 1 bit/s and terabits
+ * per second.
  */
 #pragma once
 
@@ -7,7 +8,7 @@
 
 #define BP_RATE_SHIFT 24
 
-/* The rate of so many segments in so many microseconds, as far as 32 bits hold. */
+/* Returns the rate of segments per time, at most the maximum of 32 bits. */
 static inline u32 bp_rate(u64 segments, u64 microseconds)
 {
 	u64 rate = bp_divide(segments << BP_RATE_SHIFT, microseconds);
@@ -15,7 +16,7 @@ static inline u32 bp_rate(u64 segments, u64 microseconds)
 	return rate < 0xffffffffu ? (u32)rate : 0xffffffffu;
 }
 
-/* Segments that a rate delivers in so many microseconds, rounded down. */
+/* Returns the segments that a rate delivers in a time, rounded down. */
 static inline u32 bp_rate_segments(u32 rate, u32 microseconds)
 {
 	u64 segments = (u64)rate * microseconds >> BP_RATE_SHIFT;

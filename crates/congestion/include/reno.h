@@ -1,20 +1,21 @@
 /*
- * Reno's parts, which most variants share: slow start, linear increase, halving, undo (RFC 5681, as Linux counts).
+ * Parts of Reno that most variants share: slow start, linear increase, halving, undo. Windows are
+ * counted in segments, as in Linux.
  *
- * Source: RFC 5681, TCP Congestion Control; RFC 3465, appropriate byte counting.
- * Windows are counted in segments, as Linux does.
+ * Sources: RFC 5681, TCP Congestion Control; RFC 3465, appropriate byte counting.
  */
 #pragma once
 
 #include "bentpipe.h"
 
 /* RFC 5681, equation (4): at least two segments. */
-#define BP_RENO_LEAST_SSTHRESH 2
+#define BP_RENO_MIN_SSTHRESH 2
 
 /*
- * Slow start: RFC 5681, equation (2), cwnd += min(N, SMSS) for each ACK of N bytes, here with the limit of RFC 3465
- * left out (L is the whole ACK), as in Linux: delayed and stretched ACKs open the window as fast as others. Growth
- * ends at ssthresh; returns the acknowledged segments that are left for congestion avoidance.
+ * Slow start: RFC 5681, equation (2), cwnd += min(N, SMSS) for each ACK of N bytes, but without the
+ * limit L of RFC 3465, as in Linux, so that delayed and stretched ACKs open the window as fast as
+ * others. Growth ends at ssthresh. Returns the acknowledged segments that remain for congestion
+ * avoidance.
  */
 static inline u32 bp_slow_start(struct bp_tcp *tp, u32 acked)
 {
@@ -27,10 +28,10 @@ static inline u32 bp_slow_start(struct bp_tcp *tp, u32 acked)
 }
 
 /*
- * Congestion avoidance: one segment more for every `window` segments acknowledged. With `window` = cwnd this is
- * RFC 5681, equation (3), one segment per round-trip time, counted in snd_cwnd_cnt as section 3.1 recommends
- * (appropriate byte counting). When `window` has shrunk since, credit gathered for the larger one yields one segment,
- * not a burst.
+ * Congestion avoidance: cwnd grows by one segment per `window` acknowledged segments. With `window`
+ * = cwnd this is RFC 5681, equation (3), one segment per round-trip time, counted in snd_cwnd_cnt
+ * as section 3.1 recommends (appropriate byte counting). If `window` has shrunk, the credit from
+ * the larger window yields one segment, not a burst.
  */
 static inline void bp_cong_avoid_ai(struct bp_tcp *tp, u32 window, u32 acked)
 {
@@ -53,7 +54,10 @@ static inline void bp_cong_avoid_ai(struct bp_tcp *tp, u32 window, u32 acked)
 	bp_set_cwnd(tp, cwnd, 1);
 }
 
-/* Reno's increase: nothing while cwnd is not what limits sending, slow start, then avoidance with what is left. */
+/*
+ * Reno's increase: slow start, then congestion avoidance with the remaining segments; none if cwnd
+ * does not limit sending.
+ */
 static inline void bp_reno_cong_avoid(struct bp_tcp *tp, u32 acked)
 {
 	if (!bp_is_cwnd_limited(tp))
@@ -66,13 +70,15 @@ static inline void bp_reno_cong_avoid(struct bp_tcp *tp, u32 acked)
 	bp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 
-/* RFC 5681, equation (4), with cwnd in the place of FlightSize, as in Linux. */
+/* Returns ssthresh by RFC 5681, equation (4), with cwnd instead of FlightSize, as in Linux. */
 static inline u32 bp_reno_ssthresh(const struct bp_tcp *tp)
 {
-	return bp_max(tp->snd_cwnd >> 1, BP_RENO_LEAST_SSTHRESH);
+	return bp_max(tp->snd_cwnd >> 1, BP_RENO_MIN_SSTHRESH);
 }
 
-/* The window before a reduction that proved spurious (RFC 4015, section 3.2, as Linux does it). */
+/*
+ * Returns the window before a spurious reduction (RFC 4015, section 3.2, as implemented in Linux).
+ */
 static inline u32 bp_reno_undo_cwnd(const struct bp_tcp *tp)
 {
 	return bp_max(tp->snd_cwnd, tp->prior_cwnd);

@@ -1,13 +1,13 @@
 //! Compiles congestion controls at run time from C source in a scenario: into a shared object for
 //! simulated connections, and with clang into a BPF object for connections of the kernel.
 //!
-//! `docs/congestion-recipe.md` describes the form of the source. The headers are those with which
-//! this program was built.
+//! `docs/congestion-recipe.md` describes the form of the source. The source is compiled with the
+//! headers of this build.
 //!
 //! **Trust.** Compiled code runs in this process, with the rights of its user and without
-//! confinement: it can read and change everything that the user can. So nothing is compiled until
-//! [`allow`] is called, which the command line makes for the option `--allow-code` and Python for
-//! `bentpipe.allow_code()`. For the kernel, BPF's verifier confines the source.
+//! confinement: it can read and change everything that the user can. Code is therefore refused
+//! until [`allow`] is called, by the option `--allow-code` of the command line or by
+//! `bentpipe.allow_code()` in Python. In the kernel, BPF's verifier confines the code.
 
 use crate::{label, Compiled, HEADERS};
 use std::fs;
@@ -20,13 +20,13 @@ use std::time::{Duration, Instant};
 
 /// Time limit of a compiler run. A congestion control takes well under a second.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Maximum number of lines of a compiler's message that are passed on.
+/// Maximum number of lines of a compiler's message in an error.
 const LINES: usize = 12;
 
 static ALLOWED: AtomicBool = AtomicBool::new(false);
 
-/// Allows or forbids compiling and running code of scenarios, with the rights of this process.
-/// Forbidden before the first call.
+/// Allows or forbids compiling and running code of scenarios, with the rights of this process. The
+/// default is forbidden.
 pub fn allow(allowed: bool) {
     ALLOWED.store(allowed, Ordering::Relaxed);
     crate::set_compiler(for_simulation);
@@ -95,7 +95,7 @@ pub fn for_kernel(source: &str) -> Result<Vec<u8>, String> {
     fs::read(folder.path().join("variant.o")).map_err(|error| format!("its object cannot be read: {error}"))
 }
 
-/// Returns a folder with the source and all headers, which is removed when dropped.
+/// Returns a folder with the source and all headers. The folder is removed on drop.
 fn prepared(source: &str) -> Result<Folder, String> {
     if !ALLOWED.load(Ordering::Relaxed) {
         return Err(refusal());
@@ -113,7 +113,7 @@ fn prepared(source: &str) -> Result<Folder, String> {
     Ok(folder)
 }
 
-/// A new folder for temporary files, accessible to this user only, which is removed when dropped.
+/// A new folder for temporary files, accessible only to this user and removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {

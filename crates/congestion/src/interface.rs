@@ -1,12 +1,12 @@
-//! The interface between a TCP endpoint and its congestion control: the operations of Linux'
-//! `tcp_congestion_ops` (include/net/tcp.h), called at the same points as in Linux, on the part of
-//! the connection's state that Linux exposes to a congestion control.
+//! The interface between a TCP endpoint and its congestion control. Its operations are those of
+//! Linux' `tcp_congestion_ops` (include/net/tcp.h), called at the same points as in Linux. They act
+//! on [`State`], the part of the connection's state that Linux exposes to a congestion control.
 //!
 //! The variants are C files (`crates/congestion/variants`), compiled from one source for this
-//! engine and, as BPF struct_ops, for the kernel. They are written against [`State`], whose layout
-//! is shared with C, so its fields have the names and units of Linux.
+//! engine and, as BPF struct_ops, for the kernel. C shares the layout of [`State`], so its fields
+//! have the names and units of Linux.
 
-/// The congestion control's view of a connection. The endpoint keeps its live values here, so a
+/// The congestion control's view of a connection. The endpoint stores its own values here, so a
 /// call copies nothing. Names and units are those of Linux' `struct tcp_sock` and
 /// `inet_connection_sock`.
 #[repr(C)]
@@ -32,28 +32,29 @@ pub struct State {
     pub mss_cache: u32,
     /// Segments sent and not cumulatively acknowledged.
     pub packets_out: u32,
-    /// Of `packets_out`, the segments acknowledged selectively (without SACK, counted by duplicate
-    /// ACKs).
+    /// The part of `packets_out` that was acknowledged selectively (without SACK: the number of
+    /// duplicate ACKs).
     pub sacked_out: u32,
-    /// Of `packets_out`, the segments considered lost.
+    /// The part of `packets_out` that is considered lost.
     pub lost_out: u32,
-    /// Of `packets_out`, the segments retransmitted and not yet acknowledged.
+    /// The part of `packets_out` that was retransmitted and is not yet acknowledged.
     pub retrans_out: u32,
-    /// Maximum number of segments in flight in the last window, which shows if cwnd limits sending.
+    /// Maximum number of segments in flight in the last window, used to determine if cwnd limits
+    /// sending.
     pub max_packets_out: u32,
     /// Segments delivered to the receiver so far, the SYN included.
     pub delivered: u32,
-    /// Of `delivered`, the segments with congestion experienced (ECN).
+    /// The part of `delivered` that arrived with the mark "congestion experienced" (ECN).
     pub delivered_ce: u32,
     /// Segments marked lost so far; a segment counts each time it is marked.
     pub lost: u32,
     /// Smoothed round-trip time, eighths of a microsecond (`srtt_us >> 3` is in microseconds); 0
-    /// before the first.
+    /// before the first sample.
     pub srtt_us: u32,
     /// Mean deviation of the round-trip time, quarters of a microsecond.
     pub mdev_us: u32,
-    /// Smallest round-trip time seen in the filter's window, microseconds; `u32::MAX` before the
-    /// first.
+    /// Smallest round-trip time in the filter's window, microseconds; `u32::MAX` before the first
+    /// sample.
     pub rtt_min_us: u32,
     /// State of loss recovery, one of the `CA_` constants.
     pub ca_state: u32,
@@ -61,11 +62,11 @@ pub struct State {
     /// maintained by `tcp_cwnd_validate`). The variants' header adds the rule of slow start
     /// (`tcp_is_cwnd_limited`: also while cwnd is below twice `max_packets_out`).
     pub is_cwnd_limited: u32,
-    /// Non-zero while the application limits the connection: the value of `delivered` at which the
-    /// limit ends.
+    /// The value of `delivered` at which the application no longer limits the connection; 0 if the
+    /// application does not limit it.
     pub app_limited: u32,
-    /// Timestamp of the other end in the latest segment (RFC 7323's TSval), milliseconds of its
-    /// clock; 0 if none.
+    /// The other end's timestamp in the last segment (TSval, RFC 7323), milliseconds of the other
+    /// end's clock; 0 if none.
     pub rcv_tsval: u32,
     /// Our timestamp, echoed by the other end (TSecr), milliseconds of our clock; 0 if none.
     pub rcv_tsecr: u32,

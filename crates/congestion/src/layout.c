@@ -76,8 +76,8 @@ const struct bp_member bp_layout_parameter[] = {
 	MEMBER(bp_parameter, name)
 	MEMBER(bp_parameter, about)
 	MEMBER(bp_parameter, initial)
-	MEMBER(bp_parameter, least)
-	MEMBER(bp_parameter, most)
+	MEMBER(bp_parameter, min)
+	MEMBER(bp_parameter, max)
 	END(bp_parameter),
 };
 

@@ -1,19 +1,20 @@
-//! The congestion controls of bentpipe. Each is one C file of the folder `variants`, compiled for
-//! two targets: into the engine, through this crate, and by clang into a BPF struct_ops object for
-//! a stock Linux kernel (`scripts/bpf`). `include/bentpipe.h` describes the form of a file.
+//! The congestion controls of bentpipe. Each is one C file of the folder `variants` and is compiled
+//! for two targets: this crate builds it into the engine, and clang builds a BPF struct_ops object
+//! for a stock Linux kernel (`scripts/bpf`). `include/bentpipe.h` describes the form of a file.
 //! [`variants`] lists the files found when this crate was built.
 //!
 //! ```
 //! use std::collections::BTreeMap;
 //! use bentpipe_congestion::interface::State;
 //!
-//! let mut vegas = bentpipe_congestion::create("vegas", &BTreeMap::from([("alpha".to_owned(), 1)])).unwrap();
+//! let parameters = BTreeMap::from([("alpha".to_owned(), 1)]);
+//! let mut vegas = bentpipe_congestion::create("vegas", &parameters).unwrap();
 //! let mut state = State { snd_cwnd: 10, snd_cwnd_clamp: 1000, ..State::default() };
 //! vegas.init(&mut state);
 //! assert_eq!(vegas.ssthresh(&mut state), 5);
 //!
-//! let error = bentpipe_congestion::create("vega", &BTreeMap::new()).err().unwrap();
-//! assert!(error.to_string().starts_with("there is no congestion control \"vega\" (is \"vegas\" meant?); there are bbr"));
+//! let error = bentpipe_congestion::create("vega", &BTreeMap::new()).err().unwrap().to_string();
+//! assert!(error.contains("\"vega\", did you mean \"vegas\"? allowed: bbr,"));
 //! ```
 
 use std::collections::BTreeMap;
@@ -46,7 +47,7 @@ pub struct Variant {
     pub source: &'static str,
     /// Parameters of the variant, in the order of declaration.
     pub parameters: Vec<Parameter>,
-    /// The comment at the head of the file: equations, constants with their sources, deviations.
+    /// The first comment of the file: equations, constants with their sources, deviations.
     pub head: String,
     raw: &'static RawVariant,
 }
@@ -56,11 +57,11 @@ pub struct Variant {
 pub struct Parameter {
     /// Name of the parameter, as in a scenario.
     pub name: &'static str,
-    /// Default value, used if a scenario gives none.
+    /// Default value, for scenarios without this parameter.
     pub default: i64,
-    /// Minimum allowed value.
+    /// Minimum value; smaller ones are refused.
     pub min: i64,
-    /// Maximum allowed value.
+    /// Maximum value; larger ones are refused.
     pub max: i64,
     /// Unit and meaning of the parameter.
     pub about: &'static str,
@@ -70,7 +71,7 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CongestionError {
     /// No variant has the requested name.
-    #[error("there is no congestion control {name:?}{}; there are {}", meant(.nearest), .known.join(", "))]
+    #[error("there is no congestion control {name:?}{}", choices(*.nearest, .known))]
     UnknownVariant {
         /// The requested variant name.
         name: String,
@@ -88,7 +89,7 @@ pub enum CongestionError {
         why: String,
     },
     /// The variant has no parameter of this name.
-    #[error("{variant} has no parameter {name:?}{}; it has {}", meant(.nearest), list(.known))]
+    #[error("{variant} has no parameter {name:?}{}", choices(*.nearest, .known))]
     UnknownParameter {
         /// The name of the variant.
         variant: String,
@@ -100,7 +101,7 @@ pub enum CongestionError {
         known: Vec<&'static str>,
     },
     /// The value is outside the parameter's range.
-    #[error("{variant}'s parameter {parameter} is {value}; allowed is {min} to {max}")]
+    #[error("{variant}'s parameter {parameter} is {value}; allowed: {min} to {max}")]
     OutOfRange {
         /// The name of the variant.
         variant: &'static str,
@@ -115,7 +116,7 @@ pub enum CongestionError {
     },
     /// Two parameters contradict each other.
     #[error(
-        "{variant}'s parameter {below} is {low} and {above} is {high}; allowed is {below} of at most {above}"
+        "{variant}'s parameter {below} is {low} and {above} is {high}; allowed: {below} of at most {above}"
     )]
     WrongOrder {
         /// The name of the variant.
@@ -131,8 +132,8 @@ pub enum CongestionError {
     },
 }
 
-/// Pairs of parameters of which the first must not exceed the second: otherwise Vegas would shrink
-/// and grow at once.
+/// Variant and two parameters, the first of which must not exceed the second: otherwise Vegas would
+/// have to shrink and grow at the same time.
 const IN_ORDER: [(&str, &str, &str); 2] = [("vegas", "alpha", "beta"), ("vegas95", "alpha", "beta")];
 
 /// Returns all variants, in alphabetical order.
@@ -143,8 +144,8 @@ pub fn variants() -> &'static [Variant] {
     &VARIANTS
 }
 
-/// Creates a congestion control for one connection: the variant called `name`, with `parameters` in
-/// place of its defaults.
+/// Creates a congestion control for one connection: the variant `name`, with `parameters` instead
+/// of its defaults.
 pub fn create(
     name: &str,
     parameters: &BTreeMap<String, i64>,
@@ -161,7 +162,7 @@ pub fn create(
     }
 }
 
-/// Returns the variant called `name`, or the variant of C source given instead of a name.
+/// Returns the variant `name`; if `name` is C source, the variant that the source defines.
 pub fn variant(name: &str) -> Result<&'static Variant, CongestionError> {
     if is_source(name) {
         return source::compiled(name);
@@ -180,7 +181,7 @@ impl Variant {
         Variant { name, about, source, parameters, head, raw }
     }
 
-    /// Creates this variant for one connection, with `parameters` in place of its defaults.
+    /// Creates this variant for one connection, with `parameters` instead of its defaults.
     pub fn create(
         &'static self,
         parameters: &BTreeMap<String, i64>,
@@ -230,23 +231,21 @@ impl Variant {
 
 /// Returns the name most similar to `name`, if any is similar.
 fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    const ALIKE: f64 = 0.5;
+    /// Minimum similarity of a suggestion, from 0 (nothing in common) to 1 (equal).
+    const SIMILAR: f64 = 0.5;
     known
         .iter()
         .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), *candidate))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .filter(|(similarity, _)| *similarity >= SIMILAR)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
 }
 
-fn meant(nearest: &Option<&str>) -> String {
-    nearest.map(|name| format!(" (is {name:?} meant?)")).unwrap_or_default()
-}
-
-fn list(known: &[&str]) -> String {
-    if known.is_empty() {
-        "none".to_owned()
-    } else {
-        known.join(", ")
+/// Returns the end of a message about an unknown name: the suggestion, if any, and the known names.
+fn choices(nearest: Option<&str>, known: &[&str]) -> String {
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    match nearest {
+        Some(name) => format!(", did you mean {name:?}? allowed: {known}"),
+        None => format!("; allowed: {known}"),
     }
 }

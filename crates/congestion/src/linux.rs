@@ -1,6 +1,7 @@
 //! The congestion controls of the Linux kernel itself (`net/ipv4/tcp_*.c`). Their names have a
-//! prefix: `cubic` is crates/congestion/variants/cubic.c everywhere; `linux-cubic` is the
-//! kernel's own cubic. They are not simulated, and their availability depends on the machine.
+//! prefix: `linux-cubic` is the kernel's own CUBIC, while `cubic` always means
+//! crates/congestion/variants/cubic.c. They are not simulated. Their availability depends on the
+//! machine.
 
 /// The names in a scenario, in alphabetical order.
 pub const LINUX: &[&str] = &[

@@ -1,5 +1,5 @@
-//! The C side: the tables that the variants' files define, and calls through them. All unsafe code
-//! of the crate is here.
+//! The interface to C: the tables of operations that the variants define, and calls of these
+//! operations. All unsafe code of the crate is here.
 
 use std::ffi::{c_char, CStr};
 use std::path::Path;
@@ -16,8 +16,8 @@ pub struct RawParameter {
     pub name: *const c_char,
     pub about: *const c_char,
     pub initial: u32,
-    pub least: u32,
-    pub most: u32,
+    pub min: u32,
+    pub max: u32,
 }
 
 /// `struct bp_variant` of home/engine.h. An operation that the variant does not implement is null.
@@ -43,7 +43,7 @@ pub struct RawVariant {
 // pointers.
 unsafe impl Sync for RawVariant {}
 
-// SAFETY: as above; a reference to a constant may go to any thread.
+// SAFETY: as above; any thread may use a reference to a constant.
 unsafe impl Send for RawVariant {}
 
 /// Returns the tables of all C files, in alphabetical order.
@@ -51,13 +51,13 @@ pub fn variants() -> Vec<&'static RawVariant> {
     raw_variants().to_vec()
 }
 
-/// Returns the comments at the heads of the C files, in the same order: equations, constants with
-/// their sources, deviations.
+/// Returns the first comments of the C files, in the same order: equations, constants with their
+/// sources, deviations.
 pub fn heads() -> Vec<String> {
     FILES.iter().map(|text| head(text)).collect()
 }
 
-/// Returns the first comment of a C file, without its stars.
+/// Returns the first comment of a C file, without comment marks.
 pub fn head(text: &str) -> String {
     let comment = text.split_once("/*").and_then(|(_, rest)| rest.split_once("*/"));
     let lines = comment.map_or("", |(comment, _)| comment).trim_start_matches('\n').trim_end().lines();
@@ -70,7 +70,7 @@ pub fn head(text: &str) -> String {
 impl RawVariant {
     /// Returns name, description and source.
     pub fn description(&'static self) -> (&'static str, &'static str, &'static str) {
-        // SAFETY: the three are string literals of the C file.
+        // SAFETY: all three are string literals of the C file.
         unsafe { (text(self.name), text(self.about), text(self.source)) }
     }
 
@@ -85,8 +85,8 @@ impl RawVariant {
                 // SAFETY: as above.
                 name: unsafe { text(entry.name) },
                 default: entry.initial.into(),
-                min: entry.least.into(),
-                max: entry.most.into(),
+                min: entry.min.into(),
+                max: entry.max.into(),
                 // SAFETY: as above.
                 about: unsafe { text(entry.about) },
             })
@@ -107,16 +107,16 @@ impl Loaded {
         let path = CString::new(object.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
         let symbol = CString::new(format!("bp_variant_{name}")).map_err(|error| error.to_string())?;
         // SAFETY: both are strings that end with a zero byte. Loading runs the object's
-        // constructors, which the caller who allowed the source has accepted.
+        // constructors. The user has allowed them by allowing the source.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
-            return Err(format!("its object cannot be loaded: {}", said()));
+            return Err(format!("its object cannot be loaded: {}", dl_error()));
         }
         // SAFETY: the handle is that of a loaded object, the symbol a string that ends with a zero
         // byte.
         let table = unsafe { libc::dlsym(handle, symbol.as_ptr()) };
         if table.is_null() {
-            return Err(format!("its object has no variant: {}", said()));
+            return Err(format!("its object has no variant: {}", dl_error()));
         }
         // SAFETY: the headers of this build declare the symbol as a constant of the type that
         // layout.c shows, and the object is never unloaded.
@@ -144,7 +144,7 @@ impl Loaded {
 
 /// Returns the last message of the loader.
 #[cfg(unix)]
-fn said() -> String {
+fn dl_error() -> String {
     // SAFETY: the text, if there is one, ends with a zero byte and lives until the next call of the
     // loader on this thread.
     unsafe {
@@ -162,7 +162,7 @@ fn said() -> String {
 ///
 /// `literal` must point to a constant string that ends with a zero byte.
 unsafe fn text(literal: *const c_char) -> &'static str {
-    // SAFETY: the caller's promise.
+    // SAFETY: required of the caller.
     unsafe { CStr::from_ptr(literal) }.to_str().expect("the C files are UTF-8")
 }
 

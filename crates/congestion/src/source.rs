@@ -1,5 +1,5 @@
-//! Congestion controls from outside this crate: C source in a scenario in place of a name, and
-//! congestion controls that a program registers under a name, such as a Python class.
+//! Congestion controls from outside this crate: C source that a scenario contains instead of a
+//! name, and congestion controls that a program registers under a name, such as a Python class.
 
 use crate::interface::Congestion;
 use crate::{raw, CongestionError, Variant};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError, RwLock};
 
-/// The macro with which every file registers itself. No name contains it.
+/// The macro by which a C file registers its variant. No name contains this text.
 const REGISTRATION: &str = "BP_VARIANT(";
 
 /// A function that compiles C source.
@@ -38,8 +38,8 @@ pub fn set_compiler(compiler: Compiler) {
     *COMPILER.write().unwrap_or_else(PoisonError::into_inner) = Some(compiler);
 }
 
-/// Registers a congestion control under a name that no file uses. It replaces an earlier
-/// registration of the same name.
+/// Registers a congestion control under a name that no file uses. A later registration of the same
+/// name replaces an earlier one.
 pub fn register(name: &str, maker: Maker) {
     REGISTERED.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), maker);
 }
@@ -63,7 +63,7 @@ pub fn label(name: &str) -> &str {
     }
 }
 
-/// Returns the variant of C source, compiled once in a process.
+/// Returns the variant of C source. Each source is compiled once per process.
 pub(crate) fn compiled(source: &str) -> Result<&'static Variant, CongestionError> {
     let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(variant) = known.get(source) {
@@ -74,7 +74,8 @@ pub(crate) fn compiled(source: &str) -> Result<&'static Variant, CongestionError
     let compiler =
         compiler.ok_or_else(|| refused("is C source, which this program does not compile".to_owned()))?;
     let Compiled(loaded) = compiler(source).map_err(refused)?;
-    // A process has few sources, and connections keep pointers into their objects.
+    // Never freed: a process has few sources, and connections have pointers into the loaded
+    // objects.
     let variant: &'static Variant = Box::leak(Box::new(Variant::new(loaded.variant(), raw::head(source))));
     known.insert(source.to_owned(), variant);
     Ok(variant)

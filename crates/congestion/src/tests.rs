@@ -1,4 +1,4 @@
-//! Tests of names, parameters and errors, and of the agreement of both sides of the C interface.
+//! Tests of names, parameters and errors, and of the layout that C and Rust share.
 
 use std::ffi::{c_char, CStr};
 use std::mem::{offset_of, size_of};
@@ -8,7 +8,7 @@ use crate::interface::{AckSample, Event, RateSample, State, CA_RECOVERY, INFINIT
 use super::*;
 use crate::raw::RawParameter;
 
-/// `struct bp_member` of layout.c. The last of an array has no name, and its offset is the
+/// `struct bp_member` of layout.c. The last member of an array has no name; its offset is the
 /// structure's size.
 #[repr(C)]
 struct Member {
@@ -66,7 +66,7 @@ macro_rules! assert_layout {
 }
 
 #[test]
-fn c_and_rust_lay_out_the_shared_structures_alike() {
+fn shared_structures_have_the_same_layout_in_c_and_rust() {
     assert_layout!(
         bp_layout_tcp,
         State,
@@ -123,7 +123,7 @@ fn c_and_rust_lay_out_the_shared_structures_alike() {
         is_retrans,
         is_ack_delayed
     );
-    assert_layout!(bp_layout_parameter, RawParameter, name, about, initial, least, most);
+    assert_layout!(bp_layout_parameter, RawParameter, name, about, initial, min, max);
     assert_layout!(
         bp_layout_variant,
         RawVariant,
@@ -233,24 +233,24 @@ fn errors_list_the_known_names() {
     let names = variants().iter().map(|variant| variant.name).collect::<Vec<_>>().join(", ");
     assert_eq!(
         error("reon", &[]),
-        format!("there is no congestion control \"reon\" (is \"reno\" meant?); there are {names}")
+        format!("there is no congestion control \"reon\", did you mean \"reno\"? allowed: {names}")
     );
-    assert_eq!(error("", &[]), format!("there is no congestion control \"\"; there are {names}"));
+    assert_eq!(error("", &[]), format!("there is no congestion control \"\"; allowed: {names}"));
     assert_eq!(
         error("vegas", &[("aplha", 2)]),
-        "vegas has no parameter \"aplha\" (is \"alpha\" meant?); it has alpha, beta, gamma"
+        "vegas has no parameter \"aplha\", did you mean \"alpha\"? allowed: alpha, beta, gamma"
     );
-    assert_eq!(error("reno", &[("alpha", 2)]), "reno has no parameter \"alpha\"; it has none");
+    assert_eq!(error("reno", &[("alpha", 2)]), "reno has no parameter \"alpha\"; allowed: none");
     for variant in ["vegas", "vegas95"] {
         assert_eq!(
             error(variant, &[("alpha", 5), ("beta", 4)]),
-            format!("{variant}'s parameter alpha is 5 and beta is 4; allowed is alpha of at most beta")
+            format!("{variant}'s parameter alpha is 5 and beta is 4; allowed: alpha of at most beta")
         );
     }
     for value in [0, -1, 65536, i64::MIN, i64::MAX] {
         assert_eq!(
             error("vegas", &[("beta", value)]),
-            format!("vegas's parameter beta is {value}; allowed is 1 to 65535")
+            format!("vegas's parameter beta is {value}; allowed: 1 to 65535")
         );
     }
 }
@@ -260,8 +260,8 @@ mod recipe {
     use crate::interface::State;
     use std::collections::BTreeMap;
 
-    /// The names that the page's lines use from this crate, with the example in place of the list
-    /// of variants.
+    /// The names of this crate that the page's lines use, with the example instead of the list of
+    /// variants.
     mod bentpipe_congestion {
         use super::super::*;
 
@@ -277,7 +277,7 @@ mod recipe {
     }
 
     #[test]
-    fn the_worked_example_compiles_and_passes_its_test() {
+    fn the_recipes_example_compiles_and_passes_its_test() {
         include!(concat!(env!("OUT_DIR"), "/recipe.rs"))
     }
 }

@@ -70,7 +70,7 @@ impl Path {
 }
 
 #[track_caller]
-fn near(value: f64, expected: f64) {
+fn assert_near(value: f64, expected: f64) {
     assert!((value / expected - 1.0).abs() < 0.03, "{value} instead of {expected}");
 }
 
@@ -80,7 +80,7 @@ fn startup_paces_by_its_gain_from_the_first_round_trip_on() {
     for (name, gain) in [("bbr", 2.89), ("bbr3", 2.77)] {
         let path = Path::new(name);
         assert_eq!(path.state.sk_pacing_status, 1);
-        near(path.pacing() * 10.0, gain);
+        assert_near(path.pacing() * 10.0, gain);
     }
 }
 
@@ -101,10 +101,10 @@ fn the_first_rate_of_version_1_is_that_of_linux_to_the_byte() {
     assert!((gap - 0.021_041_7).abs() < 5e-8, "{gap}");
 }
 
-/// While the queue drains, segments that will have been delivered when the next segment may leave
-/// no longer count as in the network.
+/// While the queue drains, segments that will be delivered before the next segment may leave do not
+/// count as in flight.
 #[test]
-fn drain_ends_by_what_will_be_in_the_network_when_the_next_segment_may_leave() {
+fn drain_compares_the_data_in_flight_at_the_next_departure() {
     let rounds = |wait_ms: u64| {
         let mut path = Path::new("bbr");
         let mut rounds = 0;
@@ -173,7 +173,7 @@ fn the_window_is_two_products_and_three_quanta() {
 }
 
 #[test]
-fn loss_moves_version_3_and_not_version_1() {
+fn loss_reduces_the_window_of_version_3_but_not_of_version_1() {
     let bounded = |name: &str| {
         let mut path = Path::new(name);
         (0..18).for_each(|_| path.round(0));

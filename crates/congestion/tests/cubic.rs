@@ -39,7 +39,7 @@ fn wait(state: &mut State, seconds: f64) {
     state.tcp_mstamp += (seconds * 1e6).round() as u64;
 }
 
-/// Acknowledges until the window has settled at its value for this moment.
+/// Acknowledges segments until the window is constant at the present time.
 fn settle(control: &mut dyn Congestion, state: &mut State) {
     loop {
         let before = state.snd_cwnd;
@@ -74,7 +74,7 @@ fn windows_follow_the_reference_rows_of_rfc_9438() {
         let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
         lose(control.as_mut(), &mut state, number(1) as u32);
         assert!((f64::from(state.snd_cwnd) - number(2)).abs() < 1.0, "{row}");
-        // The stage begins with its first acknowledgment.
+        // The avoidance stage begins with its first acknowledgment.
         state.snd_ssthresh = state.snd_cwnd;
         control.cong_avoid(&mut state, 0, 1);
         wait(&mut state, t);
@@ -91,7 +91,7 @@ fn windows_follow_the_reference_rows_of_rfc_9438() {
 }
 
 #[test]
-fn fast_convergence_remembers_less_after_a_smaller_maximum() {
+fn fast_convergence_lowers_w_max_after_a_smaller_maximum() {
     for (fast_convergence, expected) in [(1, 85.0), (0, 100.0)] {
         let (mut control, mut state) =
             cubic(&[("fast_convergence", fast_convergence), ("reno_friendly", 0), ("hystart", 0)]);
@@ -106,7 +106,7 @@ fn fast_convergence_remembers_less_after_a_smaller_maximum() {
 }
 
 #[test]
-fn the_reno_friendly_region_grows_by_alpha_a_round_trip_and_by_one_above_the_old_window() {
+fn the_reno_friendly_region_grows_by_alpha_per_round_trip_and_by_one_above_the_old_window() {
     let (mut control, mut state) = cubic(&[("hystart", 0), ("fast_reno", 1)]);
     lose(control.as_mut(), &mut state, 20);
     let mut windows = Vec::new();
@@ -129,7 +129,7 @@ fn the_reno_friendly_region_grows_by_alpha_a_round_trip_and_by_one_above_the_old
 }
 
 #[test]
-fn after_a_time_out_the_window_grows_from_where_slow_start_ends_and_by_a_twentieth_a_round_trip() {
+fn after_a_time_out_the_window_grows_by_a_twentieth_per_round_trip_from_the_end_of_slow_start() {
     let (mut control, mut state) = cubic(&[("reno_friendly", 0), ("hystart", 0)]);
     (state.snd_cwnd, state.prior_cwnd) = (100, 100);
     state.snd_ssthresh = control.ssthresh(&mut state);
@@ -145,9 +145,9 @@ fn after_a_time_out_the_window_grows_from_where_slow_start_ends_and_by_a_twentie
         }
         state.snd_cwnd
     };
-    // K = 0: W_cubic has gained nothing yet. One segment for 20 acknowledged.
+    // K = 0: W_cubic has not grown yet. One segment per 20 acknowledged segments.
     assert_eq!([round(&mut state, 0.1), round(&mut state, 0.1)], [73, 77]);
-    // 0.4 * 8 * 8 * 8 segments after 8 s: half a window and more, so half a window.
+    // After 8 s: 0.4 * 8 * 8 * 8 segments, which is limited to half a window.
     assert!((114..=116).contains(&round(&mut state, 7.8)), "{}", state.snd_cwnd);
 }
 
@@ -190,7 +190,7 @@ fn idle_time_does_not_count() {
 }
 
 #[test]
-fn time_is_that_of_the_last_jiffy_and_the_round_trip_time_is_rounded_up_to_jiffies() {
+fn time_is_rounded_down_and_the_round_trip_time_up_to_jiffies() {
     // In jiffies of 10 ms, W_cubic(t + RTT) is the same for all times in a jiffy and all round-trip
     // times up to one.
     let acknowledgments = |start: u64, rtt_us: i32| {
@@ -240,22 +240,23 @@ fn rounds(kind: i64, count: u32, gap: u64, rtt: impl Fn(u32, u32) -> i32) -> (Ve
 
 #[test]
 fn hystart_ends_slow_start_when_round_trip_times_rise_by_an_eighth_or_a_train_is_long() {
-    // Acknowledgments 3 ms apart are not a train. 100 ms, and from the fifth round on 112 ms: less
-    // than an eighth.
+    // Acknowledgments 3 ms apart are not a train. From the fifth round on the delay rises from 100
+    // to 112 ms, by less than an eighth.
     for (risen, ends) in [(112_000, false), (113_000, true)] {
         let (windows, state) = rounds(1, 7, 3000, |round, _| if round < 4 { 100_000 } else { risen });
         assert_eq!(windows[..4], [20, 40, 80, 160]);
         assert_eq!(state.snd_ssthresh < INFINITE_SSTHRESH, ends, "{windows:?}");
     }
-    // Acknowledgments 1 ms apart: the train of the round of 80 is longer than 50 ms. A round begins
-    // with the first acknowledgment after its end, some later than here.
+    // Acknowledgments 1 ms apart: the train of the round with 80 segments is longer than 50 ms. A
+    // round begins with the first acknowledgment after the end of the previous one, slightly later
+    // than here.
     let (windows, state) = rounds(1, 4, 1000, |_, _| 100_000);
     assert_eq!(windows[..3], [20, 40, 80]);
     assert!((128..=136).contains(&state.snd_ssthresh), "{}", state.snd_ssthresh);
 }
 
 #[test]
-fn hystart_plus_plus_slows_down_for_five_rounds_and_goes_back_when_the_delay_falls() {
+fn hystart_plus_plus_slows_down_for_five_rounds_unless_the_delay_falls() {
     // RFC 9406: a quarter of the growth from the round in which the delay rises, and avoidance
     // after five rounds.
     let (windows, state) = rounds(2, 9, 10, |round, _| if round < 3 { 100_000 } else { 120_000 });

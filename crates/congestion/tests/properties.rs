@@ -9,7 +9,7 @@ use bentpipe_congestion::CongestionError;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
-enum Happening {
+enum Operation {
     Acknowledgment { advance: u32, acked: u32, rtt_us: i32, limited: bool },
     Sent { bytes: u32 },
     Reduction { new_state: u32 },
@@ -20,22 +20,22 @@ enum Happening {
     Rate(RateSample),
 }
 
-fn happening() -> impl Strategy<Value = Happening> {
+fn operation() -> impl Strategy<Value = Operation> {
     let rtt = prop_oneof![Just(-1), Just(0), Just(i32::MAX), 1..2_000_000, any::<i32>()];
     let acked = prop_oneof![8 => 1u32..100, 1 => any::<u32>()];
     let event =
         prop::sample::select(vec![Event::TxStart, Event::CwndRestart, Event::CompleteCwr, Event::Loss]);
     prop_oneof![
         8 => (any::<u32>(), acked, rtt, any::<bool>())
-            .prop_map(|(advance, acked, rtt_us, limited)| Happening::Acknowledgment { advance, acked, rtt_us, limited }),
-        4 => any::<u32>().prop_map(|bytes| Happening::Sent { bytes }),
-        1 => (CA_OPEN..=CA_LOSS).prop_map(|new_state| Happening::Reduction { new_state }),
-        2 => (CA_OPEN..=CA_LOSS).prop_map(|new_state| Happening::StateChange { new_state }),
-        1 => event.prop_map(Happening::Event),
-        1 => Just(Happening::Undo),
+            .prop_map(|(advance, acked, rtt_us, limited)| Operation::Acknowledgment { advance, acked, rtt_us, limited }),
+        4 => any::<u32>().prop_map(|bytes| Operation::Sent { bytes }),
+        1 => (CA_OPEN..=CA_LOSS).prop_map(|new_state| Operation::Reduction { new_state }),
+        2 => (CA_OPEN..=CA_LOSS).prop_map(|new_state| Operation::StateChange { new_state }),
+        1 => event.prop_map(Operation::Event),
+        1 => Just(Operation::Undo),
         1 => (any::<u32>(), any::<u32>())
-            .prop_map(|(packets_out, max_packets_out)| Happening::InFlight { packets_out, max_packets_out }),
-        1 => rate_sample().prop_map(Happening::Rate),
+            .prop_map(|(packets_out, max_packets_out)| Operation::InFlight { packets_out, max_packets_out }),
+        1 => rate_sample().prop_map(Operation::Rate),
     ]
 }
 
@@ -63,7 +63,7 @@ proptest! {
         cwnd in 1u32..1000,
         clamp in 2u32..=u32::MAX,
         ssthresh in prop_oneof![Just(INFINITE_SSTHRESH), 2u32..1000],
-        happenings in prop::collection::vec(happening(), 0..200),
+        operations in prop::collection::vec(operation(), 0..200),
         extremes in any::<[bool; 32]>(),
     ) {
         for variant in bentpipe_congestion::variants() {
@@ -71,7 +71,7 @@ proptest! {
                 .parameters
                 .iter()
                 .zip(extremes)
-                .map(|(parameter, most)| (parameter.name.to_owned(), if most { parameter.max } else { parameter.min }))
+                .map(|(parameter, is_max)| (parameter.name.to_owned(), if is_max { parameter.max } else { parameter.min }))
                 .collect();
             let mut control = match variant.create(&parameters) {
                 // Thresholds in the wrong order are refused, which another test covers.
@@ -87,17 +87,17 @@ proptest! {
                 ..State::default()
             };
             control.init(&mut state);
-            for happening in &happenings {
-                match *happening {
-                    Happening::Acknowledgment { advance, acked, rtt_us, limited } => {
+            for operation in &operations {
+                match *operation {
+                    Operation::Acknowledgment { advance, acked, rtt_us, limited } => {
                         state.snd_una = state.snd_una.wrapping_add(advance);
                         state.is_cwnd_limited = limited.into();
                         control.pkts_acked(&mut state, &AckSample { pkts_acked: acked, rtt_us, in_flight: acked });
                         let ack = state.snd_una;
                         control.cong_avoid(&mut state, ack, acked);
                     }
-                    Happening::Sent { bytes } => state.snd_nxt = state.snd_nxt.wrapping_add(bytes),
-                    Happening::Reduction { new_state } => {
+                    Operation::Sent { bytes } => state.snd_nxt = state.snd_nxt.wrapping_add(bytes),
+                    Operation::Reduction { new_state } => {
                         state.prior_cwnd = state.snd_cwnd;
                         state.snd_ssthresh = control.ssthresh(&mut state);
                         prop_assert!(state.snd_ssthresh >= 2, "{}: ssthresh {}", variant.name, state.snd_ssthresh);
@@ -105,20 +105,20 @@ proptest! {
                         state.ca_state = new_state;
                         state.snd_cwnd = if new_state == CA_LOSS { 1 } else { state.snd_ssthresh.min(clamp) };
                     }
-                    Happening::StateChange { new_state } => {
+                    Operation::StateChange { new_state } => {
                         control.set_state(&mut state, new_state);
                         state.ca_state = new_state;
                     }
-                    Happening::Event(event) => control.cwnd_event(&mut state, event),
-                    Happening::Undo => state.snd_cwnd = control.undo_cwnd(&mut state),
-                    Happening::InFlight { packets_out, max_packets_out } => {
+                    Operation::Event(event) => control.cwnd_event(&mut state, event),
+                    Operation::Undo => state.snd_cwnd = control.undo_cwnd(&mut state),
+                    Operation::InFlight { packets_out, max_packets_out } => {
                         (state.packets_out, state.max_packets_out) = (packets_out, max_packets_out);
                     }
-                    Happening::Rate(ref sample) => control.cong_control(&mut state, sample),
+                    Operation::Rate(ref sample) => control.cong_control(&mut state, sample),
                 }
                 prop_assert!(
                     (1..=clamp).contains(&state.snd_cwnd),
-                    "{}: cwnd {} of at most {clamp} after {happening:?}", variant.name, state.snd_cwnd
+                    "{}: cwnd {} of at most {clamp} after {operation:?}", variant.name, state.snd_cwnd
                 );
             }
         }

@@ -27,7 +27,7 @@ fn acknowledge_window(control: &mut dyn Congestion, state: &mut State, acked: u3
 }
 
 #[test]
-fn slow_start_doubles_the_window_each_round_trip_however_acknowledgments_are_delayed() {
+fn slow_start_doubles_the_window_each_round_trip_with_any_delay_of_acknowledgments() {
     for acked in [1, 2, 5] {
         let (mut control, mut state) = reno();
         let windows: Vec<u32> = (0..5)
@@ -63,7 +63,7 @@ fn avoidance_grows_by_one_segment_each_round_trip() {
 }
 
 #[test]
-fn credit_gathered_for_a_larger_window_is_worth_one_segment() {
+fn credit_from_a_larger_window_yields_one_segment() {
     let (mut control, mut state) = reno();
     (state.snd_ssthresh, state.snd_cwnd_cnt) = (10, 99);
     control.cong_avoid(&mut state, 0, 1);
@@ -95,7 +95,7 @@ fn a_window_that_does_not_limit_sending_does_not_grow() {
 }
 
 #[test]
-fn the_clamp_holds() {
+fn the_window_never_exceeds_the_clamp() {
     let (mut control, mut state) = reno();
     state.snd_cwnd_clamp = 15;
     acknowledge_window(control.as_mut(), &mut state, 1);
@@ -115,7 +115,7 @@ fn ssthresh_is_half_the_window_and_at_least_two() {
 }
 
 #[test]
-fn undo_goes_back_to_the_window_before_the_reduction_or_stays_higher() {
+fn undo_restores_the_window_before_the_reduction_or_keeps_a_larger_one() {
     let (mut control, mut state) = reno();
     (state.snd_cwnd, state.prior_cwnd) = (50, 100);
     assert_eq!(control.undo_cwnd(&mut state), 100);
@@ -124,7 +124,7 @@ fn undo_goes_back_to_the_window_before_the_reduction_or_stays_higher() {
 }
 
 #[test]
-fn reno_asks_for_no_samples() {
+fn reno_requests_no_samples() {
     let (control, _) = reno();
     assert!(!control.has_cong_control() && !control.has_pkts_acked());
 }

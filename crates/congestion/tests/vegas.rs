@@ -66,7 +66,7 @@ fn rtt_for(diff: i32, cwnd: u32) -> i32 {
 #[test]
 fn without_a_queue_avoidance_grows_by_one_segment_each_round_trip() {
     let (mut control, mut state) = in_avoidance(20, &[]);
-    // A round ends with the first acknowledgment after the window's last.
+    // A round ends with the first acknowledgment after the last one of the window.
     round(control.as_mut(), &mut state, BASE_RTT_US);
     let windows: Vec<u32> = (0..6)
         .map(|_| {
@@ -78,7 +78,7 @@ fn without_a_queue_avoidance_grows_by_one_segment_each_round_trip() {
 }
 
 #[test]
-fn the_window_grows_below_alpha_stays_to_beta_and_shrinks_above() {
+fn the_window_grows_below_alpha_and_shrinks_above_beta() {
     for (diff, change) in [(0, 1), (1, 1), (2, 0), (3, 0), (4, 0), (5, -1), (30, -1)] {
         let (mut control, mut state) = in_avoidance(100, &[]);
         decide(control.as_mut(), &mut state, rtt_for(diff, 100));
@@ -127,7 +127,7 @@ fn slow_start_ends_when_more_than_gamma_segments_are_queued() {
 }
 
 #[test]
-fn with_fewer_than_three_samples_in_a_round_the_increase_is_renos() {
+fn fewer_than_three_samples_in_a_round_cause_renos_increase() {
     let (mut control, mut state) = in_avoidance(100, &[]);
     for samples in [2, 3] {
         let before = state.snd_cwnd;
@@ -149,7 +149,7 @@ fn with_fewer_than_three_samples_in_a_round_the_increase_is_renos() {
 }
 
 #[test]
-fn samples_of_retransmitted_segments_are_left_out() {
+fn samples_of_retransmitted_segments_are_ignored() {
     let (mut control, mut state) = in_avoidance(20, &[]);
     let remembered = state.icsk_ca_priv;
     control.pkts_acked(&mut state, &AckSample { pkts_acked: 1, rtt_us: -1, in_flight: 20 });
@@ -157,7 +157,7 @@ fn samples_of_retransmitted_segments_are_left_out() {
 }
 
 #[test]
-fn outside_the_open_state_the_increase_is_renos_and_afterwards_vegas_again() {
+fn renos_increase_is_used_outside_the_open_state() {
     let (mut control, mut state) = in_avoidance(50, &[]);
     for new_state in [CA_RECOVERY, CA_LOSS] {
         control.set_state(&mut state, new_state);
@@ -175,7 +175,7 @@ fn outside_the_open_state_the_increase_is_renos_and_afterwards_vegas_again() {
 }
 
 #[test]
-fn after_idle_the_base_round_trip_time_is_measured_again() {
+fn the_base_round_trip_time_is_measured_again_after_idle_time() {
     for event in [Event::TxStart, Event::CwndRestart] {
         let (mut control, mut state) = in_avoidance(50, &[]);
         control.cwnd_event(&mut state, event);
@@ -235,24 +235,24 @@ fn backlog(base: u64, service: u64, ssthresh: u32, rounds: u64, parameters: &[(&
     backlogs
 }
 
-/// Starts in avoidance at nine tenths of the path's capacity, or in slow start, whose overshoot
-/// (about twice the capacity) is removed by one segment each round-trip time and so needs more
-/// rounds.
+/// Starts in avoidance at nine tenths of the path's capacity, or in slow start. Slow start
+/// overshoots to about twice the capacity. The excess shrinks by one segment per round-trip time,
+/// which takes more rounds.
 #[test]
-fn between_alpha_and_beta_segments_stay_queued() {
-    let near = |base: u64, service: u64| (9 * base / service / 10) as u32;
+fn the_queue_stays_between_alpha_and_beta_segments() {
+    let assert_near = |base: u64, service: u64| (9 * base / service / 10) as u32;
     for (base, service, ssthresh, rounds) in [
-        (500_000, 5_000, near(500_000, 5_000), 600),
-        (500_000, 500, near(500_000, 500), 600),
-        (40_000, 1_000, near(40_000, 1_000), 600),
+        (500_000, 5_000, assert_near(500_000, 5_000), 600),
+        (500_000, 500, assert_near(500_000, 500), 600),
+        (40_000, 1_000, assert_near(40_000, 1_000), 600),
         (500_000, 5_000, INFINITE_SSTHRESH, 1200),
     ] {
         for (alpha, beta) in [(2, 4), (5, 9)] {
             let found = backlog(base, service, ssthresh, rounds, &[("alpha", alpha), ("beta", beta)]);
-            let (least, most) = (*found.iter().min().unwrap(), *found.iter().max().unwrap());
+            let (min, max) = (*found.iter().min().unwrap(), *found.iter().max().unwrap());
             assert!(
-                least >= alpha as u64 && most <= beta as u64,
-                "{least} to {most} queued over {base} us, {service} us per segment, alpha {alpha}, beta {beta}"
+                min >= alpha as u64 && max <= beta as u64,
+                "{min} to {max} queued over {base} us, {service} us per segment, alpha {alpha}, beta {beta}"
             );
         }
     }

@@ -56,7 +56,7 @@ fn in_avoidance(variant: &str, cwnd: u32, parameters: &[(&str, i64)]) -> (Box<dy
 }
 
 #[test]
-fn a_delay_that_a_part_of_the_window_meets_counts_here_and_not_in_linux() {
+fn a_delay_of_part_of_the_window_counts_here_but_not_in_linux() {
     // Nine in ten segments wait for an assignment; the mean is 1.9 times the base, so Diff is far
     // above beta.
     let mut mixed = vec![2 * BASE_RTT_US; 9];
@@ -71,7 +71,7 @@ fn a_delay_that_a_part_of_the_window_meets_counts_here_and_not_in_linux() {
 }
 
 #[test]
-fn the_window_grows_below_alpha_stays_to_beta_and_shrinks_above() {
+fn the_window_grows_below_alpha_and_shrinks_above_beta() {
     // Diff = cwnd (RTT - BaseRTT) / RTT with cwnd 100.
     for (diff, change) in [(0, 1), (2, 0), (4, -1), (30, -1)] {
         let (mut control, mut state) = in_avoidance("vegas95", 100, &[]);
@@ -84,7 +84,7 @@ fn the_window_grows_below_alpha_stays_to_beta_and_shrinks_above() {
 }
 
 #[test]
-fn the_sample_of_one_segment_can_decide_instead() {
+fn without_mean_the_sample_of_one_segment_decides() {
     // The last sample of a round is that of the segment that ends it, the first of the next window.
     let first_is_late = [4 * BASE_RTT_US, BASE_RTT_US, BASE_RTT_US, BASE_RTT_US];
     let first_is_early = [BASE_RTT_US, 4 * BASE_RTT_US, 4 * BASE_RTT_US, 4 * BASE_RTT_US];
@@ -114,7 +114,7 @@ fn slow_start_doubles_the_window_every_other_round_trip() {
 }
 
 #[test]
-fn slow_start_ends_with_an_eighth_off_and_does_not_begin_again() {
+fn slow_start_ends_once_with_a_reduction_by_an_eighth() {
     let (mut control, mut state) = vegas95(80, INFINITE_SSTHRESH, &[("gamma", 1)]);
     state.snd_nxt = 1;
     control.pkts_acked(&mut state, &AckSample { pkts_acked: 1, rtt_us: BASE_RTT_US, in_flight: 80 });
@@ -131,7 +131,7 @@ fn slow_start_ends_with_an_eighth_off_and_does_not_begin_again() {
 }
 
 #[test]
-fn outside_the_open_state_the_increase_is_renos() {
+fn renos_increase_is_used_outside_the_open_state() {
     let (mut control, mut state) = in_avoidance("vegas95", 50, &[]);
     control.set_state(&mut state, CA_RECOVERY);
     (state.snd_cwnd, state.snd_cwnd_cnt, state.snd_ssthresh) = (50, 0, 25);

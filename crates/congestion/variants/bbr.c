@@ -1,30 +1,44 @@
 /*
- * BBR, version 1: paces at the bottleneck's measured rate and keeps at most two bandwidth-delay products in
- * flight; loss is not a signal.
+ * BBR, version 1: paces at the measured rate of the bottleneck and keeps at most two
+ * bandwidth-delay products in flight. Loss is not a signal.
  *
  * Source:     N. Cardwell, Y. Cheng, S. Hassas Yeganeh, V. Jacobson, "BBR Congestion Control",
- *             draft-cardwell-iccrg-bbr-congestion-control-00, 2017, section 4, whose functions carry their names here;
- *             delivery rates by draft-cheng-iccrg-delivery-rate-estimation. The draft numbers no equations:
+ *             draft-cardwell-iccrg-bbr-congestion-control-00, 2017, section 4. Functions here have
+ *             the names of the draft's functions. Delivery rates:
+ *             draft-cheng-iccrg-delivery-rate-estimation. The draft numbers no equations:
  *                 BtlBw   largest delivery rate of the last 10 round trips            (4.1.1)
  *                 RTprop  smallest round-trip time of the last 10 s                   (4.1.2)
  *                 pacing_rate = pacing_gain BtlBw                                     (4.2.1)
  *                 BBRInflight(gain) = gain BtlBw RTprop + 3 send_quantum              (4.2.3.2)
- *             Startup, with gain 2/ln 2, until BtlBw has not grown by a quarter in three round trips; Drain, with its
- *             inverse, until what is in flight fits; ProbeBW, in a cycle of gains 5/4, 3/4 and six times 1, each for
- *             RTprop; ProbeRTT, every 10 s without a smaller round-trip time, four segments for 200 ms (4.3).
- * Constants:  as in the draft: BBRHighGain 2/ln 2 (739 and 88 256ths), cwnd_gain 2, BtlBwFilterLen 10, RTpropFilterLen 10 s,
- *             BBRMinPipeCwnd 4, ProbeRTTDuration 200 ms; a rate 1 % below the measured one
- *             (draft-ietf-ccwg-bbr, BBR.PacingMarginPercent); aggregation over 5 to 10 round trips.
- * Deviations: those of Linux. Rates are in segments, not bytes. BBRInflight is rounded up to an even number, so that
- *             fewer acknowledgments are delayed. A round-trip time that equals RTprop does not renew it (that draft:
- *             "<="; Linux and draft-ietf-ccwg-bbr: "<"). cwnd allows for acknowledgments that come in lumps by the
- *             largest excess over BtlBw (`aggregation`; draft-cardwell-iccrg-bbr-congestion-control-02, section 4.5.5).
- *             While ProbeBW probes with 5/4 two segments are added, so that small pipes are probed too (there,
- *             section 4.6.4.2). After a time-out Startup's search for a full pipe restarts. What is in flight is compared with
- *             BBRInflight as it will be when the next segment may leave (`bbr_in_network`; message of the commit "tcp_bbr:
- *             adjust TCP BBR for departure time pacing", 2018). Of expected segments the whole ones count for `aggregation`,
- *             and RTprop's age and ProbeRTT are in jiffies (docs/notes/linux-tcp.md). Not included: Linux'
- *             guess of a policer's rate (the draft does not have it).
+ *             States (4.3):
+ *             - Startup, with gain 2/ln 2, until BtlBw has grown by less than a quarter in three
+ *               round trips.
+ *             - Drain, with the inverse gain, until the data in flight fits the path.
+ *             - ProbeBW, a cycle of the gains 5/4, 3/4 and six times 1, each for RTprop.
+ *             - ProbeRTT, after 10 s without a smaller round-trip time: four segments in flight for
+ *               200 ms.
+ * Constants:  those of the draft: BBRHighGain 2/ln 2 (739 and 88 256ths), cwnd_gain 2,
+ *             BtlBwFilterLen 10, RTpropFilterLen 10 s, BBRMinPipeCwnd 4, ProbeRTTDuration 200 ms.
+ *             The pacing rate is 1 % below the measured rate (draft-ietf-ccwg-bbr,
+ *             BBR.PacingMarginPercent). Aggregation is measured over 5 to 10 round trips.
+ * Deviations: those of Linux.
+ *             - Rates are in segments, not bytes.
+ *             - BBRInflight is rounded up to an even number, so that fewer acknowledgments are
+ *               delayed.
+ *             - A round-trip time equal to RTprop does not renew RTprop (the draft: "<="; Linux and
+ *               draft-ietf-ccwg-bbr: "<").
+ *             - cwnd is increased by the largest excess of delivered data over BtlBw, for paths
+ *               that deliver acknowledgments in groups (`aggregation`;
+ *               draft-cardwell-iccrg-bbr-congestion-control-02, section 4.5.5).
+ *             - While ProbeBW probes with gain 5/4, two segments are added, so that short paths are
+ *               probed too (the same draft, section 4.6.4.2).
+ *             - After a time-out, Startup's search for a full pipe restarts.
+ *             - BBRInflight is compared with the data that will be in flight when the next segment
+ *               may leave (`bbr_in_network`; message of the commit "tcp_bbr: adjust TCP BBR for
+ *               departure time pacing", 2018).
+ *             - `aggregation` counts whole expected segments. RTprop's age and ProbeRTT are counted
+ *               in jiffies (docs/notes/linux-tcp.md).
+ *             - Linux' estimate of a policer's rate is not included; the draft has none.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -43,12 +57,12 @@
 
 struct bbr {
 	struct bbr_common common;
-	u32 rates[BBR_ROUNDS]; /* largest rate of this round trip, of the one before, ... */
-	u32 older;             /* largest of all but the first */
+	u32 rates[BBR_ROUNDS]; /* largest rates of the present round trip, the previous one, ... */
+	u32 older;             /* largest of the previous round trips */
 	u32 cycle_stamp;       /* microseconds */
 	u8 cycle_index;
 	u8 packet_conservation;
-	u8 rounds; /* round trips since the filter last took a sample, at most BBR_ROUNDS */
+	u8 rounds; /* round trips since the filter's last sample, at most BBR_ROUNDS */
 };
 BP_PRIVATE(struct bbr)
 
@@ -80,8 +94,11 @@ static inline u32 bbr_inflight(struct bp_tcp *tp, const struct bbr *bbr, u32 gai
 	return whole + (bbr->common.state == BBR_PROBE_BW && !bbr->cycle_index ? 2 : 0);
 }
 
-/* What will be in the network when the next segment may leave: until then BtlBw delivers. Where that is to grow, with what leaves
- * then.
+/*
+
+ * Returns the segments that will be in the network when the next segment may leave. Until then
+ * segments are delivered at BtlBw. While the gain is above 1, the next burst is included.
+
  */
 static inline u32 bbr_in_network(struct bp_tcp *tp, const struct bbr *bbr, u32 flight)
 {
@@ -92,8 +109,12 @@ static inline u32 bbr_in_network(struct bp_tcp *tp, const struct bbr *bbr, u32 f
 	return delivered < flight ? flight - (u32)delivered : 0;
 }
 
-/* Forgets rates that are too old. Only a sample that the filter takes makes it forget (4.1.1.3): a ProbeRTT of many
- * round trips, whose samples are limited by its window, leaves BtlBw as it was.
+/*
+
+ * Removes rates that are too old. This happens only when the filter takes a sample (4.1.1.3):
+ * ProbeRTT, whose samples are limited by its window, does not change BtlBw, even over many round
+ * trips.
+
  */
 static inline void bbr_age_rates(struct bbr *bbr)
 {
@@ -151,7 +172,7 @@ static inline void bbr_update_excess(struct bp_tcp *tp, struct bbr_common *commo
 static inline void bbr_enter_probe_bw(struct bp_tcp *tp, struct bbr *bbr)
 {
 	bbr->common.state = BBR_PROBE_BW;
-	/* Any phase but that of 3/4. */
+	/* Any phase except that of gain 3/4. */
 	bbr->cycle_index = (u8)((BBR_CYCLE - bp_random(tp) % (BBR_CYCLE - 1)) % BBR_CYCLE);
 	bbr->cycle_stamp = (u32)tp->tcp_mstamp;
 }
@@ -268,7 +289,7 @@ BP_OP(void, cong_control, struct bp_tcp *tp, const struct rate_sample *sample)
 	bbr_set_cwnd(tp, bbr, sample);
 }
 
-/* The window before is kept for the end of recovery; loss sets no threshold. */
+/* The window is saved for the end of recovery. A loss sets no threshold. */
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	struct bbr *bbr = bp_private(tp);

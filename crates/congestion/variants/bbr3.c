@@ -1,27 +1,39 @@
 /*
- * BBR, version 3: a model of the path by rate and by volume, which loss bounds from above.
+ * BBR, version 3: a model of the path by rate and by volume, limited by loss.
  *
- * Source:     N. Cardwell, I. Swett, J. Beshay (eds.), "BBR Congestion Control", draft-ietf-ccwg-bbr, the working group's
- *             text of 2025/26, sections "Detailed Algorithm" to "Updating Control Parameters", whose functions carry
- *             their names here. It numbers no equations:
- *                 bw = min(max_bw, bw_shortterm)        max_bw: largest rate of the last two ProbeBW cycles
+ * Source:     N. Cardwell, I. Swett, J. Beshay (eds.), "BBR Congestion Control",
+ *             draft-ietf-ccwg-bbr, the working group's text of 2025/26, sections "Detailed
+ *             Algorithm" to "Updating Control Parameters". Functions here have the names of the
+ *             draft's functions. The draft numbers no equations:
+ *                 bw = min(max_bw, bw_shortterm)
+ *                 max_bw: largest rate of the last two ProbeBW cycles
  *                 pacing_rate = pacing_gain bw 99 %
  *                 max_inflight = cwnd_gain bw min_rtt + extra_acked, at least 3 send_quantum
- *                 cwnd at most inflight_longterm (15 % less in CRUISE and ProbeRTT) and inflight_shortterm
- *                 after a round trip with loss, not probing: bw_shortterm = max(bw_latest, 0.7 bw_shortterm),
- *                 likewise inflight_shortterm
- *                 loss above 2 % while probing: inflight_longterm = max(what was in flight, 0.7 min(bdp, cwnd))
- *             Startup, Drain, ProbeBW in phases DOWN, CRUISE, REFILL, UP, and ProbeRTT.
- * Constants:  gains 2.77, 0.5, 0.90, 1, 1, 1.25 and of cwnd 2, 2.25 in UP, 0.5 in ProbeRTT; LossThresh 2 %, Beta 0.7,
- *             Headroom 0.15, BBRStartupFullLossCnt 6, full pipe after 3 rounds below 25 % growth, ExtraAckedFilterLen 10,
- *             MinRTTFilterLen and ProbeRTTInterval 10 s, ProbeRTTDuration 200 ms, MinPipeCwnd 4, time between probes 2
- *             to 3 s or 63 round trips, PacingMarginPercent 1 (the draft's table of constants).
- * Deviations: Linux' operations report acknowledgments, not packets: RS.lost is what was lost since the present
- *             round trip began, RS.tx_in_flight is RS.delivered + RS.lost (what was in flight when a packet was sent is
- *             delivered or lost when it is acknowledged), and InflightAtLoss() is that. Losses count as one sequence
- *             range per acknowledgment that finds some. extra_acked is the largest of 5 to 10 round trips. An undone
- *             loss recovery forgets the short-term model instead of restoring it, for want of room in Linux' 104 bytes.
- *             No ECN, as in the draft.
+ *                 cwnd <= inflight_longterm (15 % less in CRUISE and ProbeRTT)
+ *                 cwnd <= inflight_shortterm
+ *                 after a round trip with loss, not probing:
+ *                     bw_shortterm = max(bw_latest, 0.7 bw_shortterm)
+ *                     inflight_shortterm = max(inflight_latest, 0.7 inflight_shortterm)
+ *                 loss above 2 % while probing:
+ *                     inflight_longterm = max(data in flight, 0.7 min(bdp, cwnd))
+ *             States: Startup, Drain, ProbeBW with the phases DOWN, CRUISE, REFILL and UP, and
+ *             ProbeRTT.
+ * Constants:  those of the draft's table: pacing gains 2.77, 0.5, 0.90, 1, 1, 1.25; cwnd gains 2,
+ *             2.25 in UP, 0.5 in ProbeRTT; LossThresh 2 %, Beta 0.7, Headroom 0.15,
+ *             BBRStartupFullLossCnt 6, full pipe after 3 rounds with less than 25 % growth,
+ *             ExtraAckedFilterLen 10, MinRTTFilterLen and ProbeRTTInterval 10 s, ProbeRTTDuration
+ *             200 ms, MinPipeCwnd 4, time between probes 2 to 3 s or 63 round trips,
+ *             PacingMarginPercent 1.
+ * Deviations:
+ *             - Linux' operations report acknowledgments, not packets. RS.lost is the loss since
+ *               the start of the present round trip. RS.tx_in_flight and InflightAtLoss() are
+ *               RS.delivered + RS.lost, because every segment in flight when a packet was sent has
+ *               been delivered or lost when the packet is acknowledged.
+ *             - Losses found by one acknowledgment count as one sequence range.
+ *             - extra_acked is the maximum of 5 to 10 round trips.
+ *             - When a loss recovery is undone, the short-term model is reset instead of restored,
+ *               because Linux gives a congestion control only 104 bytes of state.
+ *             - No ECN, as in the draft.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -129,13 +141,13 @@ static inline void bbr3_handle_loss(struct bp_tcp *tp, struct bbr3 *bbr, const s
 	}
 }
 
-/* The windows of rounds of UpdateACKAggregation: in Startup only one round trip is remembered. */
+/* The windows of rounds of UpdateACKAggregation, which in Startup have one round trip. */
 static inline void bbr3_update_excess(const struct bp_tcp *tp, struct bbr_common *common, u32 bw,
 				      const struct rate_sample *sample)
 {
 	if (common->round_start && (!common->filled_pipe || ++common->extra_rounds >= BBR_AGGREGATION_ROUNDS))
 		bbr_start_aggregation(common, common->filled_pipe ? common->extra[0] : 0);
-	/* Rounded up: acknowledgments that come as expected are no excess. */
+	/* Rounded up, so that acknowledgments at the expected rate are no excess. */
 	bbr_update_aggregation(tp, common, bbr_segments(bw, bbr_extra_time(tp, common), BBR_ONE),
 			       sample->acked_sacked);
 }
@@ -163,7 +175,7 @@ static inline void bbr3_check_full(struct bp_tcp *tp, struct bbr3 *bbr, const st
 		bbr3_start_down(tp, bbr);
 }
 
-/* AdaptLongTermModel with ProbeInflightLongtermUpward; returns whether it decided on the state. */
+/* AdaptLongTermModel with ProbeInflightLongtermUpward. Returns true if it has set the state. */
 static inline bool bbr3_adapt(struct bp_tcp *tp, struct bbr3 *bbr, const struct rate_sample *sample)
 {
 	u32 tx_in_flight = bbr3_tx_in_flight(tp, bbr, sample);
@@ -276,7 +288,7 @@ static inline void bbr3_set_cwnd(struct bp_tcp *tp, struct bbr3 *bbr, const stru
 	u8 state = bp_ca_state(tp);
 	u32 acked = bp_min(sample->acked_sacked, 1 << 20);
 	u32 cwnd = bp_min(tp->snd_cwnd, 1 << 30);
-	u32 most = BBR3_INFINITE;
+	u32 limit = BBR3_INFINITE;
 	u32 target = bp_min(bbr3_bdp(tp, bbr, bbr3_cwnd_gain(bbr)), 1 << 30) + bbr_extra(&bbr->common);
 
 	target = bbr3_quantized(tp, bbr, target);
@@ -287,11 +299,11 @@ static inline void bbr3_set_cwnd(struct bp_tcp *tp, struct bbr3 *bbr, const stru
 	if (bbr->common.state == BBR_PROBE_RTT)
 		cwnd = bp_min(cwnd, bbr->probe_rtt_cwnd);
 	if (bbr->common.state == BBR_PROBE_RTT || bbr->common.state == BBR3_CRUISE)
-		most = bbr3_with_headroom(tp, bbr);
+		limit = bbr3_with_headroom(tp, bbr);
 	else if (bbr3_is_probe_bw(bbr))
-		most = bbr->inflight_longterm;
-	most = bp_max(bp_min(most, bbr->inflight_shortterm), BBR_MIN_PIPE_CWND);
-	bp_set_cwnd(tp, bp_min(cwnd, most), 1);
+		limit = bbr->inflight_longterm;
+	limit = bp_max(bp_min(limit, bbr->inflight_shortterm), BBR_MIN_PIPE_CWND);
+	bp_set_cwnd(tp, bp_min(cwnd, limit), 1);
 }
 
 BP_OP(void, init, struct bp_tcp *tp)

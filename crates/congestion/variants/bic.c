@@ -1,17 +1,20 @@
 /*
- * BIC: after a loss a binary search approaches the window at which the loss occurred.
+ * BIC: after a loss, a binary search for the window at which the loss occurred.
  *
- * Source:     L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
- *             IEEE INFOCOM 2004, section III.D (the paper numbers no equations).
- *                 On loss: max_win = cwnd, or with fast convergence, when that is less than before,
- *                 (max_win + min_win) / 2; min_win = cwnd (1 - beta)
- *                 target = (max_win + min_win) / 2; each round trip cwnd += target - cwnd, at least S_min, at most
- *                 S_max. Each round trip below max_win, min_win = cwnd. Above max_win: by 1, 2, 4 ... up to S_max, and
- *                 then by S_max, each round trip (slow start's steps, to find a new maximum).
- * Constants:  beta 0.125, S_max 32, S_min 0.01, low window 14, below which it is Reno (section III.D).
- *             Linux' module has beta 200, s_max 16, s_min 200, search 4.
- * Deviations: growth by target - cwnd is spread over the round's acknowledgments and target moves with cwnd, so that the
- *             search is continuous (the paper's pseudo-code does the same).
+ * Source:     L. Xu, K. Harfoush, I. Rhee, "Binary Increase Congestion Control (BIC) for Fast
+ *             Long-Distance Networks", IEEE INFOCOM 2004, section III.D (the paper numbers no
+ *             equations).
+ *                 on loss: max_win = cwnd
+ *                     with fast convergence, if cwnd < max_win: max_win = (max_win + min_win) / 2
+ *                     min_win = cwnd (1 - beta)
+ *                 below max_win: target = (max_win + min_win) / 2
+ *                     each round trip cwnd += target - cwnd, within S_min and S_max; min_win = cwnd
+ *                 above max_win: cwnd += 1, 2, 4 ... up to S_max, then S_max, each round trip
+ *                     (the steps of slow start, to find a new maximum)
+ * Constants:  beta 0.125, S_max 32, S_min 0.01, low window 14, below which BIC behaves as Reno
+ *             (section III.D). Linux' module has beta 200, s_max 16, s_min 200, search 4.
+ * Deviations: the increase of target - cwnd is spread over the acknowledgments of a round and
+ *             target moves with cwnd, so the search is continuous (as in the paper's pseudo-code).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -27,25 +30,25 @@
 #define BIC_ONE 1000ull
 
 struct bic {
-	u64 credit;    /* growth not yet a segment, thousandths times the window */
+	u64 credit;    /* growth of less than a segment, thousandths times the window */
 	u64 max_win;   /* thousandths; 0: not known */
 	u64 undo_max_win;
 };
 BP_PRIVATE(struct bic)
 
-/* Thousandths of a segment to grow by in a round trip. */
+/* Returns the growth per round trip in thousandths of a segment. */
 static inline u64 bic_growth(struct bp_tcp *tp, struct bic *bic)
 {
 	u64 cwnd = tp->snd_cwnd * BIC_ONE;
-	u64 most = s_max(tp) * BIC_ONE;
+	u64 max = s_max(tp) * BIC_ONE;
 	u64 growth;
 
 	if (cwnd < bic->max_win)
 		growth = bp_divide(bic->max_win - cwnd, search(tp));
 	else
-		/* As much again as was gained since: doubling, with a search by halves. */
+		/* Doubles the distance to max_win each round trip, if `search` is 2. */
 		growth = bp_divide(cwnd - bic->max_win, search(tp) - 1) + BIC_ONE;
-	growth = growth < most ? growth : most;
+	growth = growth < max ? growth : max;
 	return growth > s_min(tp) ? growth : s_min(tp);
 }
 
@@ -89,7 +92,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 		bic->max_win = cwnd;
 	if (tp->snd_cwnd < low_window(tp))
 		return bp_reno_ssthresh(tp);
-	return bp_max((u32)(left / BIC_ONE), BP_RENO_LEAST_SSTHRESH);
+	return bp_max((u32)(left / BIC_ONE), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)

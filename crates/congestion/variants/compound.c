@@ -1,24 +1,26 @@
 /*
- * Compound TCP: Reno's window plus a second one that grows while no queue is seen.
+ * Compound TCP: Reno's window plus a second window that grows while the queue is short.
  *
- * Source:     M. Sridharan, K. Tan, D. Bansal, D. Thaler, "Compound TCP: A New TCP Congestion Control for High-Speed and
- *             Long Distance Networks", draft-sridharan-tcpm-ctcp-02, 2008.
+ * Source:     M. Sridharan, K. Tan, D. Bansal, D. Thaler, "Compound TCP: A New TCP Congestion
+ *             Control for High-Speed and Long Distance Networks", draft-sridharan-tcpm-ctcp-02,
+ *             2008.
  *                 (1)  wnd = cwnd + dwnd                                this is tp->snd_cwnd
- *                 (2)  cwnd += 1 / wnd                                  for each segment acknowledged
+ *                 (2)  cwnd += 1 / wnd                                  per acknowledged segment
  *                      diff = wnd (1 - basertt / srtt)                  segments queued
  *                 (3)  dwnd += alpha wnd^k - 1     while diff < gamma   once per round
  *                 (4)  dwnd -= eta diff            otherwise
  *                 (5)  dwnd (1 - beta)             on loss
- *             gamma follows the queue that Reno alone would have had (section 5): after a loss it moves half the way
- *             to 3/4 diff_reno, diff_reno = cwnd (1 - basertt / srtt), within gamma_low and gamma_high. Below
- *             Low_Window, in slow start and in recovery it is Reno; after a time-out dwnd = 0 and basertt is measured
- *             again.
- * Constants:  alpha 1/8, beta 1/2, eta 1, k 0.75, Low_Window 38 (sections 2, 3); gamma 5 to 30, initially 30 (section
- *             5).
- * Deviations: equation (3) is written with dwnd^k in the draft, with which dwnd could never leave 0; it is wnd^k here, as
- *             in K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for High-Speed and Long Distance
- *             Networks", IEEE INFOCOM 2006, equation (4), from which the draft's response function follows. The draft
- *             gives no value for lambda, the weight of gamma's new sample: 1/2.
+ *             gamma follows the queue that Reno alone would have had (section 5): after a loss it
+ *             moves halfway towards 3/4 diff_reno, diff_reno = cwnd (1 - basertt / srtt), within
+ *             gamma_low and gamma_high. Below Low_Window, in slow start and in recovery the window
+ *             is Reno's. After a time-out, dwnd = 0 and basertt is measured again.
+ * Constants:  alpha 1/8, beta 1/2, eta 1, k 0.75, Low_Window 38 (sections 2, 3); gamma 5 to 30,
+ *             initially 30 (section 5).
+ * Deviations: the draft's equation (3) has dwnd^k, with which dwnd could never rise from 0. Here it
+ *             is wnd^k, as in K. Tan, J. Song, Q. Zhang, M. Sridharan, "A Compound TCP Approach for
+ *             High-Speed and Long Distance Networks", IEEE INFOCOM 2006, equation (4), from which
+ *             the draft's response function follows. The draft gives no value for lambda, the
+ *             weight of gamma's new sample; it is 1/2 here.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -40,7 +42,7 @@ struct compound {
 	u32 diff_reno;    /* segments, of the last round; COMPOUND_NO_DIFF: none */
 	u32 base_rtt;     /* microseconds */
 	u32 round_end;
-	u32 is_watching;  /* 0 outside the Open state */
+	u32 is_active;  /* 0 outside the Open state */
 };
 BP_PRIVATE(struct compound)
 
@@ -73,7 +75,7 @@ static inline void compound_decide(struct bp_tcp *tp, struct compound *compound)
 	}
 	dwnd = (u32)(compound->dwnd >> 16);
 	bp_set_cwnd(tp, cwnd + bp_min(dwnd, 0x7fffffff), 2);
-	/* The window went down without a loss: that is no slow start. */
+	/* The window has decreased without a loss: slow start must not follow. */
 	tp->snd_ssthresh = bp_min(tp->snd_ssthresh, tp->snd_cwnd);
 }
 
@@ -85,7 +87,7 @@ BP_OP(void, init, struct bp_tcp *tp)
 	compound->diff_reno = COMPOUND_NO_DIFF;
 	compound->base_rtt = COMPOUND_NO_RTT;
 	compound->round_end = tp->snd_nxt;
-	compound->is_watching = 1;
+	compound->is_active = 1;
 }
 
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
@@ -97,7 +99,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 		compound->round_end = tp->snd_nxt;
 	/* Equation (2), as snd_cwnd is the whole window. */
 	bp_reno_cong_avoid(tp, acked);
-	if (is_round && compound->is_watching && !bp_in_slow_start(tp) && compound->base_rtt != COMPOUND_NO_RTT &&
+	if (is_round && compound->is_active && !bp_in_slow_start(tp) && compound->base_rtt != COMPOUND_NO_RTT &&
 	    bp_is_cwnd_limited(tp))
 		compound_decide(tp, compound);
 }
@@ -121,7 +123,7 @@ BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 {
 	struct compound *compound = bp_private(tp);
 
-	compound->is_watching = new_state == TCP_CA_Open;
+	compound->is_active = new_state == TCP_CA_Open;
 	if (new_state == TCP_CA_Open)
 		compound->round_end = tp->snd_nxt;
 	if (new_state == TCP_CA_Loss) {

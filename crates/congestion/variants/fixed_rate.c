@@ -1,11 +1,13 @@
 /*
- * Fixed rate: sends at a rate that the path is known to carry, regardless of losses.
+ * Fixed rate: sends at a configured rate that the path can carry, regardless of losses.
  *
- * Source:     CCSDS 714.0-B-2, Space Communications Protocol Specification (SCPS) - Transport Protocol, 2006: rate control
- *             without congestion control, for paths whose capacity is reserved and whose losses are corruption.
+ * Source:     CCSDS 714.0-B-2, Space Communications Protocol Specification (SCPS) - Transport
+ *             Protocol, 2006: rate control without congestion control, for paths whose capacity is
+ *             reserved and whose losses are corruption.
  *                 pacing rate = rate, cwnd = window
- * Constants:  none; rate and window are the operator's.
- * Deviations: the standard's token bucket is the pacing of the connection, whose bucket holds one segment.
+ * Constants:  none; the operator sets rate and window.
+ * Deviations: the connection's pacing, a bucket of one segment, replaces the standard's token
+ *             bucket.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -33,7 +35,7 @@ BP_OP(void, cong_control, struct bp_tcp *tp, const struct rate_sample *sample)
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
-	return bp_max(tp->snd_cwnd, BP_RENO_LEAST_SSTHRESH);
+	return bp_max(tp->snd_cwnd, BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(u32, undo_cwnd, struct bp_tcp *tp)

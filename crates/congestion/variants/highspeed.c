@@ -1,15 +1,17 @@
 /*
- * HighSpeed TCP: increase and decrease depend on the window, so that large windows survive more losses.
+ * HighSpeed TCP: increase and decrease depend on the window, so that large windows are possible at
+ * higher loss rates.
  *
  * Source:     RFC 3649, HighSpeed TCP for Large Congestion Windows, section 5.
  *                 w <= Low_Window: Reno. Above:
- *                 b(w) = (High_Decrease - 0.5) (log w - log Low_Window) / (log High_Window - log Low_Window) + 0.5
+ *                 b(w) = (High_Decrease - 0.5) (log w - log Low_Window)
+ *                        / (log High_Window - log Low_Window) + 0.5
  *                 p(w) = 0.078 / w^1.2
  *                 a(w) = w^2 p(w) 2 b(w) / (2 - b(w))
- *                 cwnd += a(w) / w for each segment acknowledged; cwnd = (1 - b(w)) cwnd on loss
+ *                 cwnd += a(w) / w per acknowledged segment; cwnd = (1 - b(w)) cwnd on loss
  * Constants:  Low_Window 38, High_Window 83000, High_Decrease 0.1 (section 5).
- * Deviations: a(w) is computed as a fraction, with powers from power.h (0.02 % off at most), where RFC 3649's table
- *             (appendix B) has whole segments. At least 1, as Reno's.
+ * Deviations: a(w) is computed as a fraction of at least 1, as Reno's, with powers from power.h
+ *             (error at most 0.02 %). RFC 3649's table (appendix B) has whole segments.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -21,7 +23,7 @@
 #include "reno.h"
 
 struct highspeed {
-	u64 credit; /* growth not yet a segment, 65536ths times the window */
+	u64 credit; /* growth of less than a segment, 65536ths times the window */
 };
 BP_PRIVATE(struct highspeed)
 
@@ -50,7 +52,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	if (tp->snd_cwnd <= low_window(tp))
 		return bp_reno_ssthresh(tp);
-	return bp_max(tp->snd_cwnd - (u32)((u64)tp->snd_cwnd * highspeed_b(tp) >> 16), BP_RENO_LEAST_SSTHRESH);
+	return bp_max(tp->snd_cwnd - (u32)((u64)tp->snd_cwnd * highspeed_b(tp) >> 16), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)

@@ -1,20 +1,23 @@
 /*
- * H-TCP: the longer since the last loss, the faster it grows; the decrease empties the queue.
+ * H-TCP: the increase grows with the time since the last loss; the decrease empties the queue.
  *
- * Source:     D. Leith, R. Shorten, Y. Lee, "H-TCP: A framework for congestion control in high-speed and long-distance
- *             networks", and D. Leith, R. Shorten, draft-leith-tcp-htcp-06, 2008, section 2.
+ * Source:     D. Leith, R. Shorten, Y. Lee, "H-TCP: A framework for congestion control in
+ *             high-speed and long-distance networks", and D. Leith, R. Shorten,
+ *             draft-leith-tcp-htcp-06, 2008, section 2.
  *                 D: time since the last backoff; D_L = 1 s
  *                 alpha(D) = 1 for D <= D_L, else 1 + 10 (D - D_L) + ((D - D_L) / 2)^2
  *                 alpha = 2 (1 - beta) alpha(D)
- *                 cwnd += alpha / cwnd for each segment acknowledged
- *                 beta = RTT_min / RTT_max, within 0.5 and 0.8, cwnd = beta cwnd on loss; beta = 0.5 when the rate
- *                 reached before this loss differs by more than a fifth from that before the last one
- * Constants:  D_L 1 s, the polynomial, beta 0.5 to 0.8, 0.2 (section 2).
- *             Linux' module has coarse = 1, from_repair = 1 and rtt_reference = 100.
- * Deviations: the rate before a loss is the largest of a round trip since the last one was repaired. Scaling of alpha
- *             with the round-trip time, which the draft leaves open, is off; with `rtt_reference` alpha is multiplied by
- *             RTT_min over it, within 0.1 and 2. RTT_max forgets a twentieth of its distance to RTT_min at each loss, so
- *             that one long sample does not last.
+ *                 cwnd += alpha / cwnd per acknowledged segment; cwnd = beta cwnd on loss
+ *                 beta = RTT_min / RTT_max, within 0.5 and 0.8
+ *                 beta = 0.5 if the rate before this loss differs from that before the
+ *                        previous one by more than 1/5
+ * Constants:  D_L 1 s, the polynomial, beta 0.5 to 0.8, 0.2 (section 2). Linux' module has coarse =
+ *             1, from_repair = 1 and rtt_reference = 100.
+ * Deviations: the rate before a loss is the largest rate of a round trip since the repair of the
+ *             last loss. The draft leaves open a scaling of alpha with the round-trip time. It is
+ *             off by default; with `rtt_reference`, alpha is multiplied by RTT_min / rtt_reference,
+ *             within 0.1 and 2. At each loss RTT_max moves towards RTT_min by a twentieth of the
+ *             distance, so that a single long sample has no lasting effect.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -29,12 +32,12 @@
 #include "reno.h"
 
 #define HTCP_ONE 1000u
-#define HTCP_MOST_MS 1000000u
-#define HTCP_LEAST_SCALE (HTCP_ONE / 10)
-#define HTCP_MOST_SCALE (2 * HTCP_ONE)
+#define HTCP_MAX_MS 1000000u
+#define HTCP_MIN_SCALE (HTCP_ONE / 10)
+#define HTCP_MAX_SCALE (2 * HTCP_ONE)
 
 struct htcp {
-	u64 credit;        /* growth not yet a segment, thousandths times the window; segments where `coarse` is 1 */
+	u64 credit;        /* growth of less than a segment, thousandths times the window; segments if `coarse` is 1 */
 	u32 last_loss;     /* milliseconds */
 	u32 min_rtt;       /* microseconds; 0: none yet */
 	u32 max_rtt;
@@ -55,14 +58,14 @@ static inline u32 htcp_now(const struct bp_tcp *tp)
 /* alpha, thousandths. */
 static inline u64 htcp_alpha(const struct bp_tcp *tp, const struct htcp *htcp)
 {
-	u64 since = bp_min(htcp_now(tp) - htcp->last_loss, HTCP_MOST_MS);
+	u64 since = bp_min(htcp_now(tp) - htcp->last_loss, HTCP_MAX_MS);
 	u64 over = since > delta_low(tp) ? since - delta_low(tp) : 0;
 	u64 alpha = HTCP_ONE + 10 * over + over * over / 4000;
 
 	if (rtt_reference(tp)) {
 		u64 scale = bp_divide((u64)htcp->min_rtt, rtt_reference(tp));
 
-		alpha = alpha * bp_max(bp_min((u32)scale, HTCP_MOST_SCALE), HTCP_LEAST_SCALE) / HTCP_ONE;
+		alpha = alpha * bp_max(bp_min((u32)scale, HTCP_MAX_SCALE), HTCP_MIN_SCALE) / HTCP_ONE;
 	}
 	alpha = 2 * (HTCP_ONE - htcp->beta) * alpha / HTCP_ONE;
 	return alpha > HTCP_ONE ? alpha : HTCP_ONE;
@@ -99,7 +102,10 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 	alpha = htcp_alpha(tp, htcp);
 	window = (u64)tp->snd_cwnd * HTCP_ONE;
 	if (coarse(tp)) {
-		/* Segments are counted until they make a whole one; those of the acknowledgment after count for nothing. */
+		/*
+		 * Acknowledged segments are counted until cwnd grows by one. The segments of the
+		 * acknowledgment that makes it grow are not counted.
+		 */
 		bool grows = htcp->credit * alpha >= window;
 
 		htcp->credit = grows ? 0 : htcp->credit + acked;
@@ -126,7 +132,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 	htcp->max_rtt -= htcp->max_rtt > htcp->min_rtt ? (htcp->max_rtt - htcp->min_rtt) / 20 : 0;
 	htcp->last_loss = htcp_now(tp);
 	htcp->is_repairing = 1;
-	return bp_max((u32)((u64)tp->snd_cwnd * htcp->beta / HTCP_ONE), BP_RENO_LEAST_SSTHRESH);
+	return bp_max((u32)((u64)tp->snd_cwnd * htcp->beta / HTCP_ONE), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
@@ -152,7 +158,7 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 		if (bp_ca_state(tp) == TCP_CA_Open)
 			htcp->max_rtt = bp_max(htcp->max_rtt, rtt);
 	}
-	/* While a loss is repaired, what arrives is still the window before it. */
+	/* During a repair, the arriving data still belongs to the window before the loss. */
 	if (htcp->is_repairing) {
 		htcp_start_round(tp, htcp);
 		return;

@@ -1,17 +1,22 @@
 /*
- * Illinois: loss determines the direction of change, delay its speed.
+ * Illinois: loss determines the direction of a change, delay its speed.
  *
- * Source:     S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for
- *             high-speed networks", Performance Evaluation 65(6-7), pages 417-440, 2008, section 3.
- *                 d_a: mean queueing delay of a round; d_m: the largest; d_1 = 0.01 d_m, d_2 = 0.1 d_m, d_3 = 0.8 d_m
- *                 alpha = alpha_max for d_a <= d_1, else kappa_1 / (kappa_2 + d_a), which is continuous and alpha_min
- *                         at d_m: alpha_min alpha_max (d_m - d_1) /
+ * Source:     S. Liu, T. Basar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion
+ *             control algorithm for high-speed networks", Performance Evaluation 65(6-7), pages
+ *             417-440, 2008, section 3.
+ *                 d_a: mean queueing delay of a round; d_m: largest queueing delay
+ *                 d_1 = 0.01 d_m, d_2 = 0.1 d_m, d_3 = 0.8 d_m
+ *                 alpha = alpha_max for d_a <= d_1, else kappa_1 / (kappa_2 + d_a),
+ *                         continuous at d_1 and alpha_min at d_m: alpha_min alpha_max (d_m - d_1) /
  *                         (alpha_min (d_m - d_1) + (alpha_max - alpha_min) (d_a - d_1))
  *                 beta  = beta_min for d_a <= d_2, beta_max for d_a >= d_3, linear between
- *                 cwnd += alpha / cwnd for each segment acknowledged; cwnd -= beta cwnd on loss
- *             Once the delay was above d_1, alpha_max comes back only after theta rounds below it.
- * Constants:  alpha 0.3 to 10, beta 1/8 to 1/2, W_thresh 10 segments, below which it is Reno, theta 5 (section 3).
- * Deviations: none but Linux' (windows in segments; see reno.c). After a time-out the delays are measured again.
+ *                 cwnd += alpha / cwnd per acknowledged segment; cwnd -= beta cwnd on loss
+ *             After a delay above d_1, alpha returns to alpha_max only after theta rounds below
+ *             d_1.
+ * Constants:  alpha 0.3 to 10, beta 1/8 to 1/2, W_thresh 10 segments, below which Illinois behaves
+ *             as Reno, theta 5 (section 3).
+ * Deviations: only those of Linux (windows in segments; see reno.c). After a time-out the delays
+ *             are measured again.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -29,14 +34,14 @@
 
 struct illinois {
 	u64 sum_rtt;   /* of this round, microseconds */
-	u64 credit;    /* growth not yet a segment, hundredths times the window */
+	u64 credit;    /* growth of less than a segment, hundredths times the window */
 	u32 samples;
 	u32 base_rtt;
 	u32 max_rtt;
 	u32 round_end;
 	u32 alpha;     /* hundredths */
 	u32 beta;      /* 1024ths */
-	u32 low;       /* rounds with a small delay in a row */
+	u32 low;       /* consecutive rounds with a small delay */
 	u32 was_high;
 };
 BP_PRIVATE(struct illinois)
@@ -63,21 +68,21 @@ static inline void illinois_decide(struct bp_tcp *tp, struct illinois *illinois)
 	u64 d1 = dm / 100;
 	u64 d2 = dm / 10;
 	u64 d3 = dm * 8 / 10;
-	u64 least = alpha_min(tp);
-	u64 most = bp_max(alpha_max(tp), alpha_min(tp));
+	u64 min = alpha_min(tp);
+	u64 max = bp_max(alpha_max(tp), alpha_min(tp));
 
 	if (da <= d1) {
 		illinois->low++;
 		if (!illinois->was_high || illinois->low >= theta(tp)) {
 			illinois->was_high = 0;
-			illinois->alpha = (u32)most;
+			illinois->alpha = (u32)max;
 		}
 	} else {
 		illinois->low = 0;
 		illinois->was_high = 1;
-		illinois->alpha = (u32)bp_divide(least * most * (dm - d1),
-						 least * (dm - d1) + (most - least) * (da - d1));
-		illinois->alpha = bp_max(illinois->alpha, (u32)least);
+		illinois->alpha = (u32)bp_divide(min * max * (dm - d1),
+						 min * (dm - d1) + (max - min) * (da - d1));
+		illinois->alpha = bp_max(illinois->alpha, (u32)min);
 	}
 	if (da <= d2)
 		illinois->beta = ILLINOIS_BETA_MIN;
@@ -128,7 +133,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	u64 cwnd = tp->snd_cwnd;
 
-	return bp_max((u32)(cwnd - (cwnd * bp_private(tp)->beta >> 10)), BP_RENO_LEAST_SSTHRESH);
+	return bp_max((u32)(cwnd - (cwnd * bp_private(tp)->beta >> 10)), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)

@@ -1,17 +1,20 @@
 /*
- * LEDBAT: keeps the queueing delay at a target, below which it grows and above which it shrinks: background traffic.
+ * LEDBAT: background traffic that keeps the queueing delay at a target. The window grows below the
+ * target delay and shrinks above it.
  *
  * Source:     RFC 6817, Low Extra Delay Background Transport, section 2.4.2.
  *                 queuing_delay = FILTER(current_delays) - MIN(base_delays)
  *                 off_target = (TARGET - queuing_delay) / TARGET
  *                 cwnd += GAIN off_target bytes_newly_acked MSS / cwnd
  *                 cwnd at most flightsize + ALLOWED_INCREASE MSS, at least MIN_CWND
- *             On loss half of it, once per round-trip time (the endpoint's recovery sees to that).
- * Constants:  TARGET 100 ms (at most, section 3.3), GAIN 1, BASE_HISTORY 10 minutes, CURRENT_FILTER 4 samples, of which
- *             the smallest counts, ALLOWED_INCREASE 1, MIN_CWND 2 (section 2.5).
- * Deviations: windows count segments. delay.h describes how delays are measured. No slow start (the RFC leaves it open),
- *             unless slow_start = 1 or the scenario sets an initial ssthresh: Reno's, until a quarter of the target is
- *             queued.
+ *             On loss cwnd is halved, once per round-trip time (ensured by the endpoint's
+ *             recovery).
+ * Constants:  TARGET 100 ms (the maximum of section 3.3), GAIN 1, BASE_HISTORY 10 minutes,
+ *             CURRENT_FILTER the smallest of 4 samples, ALLOWED_INCREASE 1, MIN_CWND 2 (section
+ *             2.5).
+ * Deviations: windows count segments. delay.h describes the measurement of delays. There is no slow
+ *             start, which the RFC leaves open, unless slow_start = 1 or the scenario sets an
+ *             initial ssthresh: then Reno's, until a quarter of the target is queued.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -29,9 +32,9 @@
 #define LEDBAT_ALLOWED_INCREASE 1
 
 struct ledbat {
-	u32 base[LEDBAT_HISTORY];   /* smallest of this minute, of the one before, ... */
+	u32 base[LEDBAT_HISTORY];   /* smallest delays of the present minute, the previous one, ... */
 	u32 current[LEDBAT_FILTER]; /* last samples */
-	u64 up;                     /* growth and decrease not yet a segment, thousandths of milliseconds times cwnd */
+	u64 up;                     /* growth and decrease of less than a segment, thousandths of milliseconds times cwnd */
 	u64 down;
 	u32 minute;                 /* start, milliseconds */
 	u32 has_delay;
@@ -52,7 +55,7 @@ BP_OP(void, init, struct bp_tcp *tp)
 {
 	bp_private(tp)->minute = ledbat_now(tp);
 	if (!slow_start(tp) && tp->snd_ssthresh >= BP_INFINITE_SSTHRESH)
-		tp->snd_ssthresh = bp_max(tp->snd_cwnd, BP_RENO_LEAST_SSTHRESH);
+		tp->snd_ssthresh = bp_max(tp->snd_cwnd, BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
@@ -108,7 +111,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 				bp_slow_start(tp, acked);
 			return;
 		}
-		tp->snd_ssthresh = bp_max(cwnd, BP_RENO_LEAST_SSTHRESH);
+		tp->snd_ssthresh = bp_max(cwnd, BP_RENO_MIN_SSTHRESH);
 	}
 	acked = bp_min(acked, bp_min(cwnd, 1 << 16));
 	if (queued <= target(tp)) {
@@ -124,7 +127,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 		cwnd = whole < cwnd ? cwnd - (u32)whole : LEDBAT_MIN_CWND;
 	}
 	bp_set_cwnd(tp, cwnd, LEDBAT_MIN_CWND);
-	tp->snd_ssthresh = bp_max(bp_min(tp->snd_ssthresh, tp->snd_cwnd), BP_RENO_LEAST_SSTHRESH);
+	tp->snd_ssthresh = bp_max(bp_min(tp->snd_ssthresh, tp->snd_cwnd), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)

@@ -1,13 +1,13 @@
 /*
  * Reno: slow start, additive increase, halving on loss.
  *
- * Source:     RFC 5681, TCP Congestion Control (equation numbers in reno.h); increase counted by acknowledged data,
- *             RFC 3465. Whether loss repair is Reno's, NewReno's (RFC 6582) or SACK's (RFC 6675) is the endpoint's
- *             choice, as it is in Linux.
+ * Source:     RFC 5681, TCP Congestion Control (equation numbers in reno.h); increase by
+ *             acknowledged data, RFC 3465. The endpoint selects the loss recovery: Reno's,
+ *             NewReno's (RFC 6582) or SACK's (RFC 6675), as in Linux.
  * Constants:  ssthresh at least 2 segments (RFC 5681, equation 4).
- * Deviations: those of Linux. Windows count segments, not bytes; an ACK may open slow start by all it acknowledges
- *             (RFC 3465 with no limit L); halving starts from cwnd, not from FlightSize; cwnd grows only while it is
- *             what limits sending (RFC 7661).
+ * Deviations: those of Linux. Windows count segments, not bytes. In slow start the window grows by
+ *             all segments that an ACK covers (RFC 3465 without the limit L). Halving starts from
+ *             cwnd, not from FlightSize. cwnd grows only while it limits sending (RFC 7661).
  * Licence:    Dual MIT/GPL
  */
 #include "reno.h"

@@ -1,12 +1,14 @@
 /*
- * Scalable TCP: grows by a hundredth of what is acknowledged, so that recovery takes equally long for all windows.
+ * Scalable TCP: grows by a hundredth of the acknowledged data, so that recovery takes the same
+ * number of round trips for all windows.
  *
- * Source:     T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM SIGCOMM Computer
- *             Communication Review 33(2), pages 83-91, 2003, section 3.
- *                 cwnd += a            for each segment acknowledged, above the legacy window
+ * Source:     T. Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM
+ *             SIGCOMM Computer Communication Review 33(2), pages 83-91, 2003, section 3.
+ *                 cwnd += a            per acknowledged segment, above the legacy window
  *                 cwnd -= b cwnd       on loss
- * Constants:  a 0.01, b 0.125, legacy window 16 segments, up to which it is Reno (the paper's choice).
- * Deviations: none but Linux' (windows in segments, halving from cwnd; see reno.c).
+ * Constants:  a 0.01, b 0.125, legacy window 16 segments, up to which it behaves as Reno (the
+ *             paper's choice).
+ * Deviations: only those of Linux (windows in segments, halving from cwnd; see reno.c).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -20,7 +22,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	if (tp->snd_cwnd <= legacy_window(tp))
 		return bp_reno_ssthresh(tp);
-	return bp_max(tp->snd_cwnd - (u32)((u64)tp->snd_cwnd * b(tp) / 1000), BP_RENO_LEAST_SSTHRESH);
+	return bp_max(tp->snd_cwnd - (u32)((u64)tp->snd_cwnd * b(tp) / 1000), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)

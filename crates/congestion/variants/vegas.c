@@ -1,25 +1,31 @@
 /*
- * Vegas: keeps a few segments queued at the bottleneck, judged by the round-trip time.
+ * Vegas: keeps a few segments queued at the bottleneck, estimated from the round-trip time.
  *
- * Source:     L. S. Brakmo and L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet",
- *             IEEE Journal on Selected Areas in Communications 13(8), pages 1465-1480, 1995, sections III.B and III.C
- *             (the paper numbers no equations).
- *                 Expected = cwnd / BaseRTT         BaseRTT: the smallest round-trip time seen
+ * Source:     L. S. Brakmo and L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a
+ *             Global Internet", IEEE Journal on Selected Areas in Communications 13(8), pages
+ *             1465-1480, 1995, sections III.B and III.C (the paper numbers no equations).
+ *                 Expected = cwnd / BaseRTT     BaseRTT: smallest RTT of the connection
  *                 Actual   = cwnd / RTT
- *                 Diff     = Expected - Actual      in segments, here times BaseRTT or RTT: see below
- *             Once per round-trip time: cwnd + 1 while Diff < alpha, cwnd - 1 while Diff > beta.
- *             Slow start ends when Diff > gamma.
- * Constants:  alpha 2, beta 4, gamma 1 segments (the paper's Vegas-2,4 and its gamma of one buffer; Linux' defaults);
- *             at least 3 round-trip times measured in a round, or Reno's increase is used (Linux: one sample could be
- *             that of a delayed ACK).
- * Deviations: those of Linux from the paper. Diff is the rate difference times RTT, cwnd (RTT - BaseRTT) / BaseRTT,
- *             not times BaseRTT: for q segments queued it reads q (1 + q / (bandwidth x BaseRTT)), so the backlog
- *             held is a little smaller where few segments are in flight. RTT is the smallest of a round, not the
- *             mean. Slow start doubles every round, not every other one. When it ends, cwnd falls to what would have
- *             filled the path without a queue, plus one, not by an eighth. Loss detection by fine-grained time-outs
- *             and the smaller reduction after it (section III.A) are left out: the endpoint detects loss, and the
- *             window is halved as Reno's. Outside the Open state Reno's increase is used. After idle, BaseRTT is
- *             measured again.
+ *                 Diff     = Expected - Actual  in segments: times BaseRTT (paper), RTT (here)
+ *                 once per round-trip time: cwnd + 1 while Diff < alpha, cwnd - 1 while Diff > beta
+ *                 slow start ends when Diff > gamma
+ * Constants:  alpha 2, beta 4, gamma 1 segments (the paper's Vegas-2,4 and its gamma of one buffer;
+ *             Linux' defaults). A round needs at least 3 samples of the round-trip time; with
+ *             fewer, Reno's increase is used (Linux: a single sample could be that of a delayed
+ *             ACK).
+ * Deviations: those of Linux from the paper.
+ *             - Diff is the rate difference times RTT, cwnd (RTT - BaseRTT) / BaseRTT, not times
+ *               BaseRTT. For q queued segments it is q (1 + q / (bandwidth x BaseRTT)), so the
+ *               queue is slightly shorter if few segments are in flight.
+ *             - RTT is the smallest of a round, not the mean.
+ *             - Slow start doubles the window every round, not every other round. At its end, cwnd
+ *               becomes the window that would have filled the path without a queue, plus one,
+ *               instead of shrinking by an eighth.
+ *             - Loss detection by fine-grained time-outs, and the smaller reduction after it
+ *               (section III.A), are not included: the endpoint detects loss, and the window is
+ *               halved as Reno's.
+ *             - Outside the Open state, Reno's increase is used. After idle time, BaseRTT is
+ *               measured again.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -29,16 +35,16 @@
 
 #include "reno.h"
 
-#define VEGAS_LEAST_SAMPLES 3
-#define VEGAS_LEAST_CWND 2
+#define VEGAS_MIN_SAMPLES 3
+#define VEGAS_MIN_CWND 2
 #define VEGAS_NO_RTT 0x7fffffffu
 
 struct vegas {
-	u32 round_end;     /* the round is over when what follows this sequence number is acknowledged */
+	u32 round_end;     /* the round ends when data after this sequence number is acknowledged */
 	u32 samples;       /* round-trip times measured in this round */
 	u32 min_rtt;       /* smallest of this round, microseconds */
 	u32 base_rtt;      /* smallest of the connection, microseconds */
-	u32 is_watching;   /* 0 outside the Open state, where Reno's increase is used */
+	u32 is_active;   /* 0 outside the Open state, where Reno's increase is used */
 };
 BP_PRIVATE(struct vegas)
 
@@ -49,23 +55,24 @@ static inline void vegas_begin_round(struct vegas *vegas, u32 round_end)
 	vegas->min_rtt = VEGAS_NO_RTT;
 }
 
-static inline void vegas_watch(struct bp_tcp *tp)
+static inline void vegas_activate(struct bp_tcp *tp)
 {
 	struct vegas *vegas = bp_private(tp);
 
-	vegas->is_watching = 1;
+	vegas->is_active = 1;
 	vegas_begin_round(vegas, tp->snd_nxt);
 }
 
 static inline void vegas_start(struct bp_tcp *tp)
 {
 	bp_private(tp)->base_rtt = VEGAS_NO_RTT;
-	vegas_watch(tp);
+	vegas_activate(tp);
 }
 
 /*
- * After a decision cwnd is the operating point, so ssthresh follows it down (slow start is over) and, outside a
- * reduction, up to three quarters of it (Linux' tcp_current_ssthresh), from which sending restarts after idle time.
+ * After a decision, cwnd is the operating point, and slow start is over. ssthresh is therefore at
+ * most cwnd and, outside a reduction, at least three quarters of cwnd (Linux'
+ * tcp_current_ssthresh), the window at which sending restarts after idle time.
  */
 static inline void vegas_raise_ssthresh(struct bp_tcp *tp)
 {
@@ -75,7 +82,7 @@ static inline void vegas_raise_ssthresh(struct bp_tcp *tp)
 		tp->snd_ssthresh = bp_max(tp->snd_ssthresh, (tp->snd_cwnd >> 1) + (tp->snd_cwnd >> 2));
 }
 
-/* ssthresh no higher than cwnd: the connection is not in slow start. */
+/* Limits ssthresh to cwnd: the connection is not in slow start. */
 static inline void vegas_end_slow_start(struct bp_tcp *tp)
 {
 	tp->snd_ssthresh = bp_min(tp->snd_ssthresh, tp->snd_cwnd);
@@ -103,7 +110,7 @@ static inline void vegas_decide(struct bp_tcp *tp, const struct vegas *vegas, u3
 	} else if (diff < alpha(tp)) {
 		tp->snd_cwnd = (u32)cwnd + 1;
 	}
-	bp_set_cwnd(tp, tp->snd_cwnd, VEGAS_LEAST_CWND);
+	bp_set_cwnd(tp, tp->snd_cwnd, VEGAS_MIN_CWND);
 	vegas_raise_ssthresh(tp);
 }
 
@@ -121,10 +128,10 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 {
 	struct vegas *vegas = bp_private(tp);
 
-	if (!vegas->is_watching) {
+	if (!vegas->is_active) {
 		bp_reno_cong_avoid(tp, acked);
 	} else if (bp_after(ack, vegas->round_end)) {
-		if (vegas->samples >= VEGAS_LEAST_SAMPLES)
+		if (vegas->samples >= VEGAS_MIN_SAMPLES)
 			vegas_decide(tp, vegas, acked);
 		else
 			bp_reno_cong_avoid(tp, acked);
@@ -137,9 +144,9 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 {
 	if (new_state == TCP_CA_Open)
-		vegas_watch(tp);
+		vegas_activate(tp);
 	else
-		bp_private(tp)->is_watching = 0;
+		bp_private(tp)->is_active = 0;
 }
 
 BP_OP(void, cwnd_event, struct bp_tcp *tp, enum tcp_ca_event event)
@@ -148,7 +155,7 @@ BP_OP(void, cwnd_event, struct bp_tcp *tp, enum tcp_ca_event event)
 		vegas_start(tp);
 }
 
-/* One microsecond is added, as in Linux, so that a round-trip time is never 0. */
+/* Adds one microsecond, as in Linux, so that a round-trip time is never 0. */
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 {
 	struct vegas *vegas = bp_private(tp);

@@ -1,24 +1,28 @@
 /*
- * Vegas as published in 1995: judges the round-trip time by its mean, and doubles in slow start every other round.
+ * Vegas as published in 1995: uses the mean round-trip time of a round, and doubles the window of
+ * slow start every other round.
  *
- * Source:     L. S. Brakmo and L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet",
- *             IEEE Journal on Selected Areas in Communications 13(8), pages 1465-1480, 1995, sections III.B and III.C
- *             (the paper numbers no equations).
- *                 Expected = cwnd / BaseRTT         BaseRTT: the smallest round-trip time seen
- *                 Actual   = cwnd / RTT             cwnd: what is sent in a round, as the window is always full
- *                 Diff     = Expected - Actual      times BaseRTT in segments: cwnd (RTT - BaseRTT) / RTT
- *             Once per round-trip time: cwnd + 1 while Diff < alpha, cwnd - 1 while Diff > beta.
- *             Slow start doubles the window every other round; it holds it in between, so that the two rates are
- *             compared at one window. It ends when Diff > gamma.
- * Use:        the "Vegas" of simulations of the years around 2000. Linux' version is vegas.c: it takes
- *             the smallest round-trip time of a round, so that queues and access delays which only a part of a window
- *             meets do not count. On a path whose delay varies within a round the two are different algorithms.
- * Constants:  alpha 1, beta 3 (the paper's Vegas-1,3), gamma 1 segment; one eighth off the window at the end of slow
- *             start. `mean` chooses what RTT is: the mean of the round's samples, or (0) the sample of one segment of
- *             it, the paper's "distinguished segment". The mean is what later descriptions and simulators use.
- * Deviations: Loss detection by fine-grained time-outs and the smaller reduction after it (section III.A) are left
- *             out: the endpoint detects loss, and the window is halved as Reno's. Outside the Open state Reno's
- *             increase is used, as in vegas.c.
+ * Source:     L. S. Brakmo and L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a
+ *             Global Internet", IEEE Journal on Selected Areas in Communications 13(8), pages
+ *             1465-1480, 1995, sections III.B and III.C (the paper numbers no equations).
+ *                 Expected = cwnd / BaseRTT     BaseRTT: smallest RTT of the connection
+ *                 Actual   = cwnd / RTT         cwnd: segments sent in a round (full window)
+ *                 Diff     = Expected - Actual  times BaseRTT: cwnd (RTT - BaseRTT) / RTT segments
+ *                 once per round-trip time: cwnd + 1 while Diff < alpha, cwnd - 1 while Diff > beta
+ *             Slow start doubles the window every other round. It keeps the window constant in
+ *             between, so that both rates are compared at the same window. It ends when Diff >
+ *             gamma.
+ * Use:        the "Vegas" of simulations from around 2000. Linux' version is vegas.c. It takes the
+ *             smallest round-trip time of a round, so it ignores queues and access delays that
+ *             affect only part of a window. On a path whose delay varies within a round, the two
+ *             are different algorithms.
+ * Constants:  alpha 1, beta 3 (the paper's Vegas-1,3), gamma 1 segment; the window shrinks by an
+ *             eighth at the end of slow start. `mean` selects RTT: the mean of the round's samples
+ *             (1), or the sample of one segment (0), the paper's "distinguished segment". Later
+ *             descriptions and simulators use the mean.
+ * Deviations: loss detection by fine-grained time-outs, and the smaller reduction after it (section
+ *             III.A), are not included: the endpoint detects loss, and the window is halved as
+ *             Reno's. Outside the Open state, Reno's increase is used, as in vegas.c.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -29,7 +33,7 @@
 
 #include "reno.h"
 
-#define VEGAS95_LEAST_CWND 2
+#define VEGAS95_MIN_CWND 2
 #define VEGAS95_NO_RTT 0x7fffffffu
 
 struct vegas95 {
@@ -37,9 +41,9 @@ struct vegas95 {
 	u32 samples;       /* their number */
 	u32 last_rtt;      /* the last of them */
 	u32 base_rtt;      /* smallest of the connection */
-	u32 round_end;     /* the round is over when what follows this sequence number is acknowledged */
-	u32 is_watching;   /* 0 outside the Open state, where Reno's increase is used */
-	u32 is_holding;    /* 1 in the rounds of slow start in which the window stays */
+	u32 round_end;     /* the round ends when data after this sequence number is acknowledged */
+	u32 is_active;   /* 0 outside the Open state, where Reno's increase is used */
+	u32 is_holding;    /* 1 in the rounds of slow start with a constant window */
 };
 BP_PRIVATE(struct vegas95)
 
@@ -50,11 +54,11 @@ static inline void vegas95_begin_round(struct bp_tcp *tp, struct vegas95 *vegas)
 	vegas->samples = 0;
 }
 
-static inline void vegas95_watch(struct bp_tcp *tp)
+static inline void vegas95_activate(struct bp_tcp *tp)
 {
 	struct vegas95 *vegas = bp_private(tp);
 
-	vegas->is_watching = 1;
+	vegas->is_active = 1;
 	vegas95_begin_round(tp, vegas);
 }
 
@@ -68,22 +72,22 @@ static inline void vegas95_decide(struct bp_tcp *tp, struct vegas95 *vegas)
 	if (bp_in_slow_start(tp)) {
 		vegas->is_holding = !vegas->is_holding;
 		if (diff > gamma(tp) * rtt) {
-			bp_set_cwnd(tp, (u32)(cwnd - cwnd / 8), VEGAS95_LEAST_CWND);
+			bp_set_cwnd(tp, (u32)(cwnd - cwnd / 8), VEGAS95_MIN_CWND);
 			tp->snd_ssthresh = tp->snd_cwnd;
 		}
 	} else if (diff > beta(tp) * rtt) {
-		bp_set_cwnd(tp, (u32)cwnd - 1, VEGAS95_LEAST_CWND);
-		/* Below ssthresh would be slow start again. */
+		bp_set_cwnd(tp, (u32)cwnd - 1, VEGAS95_MIN_CWND);
+		/* A window below ssthresh would mean slow start again. */
 		tp->snd_ssthresh = bp_min(tp->snd_ssthresh, tp->snd_cwnd);
 	} else if (diff < alpha(tp) * rtt) {
-		bp_set_cwnd(tp, (u32)cwnd + 1, VEGAS95_LEAST_CWND);
+		bp_set_cwnd(tp, (u32)cwnd + 1, VEGAS95_MIN_CWND);
 	}
 }
 
 BP_OP(void, init, struct bp_tcp *tp)
 {
 	bp_private(tp)->base_rtt = VEGAS95_NO_RTT;
-	vegas95_watch(tp);
+	vegas95_activate(tp);
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
@@ -95,7 +99,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 {
 	struct vegas95 *vegas = bp_private(tp);
 
-	if (!vegas->is_watching) {
+	if (!vegas->is_active) {
 		bp_reno_cong_avoid(tp, acked);
 		return;
 	}
@@ -111,12 +115,12 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)
 {
 	if (new_state == TCP_CA_Open)
-		vegas95_watch(tp);
+		vegas95_activate(tp);
 	else
-		bp_private(tp)->is_watching = 0;
+		bp_private(tp)->is_active = 0;
 }
 
-/* One microsecond is added so that a round-trip time is never 0. */
+/* Adds one microsecond, so that a round-trip time is never 0. */
 BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 {
 	struct vegas95 *vegas = bp_private(tp);

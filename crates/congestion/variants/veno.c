@@ -1,18 +1,24 @@
 /*
- * Veno: Reno that distinguishes random losses from congestion by the queue, measured as in Vegas.
+ * Veno: Reno that uses the queue length, estimated as in Vegas, to distinguish random losses from
+ * congestion.
  *
- * Source:     C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks", IEEE
- *             Journal on Selected Areas in Communications 21(2), pages 216-228, 2003, sections II.B and II.C.
- *                 Actual = cwnd / RTT, N = Actual (RTT - BaseRTT)       segments queued
- *                 N < beta: cwnd += 1 each round trip; a loss is random: ssthresh = 4/5 cwnd
- *                 N >= beta: cwnd += 1 every other round trip; a loss is congestion: ssthresh = cwnd / 2
+ * Source:     C. P. Fu, S. C. Liew, "TCP Veno: TCP Enhancement for Transmission Over Wireless
+ *             Access Networks", IEEE Journal on Selected Areas in Communications 21(2), pages
+ *             216-228, 2003, sections II.B and II.C.
+ *                 N = Actual (RTT - BaseRTT), Actual = cwnd / RTT       segments queued
+ *                 N < beta:  cwnd += 1 each round trip
+ *                            a loss is random: ssthresh = 4/5 cwnd
+ *                 N >= beta: cwnd += 1 every other round trip
+ *                            a loss is congestion: ssthresh = cwnd / 2
  * Constants:  beta 3 (section II.B), 4/5 (section II.C).
- * Deviations: RTT is the smallest of the present round, not the last sample, so that delayed acknowledgments are not
- *             taken for a queue; until a round has a sample, the last round's. After a time-out BaseRTT is measured again
- *             (the paper does so whenever loss was detected by time-out).
+ * Deviations: RTT is the smallest sample of the present round, not the last sample, so that delayed
+ *             acknowledgments do not count as a queue. Before the first sample of a round it is
+ *             that of the previous round. After a time-out BaseRTT is measured again (the paper
+ *             does so after every loss detected by time-out).
  * Licence:    Dual MIT/GPL
  */
-#define BP_PARAMETERS(PARAMETER) PARAMETER(beta, 3, 1, 65535, "queued segments from which a loss is taken for congestion")
+#define BP_PARAMETERS(PARAMETER)                                                                               \
+	PARAMETER(beta, 3, 1, 65535, "number of queued segments from which a loss counts as congestion")
 
 #include "reno.h"
 
@@ -21,7 +27,7 @@
 struct veno {
 	u32 base_rtt;  /* microseconds */
 	u32 round_rtt; /* smallest of this round */
-	u32 last_rtt;  /* of the round before */
+	u32 last_rtt;  /* of the previous round */
 	u32 round_end;
 };
 BP_PRIVATE(struct veno)
@@ -68,7 +74,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 BP_OP(u32, ssthresh, struct bp_tcp *tp)
 {
 	if (veno_queued(tp) < beta(tp))
-		return bp_max((u32)((u64)tp->snd_cwnd * 4 / 5), BP_RENO_LEAST_SSTHRESH);
+		return bp_max((u32)((u64)tp->snd_cwnd * 4 / 5), BP_RENO_MIN_SSTHRESH);
 	return bp_reno_ssthresh(tp);
 }
 

@@ -1,28 +1,32 @@
 /*
- * Westwood+: after a loss the window is set to what the measured rate needs, not to half.
+ * Westwood+: after a loss, the window becomes the bandwidth-delay product of the measured rate,
+ * instead of half its size.
  *
- * Source:     L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP
- *             congestion control", ACM SIGCOMM Computer Communication Review 34(2), pages 25-38, 2004, section 2; the
- *             idea is that of C. Casetti et al., "TCP Westwood", ACM MobiCom 2001.
- *                 b_k  = segments delivered in the last round-trip time / that time
- *                 B_k  = 0.9 B_(k-1) + 0.1 b_k                          low-pass filter, once per round-trip time
- *                 ssthresh = max(2, B RTTmin)                           after three duplicate ACKs or a time-out
- *             Everything else is Reno's. One sample per round trip, instead of one per acknowledgment as in the first
- *             Westwood, is what keeps compressed acknowledgments from raising the estimate.
- * Constants:  filter 0.9 (the paper's alpha); a sample spans at least 50 ms, so that round trips of a few milliseconds
- *             do not measure the spacing of acknowledgments (the choice of the Linux implementation, by its authors).
- *             Linux' module has a filter of 875, order = 2 and late = 1.
- * Deviations: `order` = 2 filters what was filtered once more, as Linux' module does: slow start's rates then count for
- *             less. Delivered segments are those acknowledged cumulatively or selectively, which counts what the paper gets
- *             from duplicate acknowledgments exactly. The first sample starts with the first acknowledgment, since nothing is
- *             delivered before it, and starts the filter.
+ * Source:     L. A. Grieco, S. Mascolo, "Performance evaluation and comparison of Westwood+, New
+ *             Reno, and Vegas TCP congestion control", ACM SIGCOMM Computer Communication Review
+ *             34(2), pages 25-38, 2004, section 2; the idea is that of C. Casetti et al., "TCP
+ *             Westwood", ACM MobiCom 2001.
+ *                 b_k = segments delivered in the last round-trip time / that time
+ *                 B_k = 0.9 B_(k-1) + 0.1 b_k           low-pass filter, once per round-trip time
+ *                 ssthresh = max(2, B RTTmin)           after three duplicate ACKs or a time-out
+ *             The rest is Reno. One sample per round trip, instead of one per acknowledgment as in
+ *             the first Westwood, prevents compressed acknowledgments from raising the estimate.
+ * Constants:  filter 0.9 (the paper's alpha). A sample spans at least 50 ms, because round trips of
+ *             a few milliseconds would measure the spacing of acknowledgments (the choice of the
+ *             Linux implementation, by the paper's authors). Linux' module has a filter of 875,
+ *             order = 2 and late = 1.
+ * Deviations: `order` = 2 filters the result a second time, as in Linux' module, which gives less
+ *             weight to the rates of slow start. Delivered segments are those acknowledged
+ *             cumulatively or selectively, an exact count of the segments that the paper estimates
+ *             from duplicate acknowledgments. The first sample starts with the first
+ *             acknowledgment, because nothing is delivered before, and initializes the filter.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
 	PARAMETER(filter, 900, 0, 999, "weight of the old estimate of the rate, in thousandths")               \
 	PARAMETER(order, 1, 1, 2, "number of times that a sample of the rate is filtered")                     \
 	PARAMETER(late, 0, 0, 1, "1: a loss halves the window, and the estimate applies once it is repaired")  \
-	PARAMETER(least_sample, 50, 1, 10000, "minimum span of a sample of the rate, in milliseconds")
+	PARAMETER(min_sample, 50, 1, 10000, "minimum span of a sample of the rate, in milliseconds")
 
 #include "rate.h"
 #include "reno.h"
@@ -35,7 +39,7 @@ struct westwood {
 	u32 rtt;       /* last sample, microseconds */
 	u32 rtt_min;
 	u32 start;     /* of the present sample, microseconds; 0: before the first acknowledgment */
-	u32 delivered; /* then */
+	u32 delivered; /* at the start of the present sample */
 };
 BP_PRIVATE(struct westwood)
 
@@ -51,7 +55,7 @@ BP_OP(void, cong_avoid, struct bp_tcp *tp, u32 ack, u32 acked)
 	bp_reno_cong_avoid(tp, acked);
 }
 
-/* The first sample starts the filter. */
+/* The first sample initializes the filter. */
 static inline u32 westwood_filter(const struct bp_tcp *tp, u32 old, u32 sample)
 {
 	u64 weight = filter(tp);
@@ -73,7 +77,7 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 		westwood->delivered = tp->delivered;
 	}
 	elapsed = (u32)tp->tcp_mstamp - westwood->start;
-	if (!westwood->rtt || elapsed < bp_max(westwood->rtt, least_sample(tp) * 1000))
+	if (!westwood->rtt || elapsed < bp_max(westwood->rtt, min_sample(tp) * 1000))
 		return;
 	rate = bp_rate(tp->delivered - westwood->delivered, elapsed);
 	westwood->once = westwood_filter(tp, westwood->once, rate);
@@ -82,14 +86,14 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 	westwood->delivered = tp->delivered;
 }
 
-/* B RTTmin, or what Reno would have before there is a sample. */
+/* Returns B RTTmin; before the first sample, Reno's ssthresh. */
 static inline u32 westwood_window(struct bp_tcp *tp)
 {
 	const struct westwood *westwood = bp_private(tp);
 
 	if (!westwood->rate || westwood->rtt_min == WESTWOOD_NO_RTT)
 		return bp_reno_ssthresh(tp);
-	return bp_max(bp_rate_segments(westwood->rate, westwood->rtt_min), BP_RENO_LEAST_SSTHRESH);
+	return bp_max(bp_rate_segments(westwood->rate, westwood->rtt_min), BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(u32, ssthresh, struct bp_tcp *tp)

@@ -1,21 +1,26 @@
 /*
- * YeAH: Scalable TCP while the queue is short, Reno that empties it while it is not.
+ * YeAH: Scalable TCP while the queue is short, Reno that empties the queue otherwise.
  *
- * Source:     A. Baiocchi, A. P. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet 2007, section 3.
- *                 RTT_queue = RTT_min of the round - RTT_base; Q = RTT_queue cwnd / RTT_min; L = RTT_queue / RTT_base
- *                 Q < Q_max and L < 1 / phi: fast mode, cwnd grows as Scalable TCP's (scalable.c); otherwise slow mode,
- *                 as Reno's.
- *                 Slow mode with Q > Q_max: cwnd -= Q, once a round, but not below cwnd_reno, the window that Reno
- *                 would have, and ssthresh = cwnd ("precautionary decongestion").
- *                 On loss: in slow mode for more than rho rounds, others are as greedy: half; otherwise
- *                 cwnd -= max(Q, cwnd / 8), at most half.
- * Constants:  Q_max 80, phi 8, rho 16 (section 3; the paper's alpha, and those of its Linux implementation); Scalable's
- *             0.01 and 16.
- * Deviations: a round starts when a repair ends: what is measured before is the queue of the window before, which the
- *             loss has taken off already. Q of the last round stays until the next round is judged, which is after its
- *             last acknowledgment has let the window grow (the paper says neither; both as in Linux, docs/notes/linux-tcp.md).
- *             Otherwise none but Linux' (windows in segments; see reno.c). Linux' module empties the queue in slow
- *             start, too, and takes at most half of the window off (`early`).
+ * Source:     A. Baiocchi, A. P. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP",
+ *             PFLDnet 2007, section 3.
+ *                 RTT_queue = RTT_min of the round - RTT_base
+ *                 Q = RTT_queue cwnd / RTT_min; L = RTT_queue / RTT_base
+ *                 fast mode, Q < Q_max and L < 1 / phi: cwnd grows as Scalable TCP's (scalable.c)
+ *                 slow mode, otherwise: cwnd grows as Reno's
+ *                 slow mode with Q > Q_max: cwnd -= Q, once a round, at least cwnd_reno;
+ *                     ssthresh = cwnd ("precautionary decongestion")
+ *                 cwnd_reno: the window that Reno would have
+ *                 on loss: cwnd -= max(Q, cwnd / 8), at most half
+ *                 on loss after more than rho rounds of slow mode: cwnd / 2
+ *                     (competing flows are as greedy)
+ * Constants:  Q_max 80, phi 8, rho 16 (section 3; the paper's alpha, and those of its Linux
+ *             implementation); Scalable's 0.01 and 16.
+ * Deviations: a round starts at the end of a repair: earlier samples measure the queue of the
+ *             previous window, which the loss has already reduced. Q of the last round applies
+ *             until the next round is evaluated, after its last acknowledgment has let the window
+ *             grow. The paper specifies neither; both are as in Linux (docs/notes/linux-tcp.md).
+ *             The others are those of Linux (windows in segments; see reno.c). Linux' module also
+ *             empties the queue in slow start, by at most half of the window (`early`).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -27,7 +32,7 @@
 #include "reno.h"
 
 #define YEAH_NO_RTT 0x7fffffffu
-#define YEAH_SCALABLE 100 /* segments acknowledged for one more */
+#define YEAH_SCALABLE 100 /* acknowledged segments per increase of cwnd by one */
 
 struct yeah {
 	u32 base_rtt;    /* microseconds */
@@ -35,7 +40,7 @@ struct yeah {
 	u32 round_end;
 	u32 queue;       /* Q of the last round */
 	u32 is_fast;
-	u32 slow_rounds; /* of slow mode in a row */
+	u32 slow_rounds; /* consecutive rounds of slow mode */
 	u32 cwnd_reno;
 };
 BP_PRIVATE(struct yeah)
@@ -55,8 +60,8 @@ static inline void yeah_decide(struct bp_tcp *tp, struct yeah *yeah)
 	yeah->slow_rounds++;
 	yeah->cwnd_reno++;
 	if (yeah->queue > q_max(tp) && tp->snd_cwnd > yeah->cwnd_reno) {
-		u32 most = early(tp) ? tp->snd_cwnd / 2 : tp->snd_cwnd;
-		u32 left = tp->snd_cwnd - bp_min(yeah->queue, most);
+		u32 limit = early(tp) ? tp->snd_cwnd / 2 : tp->snd_cwnd;
+		u32 left = tp->snd_cwnd - bp_min(yeah->queue, limit);
 
 		bp_set_cwnd(tp, bp_max(left, yeah->cwnd_reno), 2);
 		tp->snd_ssthresh = tp->snd_cwnd;
@@ -106,7 +111,7 @@ BP_OP(u32, ssthresh, struct bp_tcp *tp)
 	less = bp_min(less, tp->snd_cwnd / 2);
 	yeah->cwnd_reno = bp_max(yeah->cwnd_reno / 2, 2);
 	yeah->slow_rounds = 0;
-	return bp_max(tp->snd_cwnd - less, BP_RENO_LEAST_SSTHRESH);
+	return bp_max(tp->snd_cwnd - less, BP_RENO_MIN_SSTHRESH);
 }
 
 BP_OP(void, set_state, struct bp_tcp *tp, u8 new_state)

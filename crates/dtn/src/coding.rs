@@ -92,16 +92,16 @@ impl Code {
             Channel::EbN0(db) => bpsk(linear(db) / expansion),
         };
         match *self {
-            Code::None => any(raw(1.0), bits),
+            Code::None => at_least_one(raw(1.0), bits),
             Code::ReedSolomon { t, interleave } => frame_of_codewords(raw(self.expansion()), t, interleave),
-            Code::Bch => any(above(63, raw(self.expansion()), 1), (bits / 56.0).ceil()),
-            Code::Convolutional => any(viterbi(channel, 2.0), bits),
+            Code::Bch => at_least_one(binomial_tail(63, raw(self.expansion()), 1), (bits / 56.0).ceil()),
+            Code::Convolutional => at_least_one(viterbi(channel, 2.0), bits),
             Code::Concatenated { t, interleave } => {
                 frame_of_codewords(viterbi(channel, self.expansion()), t, interleave)
             }
             Code::NearBest { information, rate, loss_db } => {
                 let blocks = (bits / f64::from(information)).ceil().max(1.0);
-                any(near_best(f64::from(information), rate, loss_db, channel), blocks)
+                at_least_one(near_best(f64::from(information), rate, loss_db, channel), blocks)
             }
         }
     }
@@ -118,17 +118,17 @@ fn linear(db: f64) -> f64 {
 
 /// Returns the probability that any of `count` independent events of probability p occurs, exact
 /// for small p.
-fn any(p: f64, count: f64) -> f64 {
+fn at_least_one(p: f64, count: f64) -> f64 {
     -math::exp_m1(count * math::ln_1p(-p.min(1.0)))
 }
 
 fn frame_of_codewords(p: f64, t: u32, interleave: u32) -> f64 {
-    any(above(CODEWORD, any(p, 8.0), t), f64::from(interleave))
+    at_least_one(binomial_tail(CODEWORD, at_least_one(p, 8.0), t), f64::from(interleave))
 }
 
 /// Returns P(Binomial(n, p) > t), summed from the smallest term so that small probabilities are
 /// exact.
-pub fn above(n: u32, p: f64, t: u32) -> f64 {
+pub fn binomial_tail(n: u32, p: f64, t: u32) -> f64 {
     if p <= 0.0 {
         return 0.0;
     }
@@ -157,7 +157,9 @@ fn viterbi(channel: Channel, expansion: f64) -> f64 {
         Channel::EbN0(db) => q((2.0 * f64::from(d) * linear(db) / expansion).sqrt()),
         // Hard decisions: more than half of the d bits are wrong, or exactly half of them and the
         // random choice is wrong.
-        Channel::Binary(p) => above(d, p, d / 2) + 0.5 * (above(d, p, d / 2 - 1) - above(d, p, d / 2)),
+        Channel::Binary(p) => {
+            binomial_tail(d, p, d / 2) + 0.5 * (binomial_tail(d, p, d / 2 - 1) - binomial_tail(d, p, d / 2))
+        }
     };
     SPECTRUM.iter().map(|(d, weight)| weight * pairwise(*d)).sum::<f64>().min(0.5)
 }
@@ -165,8 +167,8 @@ fn viterbi(channel: Channel, expansion: f64) -> f64 {
 fn near_best(information: f64, rate: f64, loss_db: f64, channel: Channel) -> f64 {
     let n = information / rate;
     let (capacity, dispersion) = match channel {
-        Channel::Binary(p) => symmetric(p),
-        Channel::EbN0(db) => gaussian(linear(db - loss_db) * rate),
+        Channel::Binary(p) => binary_symmetric(p),
+        Channel::EbN0(db) => binary_gaussian(linear(db - loss_db) * rate),
     };
     if dispersion <= 0.0 {
         return f64::from(u8::from(capacity < rate));
@@ -175,7 +177,7 @@ fn near_best(information: f64, rate: f64, loss_db: f64, channel: Channel) -> f64
 }
 
 /// Returns capacity and dispersion of the binary symmetric channel, in bits.
-fn symmetric(p: f64) -> (f64, f64) {
+fn binary_symmetric(p: f64) -> (f64, f64) {
     if p <= 0.0 || p >= 1.0 {
         return (1.0, 0.0);
     }
@@ -185,7 +187,7 @@ fn symmetric(p: f64) -> (f64, f64) {
 
 /// Returns capacity and dispersion of BPSK over Gaussian noise at a linear Es/N0, in bits: mean and
 /// variance of the information density 1 - log2(1 + exp(-2 y x / sigma^2)) by Simpson's rule.
-fn gaussian(es_n0: f64) -> (f64, f64) {
+fn binary_gaussian(es_n0: f64) -> (f64, f64) {
     let variance = 1.0 / (2.0 * es_n0);
     let deviation = variance.sqrt();
     const STEPS: u32 = 2000;
@@ -250,7 +252,7 @@ mod tests {
         for row in rows(include_str!("../../../tests/authorities/dtn/bpsk_ber.csv")) {
             let found = Code::None.frame_error(1, Channel::EbN0(row[0]));
             assert!(close(bpsk(linear(row[0])), row[1], 1e-5), "{row:?}");
-            assert!(close(found, any(row[1], 8.0), 1e-5), "{row:?}");
+            assert!(close(found, at_least_one(row[1], 8.0), 1e-5), "{row:?}");
         }
     }
 
@@ -260,7 +262,7 @@ mod tests {
             let code = |t, interleave| Code::ReedSolomon { t, interleave };
             let channel = Channel::Binary(row[0]);
             for (found, expected) in [
-                (any(row[0], 8.0), row[1]),
+                (at_least_one(row[0], 8.0), row[1]),
                 (code(16, 1).frame_error(223, channel), row[2]),
                 (code(16, 5).frame_error(1115, channel), row[3]),
                 (code(8, 1).frame_error(239, channel), row[4]),
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_improve_and_longer_ones_are_steeper() {
+    fn coding_gain_grows_with_code_length() {
         let at = |code: Code, db: f64| code.frame_error(1115, Channel::EbN0(db));
         let concatenated = Code::Concatenated { t: 16, interleave: 5 };
         // The convolutional code reaches 1e-5 at 4.2 dB (Proakis, figure 8-2-21 shows 4.2 to 4.5
@@ -286,7 +288,7 @@ mod tests {
         // The best code of rate 1/2 and any length needs 0.19 dB (Shannon's limit for BPSK).
         assert!(at(near(8920, 0.0), -0.3) > 0.99 && at(near(8920, 0.0), 0.8) < 1e-3);
         assert!(at(near(8920, 0.7), 1.5) < at(near(1784, 0.7), 1.5));
-        let (capacity, _) = gaussian(linear(0.187) * 0.5);
+        let (capacity, _) = binary_gaussian(linear(0.187) * 0.5);
         assert!((capacity - 0.5).abs() < 1e-3, "{capacity}");
     }
 }

@@ -63,7 +63,7 @@ impl Kind {
     }
 
     /// Returns the longest frame in bytes.
-    pub fn longest(self) -> u32 {
+    pub fn max_length(self) -> u32 {
         match self {
             Kind::Tm | Kind::Proximity1 | Kind::Aos => 2048,
             Kind::Uslp => 65_536,
@@ -92,7 +92,7 @@ impl Frame {
     }
 
     /// Returns the bytes that are sent for a frame: sync marker, code and frame.
-    pub fn sent(&self, code: &Code) -> u32 {
+    pub fn encoded_length(&self, code: &Code) -> u32 {
         let marker = self.kind.marker();
         match (*code, self.kind) {
             (Code::Bch, _) => {
@@ -116,13 +116,13 @@ impl Frame {
     }
 
     /// Returns the reason for which a code cannot carry the frame, if there is one.
-    pub fn refuses(&self, code: &Code) -> Option<String> {
+    pub fn incompatibility(&self, code: &Code) -> Option<String> {
         let Frame { kind, length, .. } = *self;
-        if length > kind.longest() || self.data() == 0 {
+        if length > kind.max_length() || self.data() == 0 {
             let least = length - self.data() + 1;
             return Some(format!(
                 "a frame of {length} B is not possible; allowed: {least} B to {} B",
-                kind.longest()
+                kind.max_length()
             ));
         }
         match *code {
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_of_the_standards() {
+    fn frame_sizes_match_the_standards() {
         let table = include_str!("../../../tests/authorities/dtn/ccsds_frames.csv");
         let value = |what: &str| {
             let row = table.lines().find(|row| row.trim_start_matches('"').starts_with(what)).expect(what);
@@ -152,11 +152,11 @@ mod tests {
             assert_eq!(kind.header(), value(&format!("{name} transfer frame header")));
         }
         assert_eq!(Kind::Tm.check(), value("TM frame error control"));
-        assert_eq!(Kind::Tm.longest(), value("TM frame most"));
-        assert_eq!(Kind::Tc.longest(), value("TC frame most"));
+        assert_eq!(Kind::Tm.max_length(), value("TM frame most"));
+        assert_eq!(Kind::Tc.max_length(), value("TC frame most"));
         assert_eq!(Kind::Tm.marker(), value("TM attached sync marker"));
         assert_eq!(Kind::Proximity1.header(), value("Proximity-1 version-3 frame header"));
-        assert_eq!(Kind::Proximity1.longest(), value("Proximity-1 version-3 frame most"));
+        assert_eq!(Kind::Proximity1.max_length(), value("Proximity-1 version-3 frame most"));
         assert_eq!(Kind::Proximity1.marker(), value("Proximity-1 sync marker"));
         assert_eq!(Kind::Proximity1.check(), value("Proximity-1 CRC-32"));
         assert_eq!(SPACE_PACKET, value("space packet primary header"));
@@ -168,14 +168,14 @@ mod tests {
         assert_eq!(frame.data(), 1115 - 6 - 2 - 4);
         // 4 + 5 x 255, and twice that behind a convolutional code.
         let reed_solomon = Code::ReedSolomon { t: 16, interleave: 5 };
-        assert_eq!(frame.sent(&reed_solomon), 1279);
-        assert_eq!(frame.sent(&Code::Concatenated { t: 16, interleave: 5 }), 2558);
-        assert_eq!(frame.refuses(&reed_solomon), None);
-        assert!(frame.refuses(&Code::ReedSolomon { t: 16, interleave: 4 }).is_some());
+        assert_eq!(frame.encoded_length(&reed_solomon), 1279);
+        assert_eq!(frame.encoded_length(&Code::Concatenated { t: 16, interleave: 5 }), 2558);
+        assert_eq!(frame.incompatibility(&reed_solomon), None);
+        assert!(frame.incompatibility(&Code::ReedSolomon { t: 16, interleave: 4 }).is_some());
         let command = Frame { kind: Kind::Tc, length: 256, control_field: false, insert: 0 };
         // 37 code blocks.
-        assert_eq!(command.sent(&Code::Bch), 2 + 37 * 8 + 8);
+        assert_eq!(command.encoded_length(&Code::Bch), 2 + 37 * 8 + 8);
         let near = Frame { kind: Kind::Proximity1, length: 2048, control_field: false, insert: 0 };
-        assert_eq!((near.data(), near.sent(&Code::None)), (2043, 2055));
+        assert_eq!((near.data(), near.encoded_length(&Code::None)), (2043, 2055));
     }
 }

@@ -39,10 +39,10 @@ fn remedy(cause: &io::Error) -> Option<&'static str> {
             Some("raise user.max_net_namespaces and user.max_user_namespaces (sysctl)")
         }
         Some(libc::EPERM) => {
-            Some("run as root, or allow user namespaces; `bentpipe doctor` says what this machine lacks")
+            Some("run as root, or allow user namespaces; `bentpipe machine doctor` says what this machine lacks")
         }
         Some(libc::EACCES) => {
-            Some("run as root, or let users open the device (as root: chmod 666 /dev/net/tun); `bentpipe doctor` says more")
+            Some("run as root, or let users open the device (as root: chmod 666 /dev/net/tun); `bentpipe machine doctor` says more")
         }
         Some(libc::EMFILE | libc::ENFILE) => Some("raise the limit of open files (ulimit -n)"),
         Some(libc::ENOSPC | libc::EDQUOT) => Some("make room on the disk, or choose another folder"),

@@ -1,5 +1,5 @@
-//! Assembles a network: nodes with their routers, stages, wires, routes. Networks and links add
-//! their stages through it.
+//! Assembles a network: nodes with their routers, stages, wires and routes. Links and networks use
+//! [`Builder`] to add their stages.
 
 use crate::network::{Graph, Network};
 use crate::routes::{Edge, Routes};
@@ -8,7 +8,7 @@ use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Tabl
 use bentpipe_networks::node::edge;
 use bentpipe_networks::node::gate::Gate;
 use bentpipe_networks::node::router::{beyond_name, Router};
-use bentpipe_networks::node::service::Takes;
+use bentpipe_networks::node::service::ServedPackets;
 use bentpipe_networks::{AccessNetwork, Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
 use bentpipe_stage::Supply;
 use bentpipe_stage::{Outbox, Port, Stage};
@@ -27,10 +27,10 @@ struct Node {
     departures: Vec<(StageId, Port)>,
     /// Output ports of the router that lead to endpoints.
     endpoints: Vec<Port>,
-    /// True if packets must pass the node's router even if there is a single exit, because they are
-    /// captured, conditioned or handed to services there.
-    looks: bool,
-    /// Services at this node that take passing packets, and the flows that each serves.
+    /// True if packets must pass the node's router even if there is a single exit, because the
+    /// router captures or conditions them or hands them to services.
+    has_router_tasks: bool,
+    /// Services at this node that take passing packets, and the flows that each one serves.
     services: Vec<(StageId, Vec<FlowId>)>,
 }
 
@@ -75,8 +75,8 @@ pub struct Builder<'a> {
     /// Ends of the flows, by number.
     flows: Vec<FlowEnds>,
     destinations: BTreeSet<NodeId>,
-    /// The kernel radios that replace models, and the number of the first one's gate; `None` if
-    /// there are no such radios.
+    /// The kernel radios that replace models, and the gate number of the first radio; `None`
+    /// without such radios.
     radios: Option<(u32, Vec<(RadioLink, StageId)>)>,
 }
 
@@ -167,11 +167,11 @@ impl<'a> Builder<'a> {
     pub fn condition(&mut self, node: NodeId, edge: edge::Edge) {
         let at = &mut self.nodes[node.0 as usize];
         at.router.set_edge(edge);
-        at.looks = true;
+        at.has_router_tasks = true;
     }
 
-    /// Returns the stages by which packets leave and reach a node with a single neighbour; none for
-    /// any other node.
+    /// Returns the stages by which packets leave and reach a node with a single neighbour; an empty
+    /// list for other nodes.
     pub fn own_stages(&self, node: NodeId) -> Vec<StageId> {
         let out: BTreeSet<Port> =
             self.edges.iter().filter(|edge| edge.from == node).map(|edge| edge.port).collect();
@@ -216,16 +216,16 @@ impl<'a> Builder<'a> {
         &mut self,
         node: NodeId,
         name: &str,
-        takes: Takes,
+        takes: ServedPackets,
         flows: Vec<FlowId>,
         stage: Box<dyn Stage>,
     ) {
         let stage = self.graph.add(name, stage);
         let at = &mut self.nodes[node.0 as usize];
-        at.looks = true;
+        at.has_router_tasks = true;
         match takes {
-            Takes::Passing => at.services.push((stage, flows)),
-            Takes::Addressed => {
+            ServedPackets::Passing => at.services.push((stage, flows)),
+            ServedPackets::Addressed => {
                 let port = at.add_exit((stage, Port(0)));
                 flows.iter().for_each(|flow| at.router.set_endpoint(*flow, port));
                 at.endpoints.push(port);
@@ -268,8 +268,7 @@ impl<'a> Builder<'a> {
             self.nodes[node].router.set_default(port.expect("there is one exit"));
         }
         let mut beyond = vec![Vec::new(); self.unbuilt.len()];
-        // A node with a single exit sends everything there; a table of a thousand equal routes
-        // would only be overhead.
+        // A node with a single exit sends everything there and needs no table of equal routes.
         let several = |node: NodeId| out_degree[node.0 as usize] > 1;
         for node in (0..count as u16).map(NodeId).filter(|node| several(*node)) {
             if let Some(up) = routes.up(node) {
@@ -293,10 +292,10 @@ impl<'a> Builder<'a> {
         }
         self.place_services();
         for (index, node) in self.nodes.into_iter().enumerate() {
-            // A node with a single exit has no choice: everything it sends leaves there, and
-            // everything that arrives is for its endpoint if it has only one. Its router is then
+            // At a node with a single exit and a single endpoint, all packets from the endpoint
+            // leave by the exit, and all arriving packets are for the endpoint. The router is
             // bypassed, which saves half of the calls per packet.
-            let decides = node.looks || out_degree[index] != 1;
+            let decides = node.has_router_tasks || out_degree[index] != 1;
             let (depart_to, arrive_at) = match (exit[index], &node.endpoints[..]) {
                 (Some(port), [only]) if !decides => (Some(port), Some(*only)),
                 (Some(port), _) if !decides => (Some(port), None),
@@ -318,8 +317,8 @@ impl<'a> Builder<'a> {
         self.graph.finish(Outbox::new(self.recorder))
     }
 
-    /// Leads passing packets to the services that take them. A second router, identical to the
-    /// first without the services, routes the packets that they send.
+    /// Routes passing packets to the services that take them. A second router, equal to the first
+    /// but without the services, routes the packets that the services send.
     fn place_services(&mut self) {
         for (name, id) in &self.ids {
             let node = &mut self.nodes[id.0 as usize];
@@ -373,7 +372,7 @@ impl<'a> Construction<'a> for Builder<'a> {
             arrivals: Vec::new(),
             departures: Vec::new(),
             endpoints: Vec::new(),
-            looks: interface.is_some(),
+            has_router_tasks: interface.is_some(),
             services: Vec::new(),
         });
         self.ids.insert(name.to_owned(), id);

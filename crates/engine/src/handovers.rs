@@ -6,19 +6,19 @@ use bentpipe_core::{NodeId, Rate, Span, Time};
 use bentpipe_link as link;
 use bentpipe_networks::fate::Fate;
 use bentpipe_networks::multilink;
-use bentpipe_networks::multilink::policy::Order;
+use bentpipe_networks::multilink::policy::Decision;
 use bentpipe_networks::Construction;
 use bentpipe_transport::app::End;
 use bentpipe_transport::tcp;
 use bentpipe_transport::tcp::handover::{Adapt, Freeze, OnHandover};
 
-/// Returns the TCP of an end of `flow`, with the signals of handovers on its path: the intervals in
-/// which a link is down, and the paths that follow.
+/// Returns the TCP configuration of an end of `flow`, extended by signals of the handovers on its
+/// path: the intervals in which a link is down, and the following paths.
 ///
-/// The round-trip time is that of a full segment each way without queues, with rates and delays as
-/// at the start of the run. The ends are warned of handovers that interrupt or lose packets, and
-/// adapt when the new link is up.
-pub fn told(
+/// The round-trip time is that of a full segment in each direction without queues, with the rates
+/// and delays at the start of the run. The ends are warned of handovers that interrupt or lose
+/// packets, and adapt when the new link is up.
+pub fn with_handover_signals(
     layout: &mut Builder<'_>,
     scenario: &Scenario,
     flow: &Flow,
@@ -31,10 +31,10 @@ pub fn told(
     }
     let mut path = Path::of(layout, scenario, flow, &config);
     let ahead = |path: &Path<'_>| config.freeze_warning.unwrap_or_else(|| path.round_trip());
-    for (at, place, order) in path.orders() {
+    for (at, place, decision) in path.orders() {
         let before = ahead(&path);
-        let changes = path.follow(place, &order);
-        let multilink::Handover { interruption, overlap, packets } = order.handover;
+        let changes = path.follow(place, &decision);
+        let multilink::Handover { interruption, overlap, packets } = decision.handover;
         let breaks = interruption > Span::ZERO || (packets == Fate::Lose && overlap == Span::ZERO);
         if breaks && config.on_handover.contains(&OnHandover::Freeze) {
             let free = config.freeze.last().map_or(Span::ZERO, |one| one.until);
@@ -63,7 +63,7 @@ struct Path<'a> {
     packet: u64,
     scenario: &'a Scenario,
     hops: [Vec<Hop<'a>>; 2],
-    /// The multilinks on it, and the index of the link in use in each direction.
+    /// The multilinks on the path, and the index of the link in use in each direction.
     serving: Vec<(&'a multilink::Config, [usize; 2])>,
 }
 
@@ -123,10 +123,10 @@ impl<'a> Path<'a> {
 
     /// Returns the planned handovers on the path, in order of time: the time, the index of the
     /// multilink, and the handover.
-    fn orders(&self) -> Vec<(Span, usize, Order)> {
+    fn orders(&self) -> Vec<(Span, usize, Decision)> {
         let planned = self.serving.iter().enumerate().flat_map(|(place, (multilink, _))| {
             let orders = self.scenario.schedule_of(multilink).into_iter();
-            orders.map(move |(at, order)| (at.since(Time::ZERO), place, order))
+            orders.map(move |(at, decision)| (at.since(Time::ZERO), place, decision))
         });
         let mut planned: Vec<_> = planned.collect();
         planned.sort_by_key(|(at, ..)| *at);
@@ -134,11 +134,11 @@ impl<'a> Path<'a> {
     }
 
     /// Applies a completed handover. Returns true if another link is now in use.
-    fn follow(&mut self, place: usize, order: &Order) -> bool {
+    fn follow(&mut self, place: usize, decision: &Decision) -> bool {
         let before = self.serving[place].1;
         for (side, serving) in self.serving[place].1.iter_mut().enumerate() {
-            if order.direction.includes(side) {
-                *serving = order.to;
+            if decision.direction.includes(side) {
+                *serving = decision.to;
             }
         }
         before != self.serving[place].1

@@ -8,7 +8,7 @@ use crate::network::Network;
 use crate::scenario::{Flow, Scenario};
 use crate::serving::served;
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Stream, Streams, Table, Time};
-use bentpipe_networks::node::edge::classify::{Known, Pattern};
+use bentpipe_networks::node::edge::classify::{FlowEnds, Pattern};
 use bentpipe_networks::node::edge::{self, Edge};
 use bentpipe_networks::node::gate::{self, Gate};
 use bentpipe_networks::{Construction, RadioLink, StageId};
@@ -17,7 +17,7 @@ use bentpipe_stage::Supply;
 use bentpipe_transport::app::End;
 use bentpipe_transport::hosting::{self, Site};
 use bentpipe_transport::tcp::endpoint::MakeCongestion;
-use bentpipe_transport::{self as transport, names, tcp, Seat};
+use bentpipe_transport::{self as transport, names, tcp, EndpointParts};
 use std::collections::BTreeMap;
 
 /// Builds the network of `scenario` for replication number `run`, with traces to `recorder`.
@@ -37,13 +37,13 @@ pub struct Host {
     pub node: NodeId,
     /// The gate of the host; its number is the index in the list of hosts.
     pub gate: StageId,
-    /// The stages by which packets reach its node and leave it, if they belong to the host alone;
-    /// none if the node has several neighbours, or endpoints in the model.
+    /// The stages by which packets reach and leave the node, if they serve only this host. Empty if
+    /// the node has several neighbours, or endpoints in the model.
     pub stages: Vec<StageId>,
 }
 
-/// Builds the network of `scenario` with real hosts at the nodes `hosts`, in their order. Flows
-/// whose endpoints are the kernel's have no ends in the model.
+/// Builds the network of `scenario` with real hosts at the nodes `hosts`, in this order. Flows with
+/// endpoints in the kernel have no ends in the model.
 ///
 /// # Panics
 /// Panics if the scenario has not passed its check.
@@ -59,8 +59,8 @@ pub fn instantiate_emulated(
 }
 
 /// Builds the network as [`instantiate_emulated`] does, with radios of the machine's kernel for the
-/// networks that request them. Their gates are numbered from the number of hosts on, in the order
-/// in which they are returned.
+/// networks that request them. The gates of the radios are numbered after those of the hosts, in
+/// the order of the returned list.
 ///
 /// # Panics
 /// Panics if the scenario has not passed its check.
@@ -74,10 +74,10 @@ pub fn instantiate_with_radios(
     build(scenario, seed, run, recorder, Some(hosts), true)
 }
 
-/// Builds the ends of the kernel's flows of `scenario` as models, for a network that
-/// [`instantiate_emulated`] has built with `hosts`. The result is a network of gates with the same
-/// numbers and the ends at their hosts. Also returns the stage of the end of each flow at a node:
-/// packets for the end enter there, and its packets leave by the node's gate.
+/// Builds models of the ends of the kernel's flows of `scenario`, for a network that
+/// [`instantiate_emulated`] has built with `hosts`. Returns a network of gates with the same
+/// numbers, with the ends at their hosts, and the stage of each end. Packets for an end enter its
+/// stage; its packets leave by the gate of its node.
 ///
 /// # Panics
 /// Panics if the scenario has not passed [`Scenario::check_simulated`], or if an end has no host.
@@ -101,7 +101,7 @@ pub fn instantiate_ends(
         for (end, own, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
             let nodes = (hosts[own].node, hosts[peer].node);
             let (builder, layout) = (&mut builder, Some(&mut layout));
-            let stage = add_end(Seats { builder, layout, scenario, flow, end }, id, nodes);
+            let stage = add_end(EndSupply { builder, layout, scenario, flow, end }, id, nodes);
             builder.wire((stage, Port(0)), (gates[own], gate::NETWORK));
             stages.insert((id, nodes.0), stage);
         }
@@ -156,7 +156,7 @@ fn add_edges(builder: &mut Builder<'_>, scenario: &Scenario) {
             let flows = scenario.flow.iter().enumerate().filter(|(_, flow)| rule.flow.contains(&flow.name));
             let known = flows.map(|(index, flow)| {
                 let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
-                Known { flow: FlowId(index as u32), from, to }
+                FlowEnds { flow: FlowId(index as u32), from, to }
             });
             let pattern = Pattern {
                 flows: known.collect(),
@@ -193,7 +193,7 @@ fn add_services(builder: &mut Builder<'_>, scenario: &Scenario) {
         let numbers = flows.iter().map(|served| served.flow).collect();
         let stage = at.service.build(at.name, flows, builder);
         let node = builder.node(at.node);
-        builder.service(node, at.name, at.service.takes(), numbers, stage);
+        builder.service(node, at.name, at.service.served_packets(), numbers, stage);
     }
 }
 
@@ -203,7 +203,7 @@ fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &F
         if end == End::Destination && scenario.has_stand_in(flow) {
             continue;
         }
-        let stage = add_end(Seats { builder, layout: None, scenario, flow, end }, id, (node, peer));
+        let stage = add_end(EndSupply { builder, layout: None, scenario, flow, end }, id, (node, peer));
         builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
     }
 }
@@ -214,10 +214,10 @@ fn congestion(config: &tcp::Config) -> MakeCongestion {
     Box::new(move || bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked"))
 }
 
-/// Adds one end of a flow at the first of two nodes. Its input port and its output port have the
-/// number 0.
-fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
-    let Seats { builder, flow, end, .. } = &mut seats;
+/// Adds one end of a flow at `node`; the other end is at `peer`. The stage has input port 0 and
+/// output port 0.
+fn add_end(mut ends: EndSupply<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
+    let EndSupply { builder, flow, end, .. } = &mut ends;
     let end = *end;
     let stage_name = names::end(&flow.name, end);
     let site = Site {
@@ -241,22 +241,22 @@ fn add_end(mut seats: Seats<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId))
     let measures = measures.and_then(|table| builder.probe(table, &site.incoming()));
     let stream = builder.stream(&stage_name);
     let traced = flow.app.connections().traced();
-    let seat = Seat { site, app, calls, traced, transactions, measures, stream, common };
-    let stage = flow.transport.build(seat, &mut seats);
-    seats.builder.stage(&stage_name, stage)
+    let parts = EndpointParts { site, app, calls, traced, transactions, measures, stream, common };
+    let stage = flow.transport.build(parts, &mut ends);
+    ends.builder.stage(&stage_name, stage)
 }
 
 /// The services to a transport while an end of a flow is built.
-struct Seats<'a, 'b> {
+struct EndSupply<'a, 'b> {
     builder: &'a mut Builder<'b>,
-    /// Builder that knows the paths, if `builder` does not.
+    /// Builder with the paths, if `builder` does not have them.
     layout: Option<&'a mut Builder<'b>>,
     scenario: &'a Scenario,
     flow: &'a Flow,
     end: End,
 }
 
-impl Supply for Seats<'_, '_> {
+impl Supply for EndSupply<'_, '_> {
     fn stream(&mut self, name: &str) -> Stream {
         self.builder.stream(name)
     }
@@ -266,15 +266,15 @@ impl Supply for Seats<'_, '_> {
     }
 }
 
-impl tcp::Supply for Seats<'_, '_> {
+impl tcp::Supply for EndSupply<'_, '_> {
     fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion {
         congestion(config)
     }
 }
 
-impl transport::Supply for Seats<'_, '_> {
-    fn told(&mut self, config: &tcp::Config) -> tcp::Config {
+impl transport::Supply for EndSupply<'_, '_> {
+    fn with_handover_signals(&mut self, config: &tcp::Config) -> tcp::Config {
         let layout = self.layout.as_deref_mut().unwrap_or(self.builder);
-        handovers::told(layout, self.scenario, self.flow, config, self.end)
+        handovers::with_handover_signals(layout, self.scenario, self.flow, config, self.end)
     }
 }

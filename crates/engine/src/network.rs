@@ -1,5 +1,5 @@
-//! The graph of stages and the one event loop over it. Drivers determine the time: the virtual
-//! clock jumps to the next wake, the real clock waits for it.
+//! The graph of stages and its only event loop. Drivers determine the time: the virtual clock jumps
+//! to the next wake, the real clock waits for it.
 
 use crate::change::{Changes, Orders};
 use bentpipe_core::{Report, Span, Time, Wakes};
@@ -17,7 +17,7 @@ struct Wire {
 
 const LOOSE: Wire = Wire { stage: u32::MAX, port: Port(0) };
 
-/// The occupant of a stage's number.
+/// The stage or router behind a stage number.
 enum Place {
     Stage(Box<dyn Stage>),
     /// Forwards packets without holding them.
@@ -160,7 +160,7 @@ impl Network {
                 return;
             }
             let Some(at) = change else { return };
-            let orders = self.changes.take_up();
+            let orders = self.changes.apply_next();
             self.tell(at, orders);
         }
     }
@@ -195,9 +195,9 @@ impl Network {
         for (number, place) in self.places.iter_mut().enumerate() {
             // A router has the name of its node, which may also be the name of a link.
             let Place::Stage(stage) = place else { continue };
-            let Some(told) = orders.remove(&self.names[number]) else { continue };
+            let Some(change) = orders.remove(&self.names[number]) else { continue };
             self.out.begin(number as u32);
-            stage.change(now, told.change(), &mut self.out);
+            stage.change(now, change.change(), &mut self.out);
             self.wakes.set(number as u32, stage.next_wake());
         }
         assert!(orders.is_empty(), "every configuration has its stages");
@@ -233,11 +233,10 @@ impl Network {
         self.step(end);
     }
 
-    /// Runs on the virtual clock up to and including `end`, but stops at the end of the moment in
-    /// which `most` events have been processed. Returns the time reached; nothing is due any more
-    /// at that time.
-    pub fn run_some(&mut self, end: Time, most: u64) -> Time {
-        let last = self.events.saturating_add(most);
+    /// Runs on the virtual clock up to and including `end`, but stops after the moment in which
+    /// `max` events have been processed. Returns the time reached, at which nothing more is due.
+    pub fn run_some(&mut self, end: Time, max: u64) -> Time {
+        let last = self.events.saturating_add(max);
         self.step_within(end, last);
         let pending = self.next_wake().filter(|next| *next <= end && self.events >= last);
         let reached = pending.unwrap_or(end);
@@ -251,8 +250,8 @@ impl Network {
         self.deliver(now);
     }
 
-    /// Drops a packet, with a reason, that has left the network through the gate `stage` and has
-    /// returned to its outer side, because a part of the network outside has no room for it.
+    /// Drops a packet with a reason. The packet has left the network through the gate `stage` and
+    /// was returned, because a part outside has no room for it.
     pub fn drop_at(&mut self, stage: StageId, packet: Packet, reason: DropReason) {
         let out = self.out();
         out.begin(stage.0);
@@ -260,7 +259,7 @@ impl Network {
         out.drop(packet, reason);
     }
 
-    /// Makes a stage hand on everything `by` earlier than in its model from `now` on, after
+    /// From `now` on, makes a stage release packets `by` earlier than in its model, after
     /// processing everything due by then; see [`Stage::hasten`]. Returns the part of `by` that the
     /// stage can achieve.
     pub fn hasten(&mut self, now: Time, stage: StageId, by: Span) -> Span {
@@ -295,8 +294,8 @@ impl Network {
         }
     }
 
-    /// Forwards a packet that has arrived at a router. A separate function, so that packets for a
-    /// stage are moved once.
+    /// Forwards a packet that has arrived at a router. A separate function, so that packets for
+    /// other stages are moved only once.
     #[inline(never)]
     fn route(&mut self, now: Time, at: u32, mut packet: Packet) {
         let Place::Router(router) = &mut self.places[at as usize] else { unreachable!("it was looked at") };

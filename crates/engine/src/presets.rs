@@ -1,5 +1,5 @@
-//! Presets: scenario fragments that a scenario builds on with `preset = "NAME"`. To add one, add a
-//! file and a line.
+//! Presets: scenario fragments that a scenario builds on with `preset = "NAME"`. A new preset needs
+//! a file and a line in this list.
 
 use bentpipe_scenario::Presets;
 

@@ -19,18 +19,18 @@ pub struct Edge {
     pub delay: Span,
     /// Index of the edge's link or network.
     pub part: u32,
-    /// True if its part has an edge between any two of its nodes, and no edge is longer than a path
-    /// over several of them.
+    /// True if the edge's part has an edge between any two of its nodes, and no edge is longer than
+    /// a path over several of them.
     pub mesh: bool,
 }
 
 /// The routes of a network.
 ///
-/// Nodes with a single neighbour are removed, then those that have a single neighbour left, and so
-/// on: they are the leaves of trees whose roots are the remaining nodes, the core. A path between
-/// trees leaves one at its root and enters the other at its root. So only the core needs a
-/// shortest-path tree per destination, and a star or a chain of n nodes costs O(n) in total. The
-/// result equals that of the whole graph, because a leaf is only on its own paths.
+/// Nodes with a single neighbour are removed repeatedly, until every remaining node has several.
+/// The remaining nodes are the core; the removed ones form trees with roots in the core. A path
+/// between trees leaves one at its root and enters the other at its root. Only the core therefore
+/// needs a shortest-path tree per destination, and a star or a chain of n nodes costs O(n) in
+/// total. The result equals that of the whole graph, because a leaf is only on its own paths.
 pub struct Routes {
     edges: Vec<Edge>,
     /// The edges that lead to each node.
@@ -129,8 +129,8 @@ impl Routes {
         .collect()
     }
 
-    /// Returns the edge by which a node in a tree sends packets that are for no node below it;
-    /// `None` for a node of the core.
+    /// Returns the edge from a node in a tree to its parent, for all packets except those to nodes
+    /// below it; `None` for a node of the core.
     pub fn up(&self, node: NodeId) -> Option<u32> {
         match self.places[node.0 as usize] {
             Place::Tree(branch) => Some(branch.up),
@@ -157,9 +157,9 @@ impl Routes {
     /// the core (Dijkstra from the destination over reversed edges). `None` for the destination
     /// itself and for nodes that cannot reach it.
     ///
-    /// A mesh of n nodes has n (n - 1) edges. A node whose path begins with one of them is not
-    /// reached over another, because the direct edge exists. So a destination visits n of them, not
-    /// all.
+    /// A mesh of n nodes has n (n - 1) edges. If the path of a node begins with an edge of the
+    /// mesh, no other edge of the mesh leads to this node on a shortest path, because the direct
+    /// edge exists. A destination therefore visits only n edges of the mesh.
     fn towards(&self, destination: NodeId) -> &[Option<u32>] {
         let place = |node: NodeId| match self.places[node.0 as usize] {
             Place::Core(place) => Some(place as usize),
@@ -212,8 +212,8 @@ fn incoming(nodes: usize, edges: &[Edge]) -> Vec<Vec<Group>> {
 /// Finds the nodes outside the core. A node is removed only if edges lead both to its neighbour and
 /// back.
 fn peel(nodes: usize, edges: &[Edge]) -> Vec<Option<Branch>> {
-    // By pair of neighbours: the shortest edge from the first to the second; of equal ones, the one
-    // with the lowest number.
+    // By pair of neighbours: the shortest edge from the first to the second, or of equally short
+    // edges the one with the lowest number.
     let mut shortest: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
     for (edge, index) in edges.iter().zip(0..).filter(|(edge, _)| edge.from != edge.to) {
         let known = shortest.entry((edge.from, edge.to)).or_insert(index);
@@ -263,8 +263,8 @@ mod tests {
         let place = || (0..100u64, 0..100u64);
         let other = (0..16u16, 0..16u16, 1..200u64);
         let nodes = prop::collection::vec((place(), 0..4u8), 16);
-        // By node from the 17th on: its parent, the delays to it and back, and true if there is a
-        // second link.
+        // By node from the 17th on: its parent, the delays to the parent and back, and true if
+        // there is a second link.
         let hung = prop::collection::vec((any::<prop::sample::Index>(), 0..9u64, 0..9u64, any::<bool>()), 8);
         (nodes, prop::collection::vec(other, 0..40), hung).prop_map(|(nodes, others, hung)| {
             let mut edges = Vec::new();
@@ -294,9 +294,9 @@ mod tests {
         })
     }
 
-    /// Returns the edges of the path by the definition at the head of this file, without trees and
-    /// meshes.
-    fn plainly(edges: &[Edge], from: NodeId, to: NodeId) -> Option<Vec<u32>> {
+    /// Returns the edges of the path by the definition at the start of this file, without using
+    /// trees and meshes.
+    fn path_by_definition(edges: &[Edge], from: NodeId, to: NodeId) -> Option<Vec<u32>> {
         let single: Vec<Edge> = edges.iter().map(|edge| Edge { mesh: false, ..*edge }).collect();
         let nodes = usize::from(NODES);
         Routes::with(&single, incoming(nodes, &single), vec![None; nodes]).path(from, to)
@@ -304,16 +304,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn trees_and_meshes_give_the_routes_of_the_whole_graph(edges in networks()) {
+        fn routes_over_trees_and_meshes_equal_those_of_the_whole_graph(edges in networks()) {
             let routes = Routes::of(usize::from(NODES), &edges);
             for (from, to) in (0..NODES).flat_map(|from| (0..NODES).map(move |to| (NodeId(from), NodeId(to)))) {
-                prop_assert_eq!(routes.path(from, to), plainly(&edges, from, to), "{:?} to {:?}", from, to);
+                prop_assert_eq!(routes.path(from, to), path_by_definition(&edges, from, to), "{:?} to {:?}", from, to);
             }
         }
 
-        /// The routes of routers follow the paths: an own route, otherwise the edge to the parent.
+        /// The routes of routers follow the paths: a node's own route, or else the edge to the
+        /// parent.
         #[test]
-        fn visited_nodes_and_those_above_lead_along_the_paths(edges in networks(), to in 0..NODES) {
+        fn visited_nodes_and_their_parents_lead_along_the_paths(edges in networks(), to in 0..NODES) {
             let routes = Routes::of(usize::from(NODES), &edges);
             let mut own = BTreeMap::new();
             routes.visit(NodeId(to), |node, edge| _ = own.insert(node, (edge.to, edge.delay)));
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_shortest_delay_and_says_when_there_is_no_way() {
+    fn the_path_has_the_shortest_delay_or_is_missing() {
         // 0 -> 2 directly takes 50 ms, over 1 only 30 ms; 3 has no edges.
         let edges = [(0, 2, 50), (0, 1, 10), (1, 2, 20), (2, 0, 50)];
         let edges = edges.map(|(from, to, delay)| edge(from, to, delay, 0, false));

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 
-/// The schema (JSON Schema 2020-12), with the names that only the engine knows: those of traces and congestion controls, and the
-/// transports of each application.
+/// Returns the schema (JSON Schema 2020-12). It contains lists that only the engine knows: the
+/// names of traces and congestion controls, and the transports of each application.
 pub fn of_scenario() -> Schema {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Scenario>();
     let object = schema.as_object_mut().expect("the scenario is an object");
@@ -41,10 +41,11 @@ pub fn of_scenario() -> Schema {
     schema
 }
 
-/// Adds to each application in the schema the kinds of transport that carry it and, as an example, a valid table.
+/// Adds to each application in the schema the kinds of transport that carry it, and a valid table
+/// as an example.
 ///
 /// # Panics
-/// If the schema lists other applications than the samples.
+/// Panics if the schema and the samples list different applications.
 fn describe_applications(schema: &mut Value) {
     let samples: BTreeMap<_, _> = app::Config::KINDS.iter().copied().zip(app::Config::samples()).collect();
     for variant in schema["oneOf"].as_array_mut().expect("an application is one of several") {
@@ -55,12 +56,12 @@ fn describe_applications(schema: &mut Value) {
         };
         let transports: Vec<_> = transport::Config::KINDS.iter().filter(carried).collect();
         variant["transports"] = json!(transports);
-        variant["examples"] = json!([least(sample)]);
+        variant["examples"] = json!([smallest_valid(sample)]);
     }
 }
 
-/// The table with the fewest keys of an application's sample that is valid.
-fn least(sample: &str) -> Value {
+/// Returns the valid table with the fewest keys of an application's sample.
+fn smallest_valid(sample: &str) -> Value {
     let whole = read::<Alone>(&format!("app = {sample}")).expect("a sample is valid").tree().to_json();
     let fields = whole["app"].as_object().expect("an application is a table");
     let (kind, keys): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| *key == "kind");
@@ -80,7 +81,7 @@ fn read<T: DeserializeOwned + Check>(text: &str) -> Option<Loaded<T>> {
     load(Source::Text { name: "sample", text }, &Presets::new(), &[]).ok()
 }
 
-/// An application without its flow.
+/// The configuration of an application, without its flow.
 #[derive(Deserialize)]
 struct Alone {
     app: app::Config,
@@ -110,7 +111,7 @@ impl Check for Carried {
 /// Restricts the property `key`, or its part `part`, wherever it is defined, by the words of `to`.
 ///
 /// # Panics
-/// Panics if nothing has the property, so that a renamed key does not silently lose its list.
+/// Panics if the property does not exist, so that a renamed key does not silently lose its list.
 fn restrict(root: &mut Map<String, Value>, key: &str, part: &str, to: &Value) {
     assert!(
         root.values_mut().any(|value| restricted(value, key, part, to)),
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn every_default_is_among_the_names_and_of_the_type() {
+    fn every_default_is_an_allowed_name_of_the_right_type() {
         let mut seen = 0;
         let schema = of_scenario();
         each(schema.as_value(), &mut |fields| {
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn types_have_names_of_their_own() {
+    fn types_have_unique_names() {
         let schema = of_scenario();
         let names = schema.get("$defs").and_then(Value::as_object).expect("it has definitions").keys();
         // A second type of the same name gets a number, which depends on the order in which keys

@@ -5,15 +5,15 @@ use crate::layout::lay;
 use crate::scenario::{Flow, Scenario};
 use bentpipe_core::{FlowId, NodeId, Recorder, Streams};
 use bentpipe_networks::node::proxy::Mechanism;
-use bentpipe_networks::node::service::{Served, Service, Takes};
+use bentpipe_networks::node::service::{ServedFlow, ServedPackets, Service};
 use bentpipe_networks::Construction;
 use bentpipe_transport::app::End;
 use bentpipe_transport::names;
 
 /// A proxy or a service of a scenario.
 #[derive(Clone, Copy)]
-pub struct Standing<'a> {
-    /// Its index in [`Scenario::services`], from 1.
+pub struct PlacedService<'a> {
+    /// The index of the proxy or service in [`Scenario::services`], from 1.
     pub number: u16,
     /// The list to which it belongs, which is also its kind in messages.
     pub list: &'static str,
@@ -31,13 +31,13 @@ pub struct Standing<'a> {
 impl Scenario {
     /// Returns the proxies and services that run: first the proxies, then the services, each in the
     /// order of the scenario.
-    pub(crate) fn services(&self) -> impl Iterator<Item = Standing<'_>> {
+    pub(crate) fn services(&self) -> impl Iterator<Item = PlacedService<'_>> {
         self.all_services().filter(|at| at.enabled)
     }
 
     /// Returns the proxies and services, including proxies that are switched off.
-    pub(crate) fn all_services(&self) -> impl Iterator<Item = Standing<'_>> {
-        let proxies = self.proxy.iter().map(|proxy| Standing {
+    pub(crate) fn all_services(&self) -> impl Iterator<Item = PlacedService<'_>> {
+        let proxies = self.proxy.iter().map(|proxy| PlacedService {
             number: 0,
             list: "proxy",
             name: &proxy.name,
@@ -47,7 +47,7 @@ impl Scenario {
             service: &proxy.mechanism,
             key: "mechanism",
         });
-        let services = self.service.iter().map(|service| Standing {
+        let services = self.service.iter().map(|service| PlacedService {
             number: 0,
             list: "service",
             name: &service.name,
@@ -57,26 +57,26 @@ impl Scenario {
             service: &*service.role,
             key: "role",
         });
-        proxies.chain(services).zip(1..).map(|(at, number)| Standing { number, ..at })
+        proxies.chain(services).zip(1..).map(|(at, number)| PlacedService { number, ..at })
     }
 
-    /// Returns true if a service takes the place of a flow's destination.
+    /// Returns true if a service replaces a flow's destination.
     pub(crate) fn has_stand_in(&self, flow: &Flow) -> bool {
         self.services().any(|at| at.stands_in(flow))
     }
 }
 
-impl Standing<'_> {
+impl PlacedService<'_> {
     /// Returns true if the service must serve a flow.
     pub fn is_for(&self, flow: &Flow) -> bool {
         self.flows.is_none_or(|flows| flows.contains(&flow.name))
     }
 
     fn stands_in(&self, flow: &Flow) -> bool {
-        self.service.takes() == Takes::Addressed
+        self.service.served_packets() == ServedPackets::Addressed
             && self.node == flow.to
             && self.is_for(flow)
-            && self.service.refuses(&flow.transport).is_none()
+            && self.service.incompatibility(&flow.transport).is_none()
     }
 }
 
@@ -86,13 +86,13 @@ pub enum Obstacle {
     NotNamed,
     /// The service cannot serve such flows, for this reason.
     Refused(&'static str),
-    /// The flow starts at the node, or ends at it and the service takes passing packets.
+    /// The flow starts at the node, or ends there although the service only takes passing packets.
     AtItsEnd,
     /// The flow ends elsewhere, and the service's `flows` does not name it.
     EndsElsewhere,
     /// The flow takes another path, over these nodes.
     Elsewhere(Vec<String>),
-    /// The flow passes in one direction only, because its directions take different paths.
+    /// The flow passes the node in one direction only, because its directions take different paths.
     OneWay,
 }
 
@@ -101,29 +101,34 @@ pub enum Obstacle {
 pub fn served<'a>(
     builder: &mut Builder<'_>,
     scenario: &'a Scenario,
-    at: &Standing<'_>,
-) -> Vec<Result<Served, (&'a Flow, Obstacle)>> {
+    at: &PlacedService<'_>,
+) -> Vec<Result<ServedFlow, (&'a Flow, Obstacle)>> {
     let flows = scenario.flow.iter().zip(0..);
     let one = |(flow, index)| one(builder, at, flow, FlowId(index)).map_err(|why| (flow, why));
     flows.map(one).collect()
 }
 
-fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) -> Result<Served, Obstacle> {
+fn one(
+    builder: &mut Builder<'_>,
+    at: &PlacedService<'_>,
+    flow: &Flow,
+    id: FlowId,
+) -> Result<ServedFlow, Obstacle> {
     if !at.is_for(flow) {
         return Err(Obstacle::NotNamed);
     }
-    if let Some(why) = at.service.refuses(&flow.transport) {
+    if let Some(why) = at.service.incompatibility(&flow.transport) {
         return Err(Obstacle::Refused(why));
     }
     let node = builder.node(at.node);
     let ends = [builder.node(&flow.from), builder.node(&flow.to)];
-    let links = match at.service.takes() {
-        Takes::Passing => passing(builder, node, ends)?,
-        Takes::Addressed => addressed(builder, node, ends, at.flows.is_some())?,
+    let links = match at.service.served_packets() {
+        ServedPackets::Passing => passing(builder, node, ends)?,
+        ServedPackets::Addressed => addressed(builder, node, ends, at.flows.is_some())?,
     };
     let names = |number| names::traced_as(&flow.name, End::Source, number);
     let traced = (0..flow.app.connections().traced()).map(names).map(<[String; 2]>::from).collect();
-    Ok(Served {
+    Ok(ServedFlow {
         number: at.number,
         flow: id,
         name: flow.name.clone(),
@@ -136,11 +141,11 @@ fn one(builder: &mut Builder<'_>, at: &Standing<'_>, flow: &Flow, id: FlowId) ->
     })
 }
 
-/// Returns the proxies that split the connections of each flow, by their indices in the scenario:
-/// first in the order in which data from the flow's source passes them, then in that of data from
-/// its destination.
+/// Returns the proxies that split the connections of each flow, by their indices in the scenario,
+/// for both directions: in the order in which data from the flow's source passes them, and in the
+/// order for data from its destination.
 pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
-    let is_split = |at: &Standing<'_>| {
+    let is_split = |at: &PlacedService<'_>| {
         let proxy = scenario.proxy.get(usize::from(at.number) - 1);
         proxy.is_some_and(|proxy| matches!(proxy.mechanism, Mechanism::Split(_)))
     };

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 /// A packet whose transmission has started, the time at which it will have been sent, and its
 /// units.
-pub(super) struct Begun {
+pub(super) struct Started {
     pub packet: Packet,
     pub sent: Time,
     pub added: Option<Added>,
@@ -49,17 +49,17 @@ impl Adaptive {
     }
 
     /// Starts the next transmission if the transmitter is free and a MODCOD is usable.
-    pub fn begin(&mut self, now: Time, transmitter: &mut Transmitter, out: &mut Outbox) -> Vec<Begun> {
+    pub fn begin(&mut self, now: Time, transmitter: &mut Transmitter, out: &mut Outbox) -> Vec<Started> {
         let modcod = self.adaptation.at(now);
         self.adaptation.record(now, out);
         let Some(modcod) = modcod else { return Vec::new() };
-        let begun: Vec<Begun> = match &mut self.frames {
+        let begun: Vec<Started> = match &mut self.frames {
             Some(frames) => {
                 let sent = frames.send(now, transmitter, self.symbols, &mut |_, _| (0, Some(modcod)), out);
                 let Some(sent) = sent else { return Vec::new() };
                 self.flying.extend(std::iter::repeat_n(sent.modcod, sent.packets.len()));
                 let begin =
-                    |Ending { packet, added, .. }| Begun { packet, sent: sent.at, added: Some(added) };
+                    |Ending { packet, added, .. }| Started { packet, sent: sent.at, added: Some(added) };
                 sent.packets.into_iter().map(begin).collect()
             }
             None => {
@@ -68,7 +68,7 @@ impl Adaptive {
                     return Vec::new();
                 };
                 self.flying.push_back(modcod);
-                vec![Begun { packet, sent, added: transmitter.framed().map(|(_, added)| added) }]
+                vec![Started { packet, sent, added: transmitter.framed().map(|(_, added)| added) }]
             }
         };
         self.last = begun.len();
@@ -89,11 +89,11 @@ impl Adaptive {
     /// receiver decodes it.
     pub fn arrives(&mut self, now: Time) -> (Option<&'static Modcod>, bool) {
         let Some(modcod) = self.flying.pop_front() else { return (None, true) };
-        let heard = self.adaptation.signal(now) >= modcod.threshold_db;
-        if !heard {
+        let receives = self.adaptation.signal(now) >= modcod.threshold_db;
+        if !receives {
             self.adaptation.lose();
         }
-        (Some(modcod), heard)
+        (Some(modcod), receives)
     }
 
     /// Returns the unit of packets with a MODCOD, if it depends on the MODCOD.

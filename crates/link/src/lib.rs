@@ -42,12 +42,12 @@ pub mod transmitter;
 pub use config::check_symbol_rate;
 pub use config::{Config, Ends};
 
-use self::adaptive::{Adaptive, Begun};
-use self::contacts::{Openings, Standing, Turn, CUT_OFF};
+use self::adaptive::{Adaptive, Started};
+use self::contacts::{ContactState, Openings, StateChange, CUT_OFF};
 use self::framing::{Added, Unit, Verdicts, TOO_LONG};
 use self::series::Playback;
 use self::transmitter::Transmitter;
-use crate::channel::{Errors, Fate, SPOILED};
+use crate::channel::{Errors, Fate, CORRUPTED};
 use bentpipe_core::{Column, Probe, Rate, Report, Span, Stream, Table, Tables, Time, Whole};
 use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
@@ -96,12 +96,12 @@ pub static REPORT: Table = Table {
 /// A packet in flight. The packet is the first field, so that it has the same layout as a packet
 /// alone and moves in the same pieces.
 #[repr(C)]
-struct Flying {
+struct InFlight {
     packet: Whole<Packet>,
     delivery: Time,
 }
 
-fn held<'a>(flying: impl Iterator<Item = &'a Flying>) -> Held {
+fn held<'a>(flying: impl Iterator<Item = &'a InFlight>) -> Held {
     let mut held = Held::default();
     flying.for_each(|one| one.packet.read(|packet| held.add(packet)));
     held
@@ -111,8 +111,8 @@ fn held<'a>(flying: impl Iterator<Item = &'a Flying>) -> Held {
 pub struct Link {
     name: String,
     delay: Span,
-    /// The part of the delay that passes on the real path, and its start: no packet is handed on
-    /// before that time.
+    /// The part of the delay that passes on the real path, and the time from which this applies: no
+    /// packet is released before.
     elsewhere: (Span, Time),
     /// The earliest time of arrival: the last arrival of the packets in flight when the delay was
     /// last reduced.
@@ -126,13 +126,13 @@ pub struct Link {
     exit: Port,
     playback: Option<Box<Playback>>,
     /// State of the contacts, if the link is not always open.
-    contacts: Option<Box<Standing>>,
+    contacts: Option<Box<ContactState>>,
     /// Maximum number of packets in the link.
     holds: usize,
     /// The framing's result for each admitted packet, if there is a framing.
     frames: VecDeque<Added>,
     /// Admitted packets in order of delivery.
-    flying: VecDeque<Flying>,
+    flying: VecDeque<InFlight>,
     error_drops: u64,
     /// Packets that wait for the end of their extra delay, if there is jitter.
     jitter: Option<Box<jitter::Line>>,
@@ -160,7 +160,7 @@ impl Link {
             exit: Port(0),
             playback: config.trace.as_ref().map(|trace| Box::new(trace.build(*config.rate, config.delay))),
             contacts: None,
-            holds: config.holds.map_or(usize::MAX, |most| most.value() as usize),
+            holds: config.holds.map_or(usize::MAX, |max| max.value() as usize),
             frames: VecDeque::new(),
             flying: VecDeque::new(),
             error_drops: 0,
@@ -171,7 +171,7 @@ impl Link {
 
     /// Restricts the link to these intervals.
     pub fn open_in(mut self, openings: Openings) -> Link {
-        let standing = Standing::new(openings);
+        let standing = ContactState::new(openings);
         self.transmitter.close(Time::ZERO, &[], standing.opens());
         self.contacts = Some(Box::new(standing));
         self
@@ -193,7 +193,7 @@ impl Link {
         self
     }
 
-    /// Returns the time at which a packet with this delivery time in the model is handed on. All
+    /// Returns the time at which a packet with this delivery time in the model is released. All
     /// packets are shifted by the same amount, so their order is kept.
     #[inline]
     fn leaves(&self, delivery: Time) -> Time {
@@ -221,7 +221,7 @@ impl Link {
     fn turn(&mut self, now: Time, out: &mut Outbox) {
         while let Some(turn) = self.contacts.as_mut().and_then(|contacts| contacts.turn(now)) {
             match turn {
-                Turn::Opens(opening) => {
+                StateChange::Opens(opening) => {
                     let (rate, delay) = (
                         opening.rate.unwrap_or(self.transmitter.rate()),
                         opening.delay.unwrap_or(self.delay),
@@ -230,7 +230,7 @@ impl Link {
                         self.retime(now, rate, delay);
                     }
                 }
-                Turn::Closes => self.close(now, out),
+                StateChange::Closes => self.close(now, out),
             }
         }
     }
@@ -253,7 +253,7 @@ impl Link {
             let (sent, added) = self.transmitter.offer_again(now, &mut packet);
             self.frames.extend(added);
             let (packet, delivery) = (Whole::new(packet), self.arrival(sent));
-            self.flying.push_back(Flying { packet, delivery });
+            self.flying.push_back(InFlight { packet, delivery });
         }
     }
 
@@ -303,7 +303,7 @@ impl Link {
         late.into_iter().chain(self.flying.drain(..sent).map(|flying| flying.packet.into_inner())).collect()
     }
 
-    /// Hands on a packet that has crossed the link, after its extra delay if there is jitter.
+    /// Releases a packet that has crossed the link, after its extra delay if there is jitter.
     fn hand_on(&mut self, delivery: Time, packet: Packet, out: &mut Outbox) {
         let leaves = self.leaves(delivery);
         match &mut self.jitter {
@@ -345,10 +345,10 @@ impl Link {
     /// Starts the next transmission of a link that adapts to the signal.
     fn begin_adapted(&mut self, now: Time, out: &mut Outbox) {
         let Some(adaptive) = &mut self.adaptive else { return };
-        for Begun { packet, sent, added } in adaptive.begin(now, &mut self.transmitter, out) {
+        for Started { packet, sent, added } in adaptive.begin(now, &mut self.transmitter, out) {
             self.frames.extend(added);
             let (packet, delivery) = (Whole::new(packet), self.not_before.max(sent + self.delay));
-            self.flying.push_back(Flying { packet, delivery });
+            self.flying.push_back(InFlight { packet, delivery });
         }
     }
 
@@ -379,12 +379,12 @@ impl Link {
             self.frames.push_back(added);
         }
         let (packet, delivery) = (Whole::new(packet), self.arrival(sent));
-        self.flying.push_back(Flying { packet, delivery });
+        self.flying.push_back(InFlight { packet, delivery });
     }
 
     /// Delivers the first packet in flight, unless the channel has corrupted it.
     fn deliver_first(&mut self, out: &mut Outbox) {
-        let Some(Flying { packet, delivery }) = self.flying.pop_front() else { return };
+        let Some(InFlight { packet, delivery }) = self.flying.pop_front() else { return };
         let mut packet = packet.into_inner();
         let (mut unit, mut heard) = (None, true);
         if let Some(adaptive) = &mut self.adaptive {
@@ -404,7 +404,7 @@ impl Link {
         };
         self.error_drops += u64::from(fate != Fate::Intact);
         if fate == Fate::Lost {
-            out.drop(packet, SPOILED);
+            out.drop(packet, CORRUPTED);
         } else {
             self.hand_on(delivery, packet, out);
         }
@@ -429,7 +429,7 @@ impl Link {
         };
         self.error_drops += u64::from(fate != Fate::Intact);
         match fate {
-            Fate::Lost => out.drop(packet, SPOILED),
+            Fate::Lost => out.drop(packet, CORRUPTED),
             _ => self.hand_on(delivery, packet, out),
         }
     }

@@ -51,11 +51,11 @@ impl Config {
     pub fn check(&self, problems: &mut Problems) {
         problems.within("samples", |problems| {
             self.samples.check(&COLUMNS, &[], problems);
-            for (name, most) in [("rate", RATE), ("delay", DELAY), ("loss", 1.0)] {
+            for (name, max) in [("rate", RATE), ("delay", DELAY), ("loss", 1.0)] {
                 for (row, value) in self.samples.column(name).unwrap_or_default().iter().enumerate() {
-                    if !(0.0..=most).contains(value) {
+                    if !(0.0..=max).contains(value) {
                         let line = self.samples.line(row);
-                        let message = format!("line {line}: {name} is {value}; allowed: 0 to {most}");
+                        let message = format!("line {line}: {name} is {value}; allowed: 0 to {max}");
                         return problems.add("", message);
                     }
                 }

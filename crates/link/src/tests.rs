@@ -37,13 +37,13 @@ fn offer(bench: &mut Bench<Link>, at: Time, number: u32) {
 fn packets_leave_in_order_at_the_rate_and_the_full_queue_drops() {
     let mut bench = bench(&config());
     (0..5).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // One in transmission and two waiting; 1500 bytes take 1 ms.
+    // One packet is in transmission and two are waiting; 1500 bytes take 1 ms.
     assert_eq!(bench.dropped.len(), 2);
     assert_eq!(deliveries(&mut bench), [(0, 251_000_000), (1, 252_000_000), (2, 253_000_000)]);
 }
 
 #[test]
-fn what_waits_is_not_reported_as_transmitted() {
+fn waiting_packets_are_not_reported_as_transmitted() {
     let mut bench = bench(&config());
     (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let reported = |millis| {
@@ -56,13 +56,13 @@ fn what_waits_is_not_reported_as_transmitted() {
     assert_eq!(reported(6), [3.0, 4500.0, 0.5]);
 }
 
-/// Moves the link to `after` at `now`.
+/// Changes the link's configuration to `after` at `now`.
 fn change(bench: &mut Bench<Link>, now: Time, before: &mut Config, after: Config) {
     bench.change(now, 0, before, &after);
     *before = after;
 }
 
-/// Number and moment of each delivery until nothing is left, in nanoseconds.
+/// Returns number and time in nanoseconds of each delivery, until the link is empty.
 fn deliveries(bench: &mut Bench<Link>) -> Vec<(u32, u64)> {
     bench.run(Time::MAX);
     bench.arrivals()
@@ -87,11 +87,11 @@ fn a_rate_cut_in_the_middle_of_a_packet() {
     let after = Config { rate: Rate::from_bits_per_second(7_000_000).into(), ..before.clone() };
     change(&mut bench, at(1_400), &mut before, after);
     bench.offer(at(1_500), 0, Port(0), packet(4, 750));
-    // Packet 0 has gone. Of packet 1 0.6 ms x 12 Mbit/s = 7200 bits are left: 1 028 571 ns. Then come 1500, 1500 and
-    // 750 bytes (857 142 ns).
+    // Packet 0 has been sent. 0.6 ms x 12 Mbit/s = 7200 bits of packet 1 remain: 1 028 571 ns.
+    // Packets of 1500, 1500 and 750 bytes (857 142 ns) follow.
     let sent: [u64; 5] = [1_000_000, 2_428_571, 4_142_856, 5_857_141, 6_714_283];
     assert_eq!(deliveries(&mut bench), [0, 1, 2, 3, 4].map(|n| (n, sent[n as usize] + 250_000_000)));
-    // At 1 Mbit/s from 3 ms on, 1 142 856 ns x 7 Mbit/s of packet 2 are left: 7 999 992 ns.
+    // From 3 ms on the rate is 1 Mbit/s: 1 142 856 ns x 7 Mbit/s of packet 2 remain, 7 999 992 ns.
     let (mut before, mut bench) = long_queue(7_000_000, Span::ZERO);
     (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { rate: Rate::from_bits_per_second(1_000_000).into(), ..before.clone() };
@@ -105,7 +105,8 @@ fn the_report_counts_the_time_at_each_rate() {
     let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(250));
     (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { rate: Rate::from_bits_per_second(1_200_000).into(), ..before.clone() };
-    // Sent at 1 ms, at 1.5 + 5 = 6.5 ms and at 16.5 ms; they waited 0, 1 and 6.5 ms.
+    // The packets are sent at 1 ms, at 1.5 + 5 = 6.5 ms and at 16.5 ms, after waiting for 0, 1 and
+    // 6.5 ms.
     change(&mut bench, at(1_500), &mut before, after);
     let reported = |micros| {
         let mut report = Report::default();
@@ -124,7 +125,7 @@ fn the_report_counts_the_time_at_each_rate() {
 fn a_shorter_delay_lets_nothing_overtake() {
     let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(250));
     (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // Packet 0 is under way and arrives at 251 ms, packet 1 is half sent.
+    // Packet 0 is in flight and arrives at 251 ms; packet 1 is half sent.
     let after = Config { delay: Span::from_millis(10), ..before.clone() };
     change(&mut bench, at(1_500), &mut before, after);
     offer(&mut bench, at(100_000), 3);
@@ -135,7 +136,7 @@ fn a_shorter_delay_lets_nothing_overtake() {
 }
 
 #[test]
-fn a_longer_delay_holds_for_what_is_not_yet_sent() {
+fn a_longer_delay_applies_to_packets_not_yet_sent() {
     let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(10));
     (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
     let after = Config { delay: Span::from_millis(20), ..before.clone() };
@@ -144,7 +145,7 @@ fn a_longer_delay_holds_for_what_is_not_yet_sent() {
 }
 
 #[test]
-fn limits_and_errors_hold_for_what_comes() {
+fn new_limits_and_errors_apply_to_later_packets() {
     let mut before = config();
     let mut bench = bench(&before);
     (0..3).for_each(|number| offer(&mut bench, Time::ZERO, number));
@@ -167,7 +168,7 @@ fn limits_and_errors_hold_for_what_comes() {
 }
 
 #[test]
-fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
+fn time_spent_outside_reduces_the_delay_of_all_packets_in_flight() {
     let mut bench = bench(&config());
     let millis = |millis| Time::ZERO + Span::from_millis(millis);
     (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
@@ -175,7 +176,8 @@ fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
     assert_eq!(bench.next_wake(), Some(millis(221)));
     bench.run(millis(221));
     assert_eq!(bench.next_wake(), Some(millis(222)));
-    // Less, then more than there is: never before it was asked, and never before the packet has been sent.
+    // The delay is shortened by less, then by more than its length: packets are never released
+    // before the request, nor before they have been sent.
     bench.hasten(millis(222), Span::from_millis(20));
     assert_eq!(bench.next_wake(), Some(millis(232)));
     assert_eq!(bench.hasten(millis(230), Span::from_millis(300)), Span::from_millis(250));
@@ -186,25 +188,25 @@ fn what_passes_elsewhere_is_taken_from_the_delay_of_all_that_is_in_flight() {
 }
 
 #[test]
-fn a_delay_that_grows_over_what_passes_elsewhere_hands_nothing_on_in_the_past() {
+fn a_delay_that_exceeds_the_time_outside_again_delivers_nothing_in_the_past() {
     let (mut before, mut bench) = long_queue(12_000_000, Span::from_millis(10));
     (0..2).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // All of the delay passes elsewhere: packet 0 would be handed on when it has been sent.
+    // The whole delay passes outside: packet 0 would be released when it has been sent.
     bench.hasten(Time::ZERO, Span::from_millis(300));
     assert_eq!(bench.next_wake(), Some(at(1_000)));
     bench.hasten(at(500), Span::from_millis(5));
-    // Packet 0 is under way and would be handed on at 6 ms; now 5 ms of 250 pass elsewhere, as before.
+    // Packet 0 is in flight and would be released at 6 ms; now 5 ms of 250 pass outside, as before.
     let after = Config { delay: Span::from_millis(250), ..before.clone() };
     change(&mut bench, at(1_500), &mut before, after);
     assert_eq!(bench.next_wake(), Some(at(6_000)));
     bench.hasten(at(1_600), Span::from_millis(300));
     assert_eq!(bench.next_wake(), Some(at(1_600)), "not before it was asked");
     let after = Config { delay: Span::from_millis(400), ..before.clone() };
-    // Without the packet that is due before the change.
+    // The packet that is due before the change is not counted.
     bench.network.change(at(1_700), Change::new(&before, &after), &mut bench.out);
     assert_eq!(bench.next_wake(), Some(at(1_700)), "nor before the change");
     bench.run(at(1_700));
-    // Packet 1 is sent at 2 ms and under way for 400 ms, 300 of them elsewhere.
+    // Packet 1 is sent at 2 ms and in flight for 400 ms, 300 of them outside.
     assert_eq!(bench.next_wake(), Some(at(102_000)));
 }
 
@@ -224,10 +226,10 @@ fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
     prop::collection::vec((prop_oneof![Just(0), 0u64..20_000], step), 1..120)
 }
 
-/// Returns the interval in which each packet is delivered, computed from bits that flow at a
-/// changing rate: for each packet, time is integrated over the rates until all its bits are
-/// through. In seconds and without rounding. Rounding may shift a time by `tolerance`, which may
-/// make another delay apply.
+/// Returns the interval in seconds in which each packet is delivered, computed bit by bit and
+/// without rounding: for each packet, the changing rate is integrated over time until all of its
+/// bits are sent. Rounding in the model may shift a time by `tolerance`, which may select another
+/// delay.
 fn by_the_bit(steps: &[(u64, Step)], rate: u64, delay: u64, tolerance: f64) -> Vec<(f64, f64)> {
     let mut rates = vec![(0.0, rate as f64)];
     let (mut delays, mut arrivals) = (vec![(0.0, delay as f64 / 1e6)], Vec::new());
@@ -266,12 +268,13 @@ fn by_the_bit(steps: &[(u64, Step)], rate: u64, delay: u64, tolerance: f64) -> V
 
 proptest! {
     #[test]
-    fn nothing_is_lost_or_overtakes_and_every_bit_takes_its_time(
+    fn packets_keep_their_order_and_take_their_transmission_time(
         steps in steps(), rate in 20_000u64..20_000_000, delay in 0u64..300_000,
     ) {
         let (mut config, mut bench) = long_queue(rate, Span::from_micros(delay));
         let (mut now, mut number) = (Time::ZERO, 0);
-        // When each packet can be delivered at the earliest by what the link said when it came, or when the delay changed last.
+        // The earliest delivery of each packet, by the state of the link at its arrival or at the
+        // last change of the delay.
         let mut earliest: Vec<Time> = Vec::new();
         for (pause, step) in &steps {
             now += Span::from_micros(*pause);
@@ -303,8 +306,8 @@ proptest! {
         let found: Vec<_> = bench.left.iter().map(|left| (left.packet.number, left.at)).collect();
         prop_assert!(found.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0 && pair[0].1 <= pair[1].1));
         prop_assert!(found.iter().all(|(number, time)| *time >= earliest[*number as usize]));
-        // Each packet and each change loses up to a nanosecond, stretched by the ratio of rates: up
-        // to 1000.
+        // Each packet and each change loses up to a nanosecond, multiplied by the ratio of rates,
+        // up to 1000.
         let tolerance = 1e-6 * (steps.len() + 2) as f64;
         let expected = by_the_bit(&steps, rate, delay, tolerance);
         prop_assert_eq!(found.len(), expected.len());
@@ -330,12 +333,12 @@ fn framed(framing: &str, packets: &[(u64, u32)]) -> Vec<u64> {
 }
 
 #[test]
-fn a_framed_packet_is_through_with_its_last_unit() {
+fn a_framed_packet_is_complete_with_its_last_unit() {
     // 12 Mbit/s: a cell takes 35.3 us, an MPEG packet 125.3 us. 40 bytes with LLC/SNAP are two
     // cells.
     assert_eq!(framed(r#"{"atm": {}}"#, &[(0, 40), (0, 1500)]), [70, 34 * 53 * 8 / 12]);
-    // Both are in the first transport stream packet. The third arrives while that is being sent,
-    // and gets one of its own.
+    // Both are in the first transport stream packet. The third arrives during its transmission and
+    // gets one of its own.
     let ule = r#"{"ule": {}}"#;
     assert_eq!(framed(ule, &[(0, 40), (0, 40)]), [125, 125]);
     assert_eq!(framed(ule, &[(0, 40), (1, 40)]), [125, 250]);
@@ -358,7 +361,7 @@ fn a_packet_waits_for_the_end_of_an_idle_frame() {
 }
 
 #[test]
-fn an_idle_frame_is_neither_cut_off_nor_sent_at_another_rate() {
+fn an_idle_frame_is_completed_at_its_own_rate() {
     let mut config = config();
     config.queue = queue::Config::default();
     config.framing = serde_json::from_str(TM).unwrap();
@@ -401,7 +404,7 @@ fn errors_act_on_the_units_that_are_sent() {
 }
 
 #[test]
-fn what_the_framing_cannot_carry_is_dropped_by_name() {
+fn packets_too_long_for_the_framing_are_dropped_with_a_reason() {
     let mut config = config();
     config.framing = serde_json::from_str(r#"{"mpe": {}}"#).unwrap();
     let mut bench = bench(&config);
@@ -419,7 +422,7 @@ fn in_nanoseconds((number, millis): (u32, u64)) -> (u32, u64) {
 }
 
 #[test]
-fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
+fn a_link_sends_in_contacts_and_packets_sent_in_time_arrive() {
     let contacts: contacts::Config = serde_json::from_str(
         r#"{"when": {"windows": {"windows": [["10 ms", "12500 us"], ["20 ms", "21 ms"]], "repeat": "100 ms"}}}"#,
     )
@@ -429,7 +432,8 @@ fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
     let openings = contacts.openings("a", "b", stream("c"));
     let mut bench = Bench::new(Link::new("l", &config, stream("l"), None).open_in(openings));
     (0..6).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off; one fits into the second, exactly.
+    // 1500 bytes take 1 ms: two packets fit into the first contact, the third is cut off; one fits
+    // into the second, exactly.
     bench.run(at(500_000));
     assert_eq!(bench.arrivals(), [(0, 261), (1, 262), (3, 271), (4, 361), (5, 362)].map(in_nanoseconds));
     assert_eq!(bench.drops(), [(contacts::CUT_OFF, 1)]);
@@ -437,7 +441,7 @@ fn a_link_sends_in_its_contacts_and_what_has_left_in_time_arrives() {
 }
 
 #[test]
-fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
+fn contacts_of_a_plan_have_rates_and_light_times_and_outages_shorten_them() {
     let contacts: contacts::Config = serde_json::from_str(
         r#"{"when": {"plan": {"plan": "src,dst,start,end,rate_bps,owlt_s\na,b,0,1,12000000,2\nb,a,0,1,8000,1\na,b,5,6,6000000,3\n"}},
             "outages": [{"start": "1 ms", "end": "5001 ms"}, {"start": "5004 ms", "end": "5005 ms", "announced": true}]}"#,
@@ -453,7 +457,8 @@ fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
     let mut bench = Bench::new(Link::new("l", &config, stream("l"), None).open_in(openings));
     bench.run(Time::ZERO);
     (0..4).for_each(|number| offer(&mut bench, Time::ZERO, number));
-    // The first leaves as the outage begins. At 6 Mbit/s packets take 2 ms: the second fills 5.001 to 5.003 s, the third is cut off.
+    // The first leaves as the outage begins. At 6 Mbit/s packets take 2 ms: the second fills 5.001
+    // to 5.003 s, the third is cut off.
     bench.run(at(20_000_000));
     assert_eq!(bench.arrivals(), [(0, 2_001), (1, 8_003), (3, 8_007)].map(in_nanoseconds));
     assert!(contacts.known("x", "b", Time::MAX).unwrap().is_empty());
@@ -462,7 +467,7 @@ fn contacts_of_a_plan_have_rates_and_light_times_and_outages_take_from_them() {
 /// The limit of netem: packets of 1 ms every 10 ms over a delay of 250 ms, of which at most five
 /// are in the link.
 #[test]
-fn a_link_that_holds_five_packets_drops_what_comes_while_they_are_on_their_way() {
+fn a_link_with_five_packets_in_flight_drops_further_packets() {
     let mut config = config();
     config.holds = Some(bentpipe_core::Count::new(5));
     let mut bench = bench(&config);
@@ -482,7 +487,7 @@ proptest! {
     /// If only the size of a packet matters, `offer_size` decides like `offer`, and leaves the
     /// same state.
     #[test]
-    fn a_size_is_queued_as_a_packet_is(
+    fn a_size_is_queued_like_a_packet(
         packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),
         arrivals in prop::collection::vec((0u64..3_000_000, 40u32..9000), 1..200),
     ) {

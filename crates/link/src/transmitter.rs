@@ -61,7 +61,7 @@ fn unlimited() -> Box<dyn Admission> {
 }
 
 /// The packets that an idle transmitter has sent without being called.
-pub struct Meanwhile {
+pub struct SentWhileIdle {
     /// Number and bytes of these packets.
     sent: Held,
     /// Total transmission time of these packets.
@@ -70,10 +70,10 @@ pub struct Meanwhile {
     pub free_at: Time,
 }
 
-impl Meanwhile {
+impl SentWhileIdle {
     /// Creates a record without further packets.
-    pub fn nothing(transmitter: &Transmitter) -> Meanwhile {
-        Meanwhile { sent: Held::default(), busy: Span::ZERO, free_at: transmitter.free_at }
+    pub fn nothing(transmitter: &Transmitter) -> SentWhileIdle {
+        SentWhileIdle { sent: Held::default(), busy: Span::ZERO, free_at: transmitter.free_at }
     }
 
     /// Counts packets of `size` bytes that were sent at this rate.
@@ -151,7 +151,7 @@ impl Transmitter {
     }
 
     /// Counts the packets sent since the last offered packet, each by an idle transmitter.
-    pub fn catch_up(&mut self, Meanwhile { sent, busy, free_at }: Meanwhile) {
+    pub fn catch_up(&mut self, SentWhileIdle { sent, busy, free_at }: SentWhileIdle) {
         self.forget_started(free_at);
         self.sent.packets += sent.packets;
         self.sent.bytes += sent.bytes;
@@ -567,13 +567,13 @@ impl Transmitter {
     /// Writes the row of link `name`. Its `pending` packets are admitted but not yet transmitted;
     /// they are excluded from the counts and from the transmission time.
     pub fn report(&self, name: &str, now: Time, pending: Held, error_drops: u64, report: &mut Report) {
-        self.report_with(Meanwhile::nothing(self), name, now, pending, error_drops, report);
+        self.report_with(SentWhileIdle::nothing(self), name, now, pending, error_drops, report);
     }
 
     /// Writes the row as `report` does, with the packets of `meanwhile` added.
     pub fn report_with(
         &self,
-        meanwhile: Meanwhile,
+        meanwhile: SentWhileIdle,
         name: &str,
         now: Time,
         pending: Held,

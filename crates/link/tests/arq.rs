@@ -168,7 +168,7 @@ fn the_rate_is_that_of_go_back_n() {
 /// encapsulation 4, packet, CRC 4, all of it doubled. Frames are lost whenever the code fails, and
 /// all packets arrive.
 #[test]
-fn frames_behind_a_code_are_lost_as_often_as_it_fails() {
+fn coded_frames_are_lost_with_the_probability_of_decoding_failures() {
     let text = r#"{"rate": "1 Mbit/s", "delay": "5 ms", "queue": {"unlimited": {}},
         "framing": {"space": {"frame": "proximity-1", "code": {"convolutional": {}}}},
         "error": {"coded": {"eb_n0_db": 3.6, "code": {"convolutional": {}}}}}"#;

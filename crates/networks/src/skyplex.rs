@@ -78,22 +78,22 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cir: Option<RateOrZero>,
     /// Number of slots in a frame (N), 6 by default.
-    #[serde(default = "slots")]
+    #[serde(default = "default_slots")]
     pub slots: Count<1, 256>,
     /// Number of MPEG packets in a slot (M), 8 by default.
-    #[serde(default = "cells")]
+    #[serde(default = "default_cells")]
     pub cells: Count<1, 256>,
     /// Number of frames in a multi-frame (L), 8 by default.
-    #[serde(default = "frames")]
+    #[serde(default = "default_frames")]
     pub frames: Count<1, 64>,
     /// Number of carriers with TDMA, 1 by default.
-    #[serde(default = "one")]
+    #[serde(default = "default_carriers")]
     pub carriers: Count<1, 1000>,
     /// Time from the arrival of a request until the allocator can use it; 0 s by default.
     #[serde(default)]
     pub processing: Span,
     /// Times at which terminals make requests and plans are made; just in time by default.
-    #[serde(default = "just_in_time")]
+    #[serde(default = "default_planning")]
     pub planning: Planning,
     /// Framing of packets in the MPEG packets of a slot: none (the default), mpe or ule.
     #[serde(default)]
@@ -166,23 +166,23 @@ pub enum Assignment {
     Mixed,
 }
 
-fn slots() -> Count<1, 256> {
+fn default_slots() -> Count<1, 256> {
     Count::new(6)
 }
 
-fn cells() -> Count<1, 256> {
+fn default_cells() -> Count<1, 256> {
     Count::new(8)
 }
 
-fn frames() -> Count<1, 64> {
+fn default_frames() -> Count<1, 64> {
     Count::new(8)
 }
 
-fn one() -> Count<1, 1000> {
+fn default_carriers() -> Count<1, 1000> {
     Count::new(1)
 }
 
-fn just_in_time() -> Planning {
+fn default_planning() -> Planning {
     Planning::JustInTime
 }
 
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_s_numbers_fall_out_of_the_structure() {
+    fn the_structure_reproduces_the_numbers_of_the_source() {
         let (granularity, superframe) = structure("");
         assert!((granularity - 44.0).abs() < 1e-5 && (superframe - 820.36).abs() < 0.01);
         let (granularity, _) = structure(r#", "frames": 1"#);
@@ -390,13 +390,13 @@ mod tests {
         assert_eq!((frame.slot_bytes, star.return_link.slots_per_frame.value()), (1504, 48));
         // 250 ms to the control centre, 250 ms back, and nothing else.
         let members = star.members();
-        let ask = frame.superframe() - star.schedule(&frame, &members).ask;
+        let ask = frame.superframe() - star.schedule(&frame, &members).request_offset;
         let plan = star.plan_transmission(&frame, members.len());
         assert_eq!(ask, Span::from_millis(500) + plan + Span::from_nanos(2));
     }
 
     #[test]
-    fn terminals_have_the_slots_that_they_are_promised() {
+    fn terminals_have_their_committed_slots() {
         let slots = |text: &str| -> Vec<u32> {
             let mut problems = Problems::default();
             config(text).check(&mut problems);
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_configurations_are_refused() {
         for (text, key, part) in [
             (r#", "assignment": "cir""#, "cir", "44.000 kbit/s, up to 48"),
             (r#", "cir": "44 kbit/s""#, "cir", "assignment"),

@@ -42,7 +42,7 @@ fn topology(config: &Config) -> Topology {
 /// Returns the elevation above the mask of every satellite from site `site`.
 fn above(topology: &Topology, site: usize, t: f64) -> Vec<f64> {
     let ground = &topology.sites[site];
-    let look = |satellite| visibility::above(&ground.observer, satellite, ground.mask, t).value;
+    let look = |satellite| visibility::elevation_margin(&ground.observer, satellite, ground.mask, t).value;
     topology.satellites.iter().map(look).collect()
 }
 
@@ -51,7 +51,7 @@ proptest! {
 
     /// After its events the topology agrees with a complete search, at any time.
     #[test]
-    fn events_miss_nothing(gaps in prop::collection::vec(0.001..40.0f64, 150), antennas in 1u64..3) {
+    fn the_search_finds_every_event(gaps in prop::collection::vec(0.001..40.0f64, 150), antennas in 1u64..3) {
         let config = config("highest-elevation", antennas, grid());
         let mut topology = topology(&config);
         let mut t = 0.0;
@@ -90,13 +90,13 @@ proptest! {
     /// From every satellite with a path, each hop leads over an active link to a nearer satellite,
     /// and the path's delay is the sum of the distances. No path over a neighbour is shorter.
     #[test]
-    fn trees_are_shortest_ways_without_loops(at in 0.0..6000.0f64, hops in any::<bool>()) {
+    fn trees_are_shortest_paths_without_loops(at in 0.0..6000.0f64, hops in any::<bool>()) {
         let config = config("least-handovers", 1, grid());
         let mut topology = topology(&config);
         let now = Time::from_nanos((at * 1e9) as u64);
         while topology.advance(now).is_some() {}
         let metric = if hops { Metric::Hops } else { Metric::Delay };
-        let exits = vec![vec![Exit { site: 2, beyond: Span::ZERO }]];
+        let exits = vec![vec![Exit { site: 2, delay_beyond: Span::ZERO }]];
         let mut routes = Routes::new(&topology, metric, Some(Span::from_secs(1)), exits);
         let costs = routes.tree(0, now, &topology).paths.costs.clone();
         for (satellite, cost) in costs.iter().enumerate() {
@@ -113,10 +113,10 @@ proptest! {
                 Hop::Down { site, .. } => {
                     prop_assert_eq!(topology.sites[site as usize].serving[0], Some(satellite as u32));
                 }
-                Hop::Isl { way, to } => {
-                    let isl = &topology.isls[way as usize / 2];
+                Hop::Isl { arc, to } => {
+                    let isl = &topology.isls[arc as usize / 2];
                     prop_assert!(isl.up);
-                    let (from, over) = if way % 2 == 0 { isl.ends } else { (isl.ends.1, isl.ends.0) };
+                    let (from, over) = if arc % 2 == 0 { isl.ends } else { (isl.ends.1, isl.ends.0) };
                     prop_assert_eq!((satellite as u32, to), (from, over));
                     prop_assert!(costs[to as usize] < *cost);
                 }
@@ -132,15 +132,15 @@ proptest! {
     /// order of their lengths, none faster than light along the chord. The first is the shortest
     /// path.
     #[test]
-    fn ways_at_once_share_no_satellite(at in 0.0..6000.0f64, most in 1usize..5) {
+    fn simultaneous_paths_share_no_satellite(at in 0.0..6000.0f64, most in 1usize..5) {
         let config = config("highest-elevation", 3, grid());
         let mut topology = topology(&config);
         let now = Time::from_nanos((at * 1e9) as u64);
         while topology.advance(now).is_some() {}
         let (from, to) = (0, 2);
-        let exits = vec![vec![Exit { site: to, beyond: Span::ZERO }]];
+        let exits = vec![vec![Exit { site: to, delay_beyond: Span::ZERO }]];
         let mut routes = Routes::new(&topology, Metric::Delay, Some(Span::from_secs(1)), exits);
-        let paths = routes.disjoint(0, from, most, now, &topology);
+        let paths = routes.disjoint_paths(0, from, most, now, &topology);
         let most_there = [from, to].map(|site| topology.sites[site as usize].serving.iter().flatten().count());
         prop_assert!(paths.len() <= most.min(most_there[0]).min(most_there[1]));
         // The second is London: 9230 km from Quito, by a chord of 8440 km.
@@ -155,8 +155,8 @@ proptest! {
                 prop_assert!(used.insert(satellite), "satellite {} is on two paths", satellite);
                 steps += 1;
                 match path.hops[&satellite] {
-                    Hop::Isl { way, to } => {
-                        let isl = &topology.isls[way as usize / 2];
+                    Hop::Isl { arc, to } => {
+                        let isl = &topology.isls[arc as usize / 2];
                         prop_assert!(isl.up);
                         prop_assert_eq!(isl.ends.0 + isl.ends.1, satellite + to);
                         satellite = to;
@@ -216,7 +216,7 @@ fn a_schedule_changes_only_at_its_boundaries() {
 }
 
 #[test]
-fn forwarding_state_that_was_written_and_read_is_the_same_and_circles_are_no_ways() {
+fn forwarding_state_reads_back_unchanged_and_loops_are_no_paths() {
     let mut config = config("highest-elevation", 1, grid());
     let at = |seconds| Time::ZERO + Span::from_secs(seconds);
     let mut view = View::new(&config);

@@ -60,21 +60,21 @@ impl Circular {
     #[inline]
     pub fn position(&self, t: f64) -> Vector {
         let (sin, cos) = math::sin_cos(self.argument + self.rate * t);
-        self.placed([self.radius * cos, self.radius * sin], t)
+        self.inertial([self.radius * cos, self.radius * sin], t)
     }
 
     /// Returns the velocity in m/s, including the slow drift of the node.
     pub fn velocity(&self, t: f64) -> Vector {
         let (sin, cos) = math::sin_cos(self.argument + self.rate * t);
         let speed = self.radius * self.rate;
-        let along = self.placed([-speed * sin, speed * cos], t);
+        let along = self.inertial([-speed * sin, speed * cos], t);
         let position = self.position(t);
         [along[0] - self.node_rate * position[1], along[1] + self.node_rate * position[0], along[2]]
     }
 
     /// Converts from the plane of the orbit, with the first axis at the ascending node, to space.
     #[inline]
-    fn placed(&self, [x, y]: [f64; 2], t: f64) -> Vector {
+    fn inertial(&self, [x, y]: [f64; 2], t: f64) -> Vector {
         let (sin, cos) = math::sin_cos(self.node + self.node_rate * t);
         let flat = y * self.cos_inclination;
         [x * cos - flat * sin, x * sin + flat * cos, y * self.sin_inclination]
@@ -99,8 +99,8 @@ mod tests {
         // Landsat's design: 705 km, 98.2 deg; a sun-synchronous node moves by 360 deg in 365.2422
         // days.
         let orbit = Circular::new(EQUATORIAL_RADIUS + 705_000.0, 98.2_f64.to_radians(), 0.0, 0.0);
-        let wanted = std::f64::consts::TAU / (365.242_2 * 86_400.0);
-        assert!((orbit.node_rate / wanted - 1.0).abs() < 0.005, "{}", orbit.node_rate / wanted);
+        let expected = std::f64::consts::TAU / (365.242_2 * 86_400.0);
+        assert!((orbit.node_rate / expected - 1.0).abs() < 0.005, "{}", orbit.node_rate / expected);
     }
 
     #[test]

@@ -3,14 +3,14 @@
 //!
 //! A root is bracketed without sampling: each value comes with a time for which its sign certainly
 //! holds, derived from the maximum speeds of the bodies. The search advances by that time, or by
-//! [`SHORTEST`] if that is longer. Only a sign that changes and changes back within [`SHORTEST`]
+//! [`MIN_STEP`] if that is longer. Only a sign that changes and changes back within [`MIN_STEP`]
 //! can be missed. The root in the bracket is then found by regula falsi in the Illinois form
-//! (Dowell and Jarratt 1971) to [`EXACT`].
+//! (Dowell and Jarratt 1971) to [`TOLERANCE`].
 
 /// Minimum step of the search, in seconds.
-pub const SHORTEST: f64 = 1e-3;
+pub const MIN_STEP: f64 = 1e-3;
 /// Accuracy of roots, in seconds.
-pub const EXACT: f64 = 1e-7;
+pub const TOLERANCE: f64 = 1e-7;
 
 /// A value, and the time for which its sign certainly holds.
 #[derive(Clone, Copy, Debug)]
@@ -18,50 +18,50 @@ pub struct Bound {
     /// Value of the function at the requested time.
     pub value: f64,
     /// Time in seconds for which the sign holds.
-    pub safe: f64,
+    pub holds_for: f64,
 }
 
 /// The result of a search up to some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Found {
-    /// The time of the sign change: the first, to [`EXACT`], with the new sign.
+pub enum SignChange {
+    /// The time of the sign change: the first, to [`TOLERANCE`], with the new sign.
     At(f64),
     /// A time before which the sign does not change, at or after the end of the search.
     NotBefore(f64),
 }
 
 /// Finds the first sign change (zero counts as positive) of `bound` after `from`, up to `to`.
-pub fn next(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> Found {
+pub fn next_crossing(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> SignChange {
     let mut at = from;
     let mut here = bound(from);
     let positive = here.value >= 0.0;
     while at < to {
-        let step = here.safe.max(SHORTEST);
+        let step = here.holds_for.max(MIN_STEP);
         let ahead = at + step;
-        if ahead > to && here.safe >= to - at {
-            return Found::NotBefore(ahead);
+        if ahead > to && here.holds_for >= to - at {
+            return SignChange::NotBefore(ahead);
         }
         let there = bound(ahead);
         if (there.value >= 0.0) != positive {
-            return Found::At(root(at, here.value, ahead, there.value, |t| bound(t).value));
+            return SignChange::At(root(at, here.value, ahead, there.value, |t| bound(t).value));
         }
         (at, here) = (ahead, there);
     }
-    Found::NotBefore(at)
+    SignChange::NotBefore(at)
 }
 
-/// Returns the end of a bracket no longer than [`EXACT`] at which the sign is the new one.
+/// Returns the end of a bracket no longer than [`TOLERANCE`] at which the sign is the new one.
 fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
     let positive = at_a >= 0.0;
     let mut side = 0;
     for round in 0.. {
-        if b - a <= EXACT || round == 100 {
+        if b - a <= TOLERANCE || round == 100 {
             break;
         }
         let secant = a + (b - a) * at_a / (at_a - at_b);
         // An occasional bisection bounds the number of iterations. The margin lets both ends
         // converge.
-        let margin = 0.25 * EXACT;
+        let margin = 0.25 * TOLERANCE;
         let middle = if round % 4 == 3 || !secant.is_finite() { 0.5 * (a + b) } else { secant };
         let middle = middle.clamp(a + margin, b - margin);
         let at_middle = value(middle);
@@ -88,25 +88,27 @@ mod tests {
     use bentpipe_core::math;
 
     #[test]
-    fn finds_every_root_of_a_sine_and_says_how_far_there_is_none() {
+    fn finds_every_root_of_a_sine_and_intervals_without_roots() {
         // |sin'| <= 1, so the sign stays for |sin|.
-        let sine = |t: f64| Bound { value: math::sin(t - 0.3), safe: math::sin(t - 0.3).abs() };
+        let sine = |t: f64| Bound { value: math::sin(t - 0.3), holds_for: math::sin(t - 0.3).abs() };
         let mut at = 0.0;
         for number in 0..10 {
-            let Found::At(root) = next(at, 100.0, sine) else { panic!("there is a root") };
+            let SignChange::At(root) = next_crossing(at, 100.0, sine) else { panic!("there is a root") };
             let exact = 0.3 + f64::from(number) * std::f64::consts::PI;
-            assert!(root >= exact && root - exact < 2.0 * EXACT, "{root} {exact}");
+            assert!(root >= exact && root - exact < 2.0 * TOLERANCE, "{root} {exact}");
             at = root;
         }
-        let Found::NotBefore(until) = next(0.31, 2.0, sine) else { panic!("there is no root") };
+        let SignChange::NotBefore(until) = next_crossing(0.31, 2.0, sine) else { panic!("there is no root") };
         assert!((2.0..0.3 + std::f64::consts::PI).contains(&until));
     }
 
     #[test]
-    fn a_touch_that_is_no_crossing_is_none() {
+    fn a_tangent_extremum_is_not_a_crossing() {
         // The maximum is -1e-9, at t = 5.
-        let touch =
-            |t: f64| Bound { value: -1e-9 - (t - 5.0) * (t - 5.0), safe: ((t - 5.0).abs() / 10.0).min(1.0) };
-        assert!(matches!(next(0.0, 10.0, touch), Found::NotBefore(_)));
+        let touch = |t: f64| Bound {
+            value: -1e-9 - (t - 5.0) * (t - 5.0),
+            holds_for: ((t - 5.0).abs() / 10.0).min(1.0),
+        };
+        assert!(matches!(next_crossing(0.0, 10.0, touch), SignChange::NotBefore(_)));
     }
 }

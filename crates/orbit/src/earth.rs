@@ -39,7 +39,7 @@ mod tests {
     use bentpipe_core::math;
 
     #[test]
-    fn sidereal_time_is_that_of_the_textbook() {
+    fn sidereal_time_matches_the_textbook() {
         // Vallado, Fundamentals of Astrodynamics and Applications, example 3-5: 1992-08-20 12:14
         // UT1, 152.578787810 deg.
         let at: Epoch = "1992-08-20T12:14:00Z".parse().unwrap();
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earth_turns_as_sidereal_time_says() {
+    fn the_rotation_rate_matches_sidereal_time() {
         let (from, to): (Epoch, Epoch) =
             ("2026-01-01T00:00:00Z".parse().unwrap(), "2026-01-01T06:00:00Z".parse().unwrap());
         let turned = (sidereal_time(to) - sidereal_time(from)).rem_euclid(std::f64::consts::TAU);

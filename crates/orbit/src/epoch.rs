@@ -175,7 +175,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn moments_count_as_the_calendar_does() {
+    fn epochs_match_the_calendar() {
         let at = |text: &str| text.parse::<Epoch>().unwrap();
         assert_eq!(at("2000-01-01T12:00:00Z"), Epoch::J2000);
         // Meeus, Astronomical Algorithms, chapter 7: 1987-06-19.5 is Julian day 2446966.0, J2000 is
@@ -193,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_back_the_same(nanoseconds in -1_300_000_000 * SECOND..6_300_000_000 * SECOND) {
+        fn printed_epochs_read_back_unchanged(nanoseconds in -1_300_000_000 * SECOND..6_300_000_000 * SECOND) {
             let epoch = Epoch { nanoseconds };
             prop_assert_eq!(epoch.to_string().parse::<Epoch>().unwrap(), epoch);
         }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn latitude_counts_like_longitude_but_for_the_flattening() {
+    fn latitude_and_longitude_are_symmetric_up_to_flattening() {
         // On a sphere of the equatorial radius both would be equal; the pole is 21.4 km closer to
         // the centre.
         let north = satellite(0.0).range(&site(45.0, 0.0)).metres();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn longitudes_wrap_round() {
+    fn longitudes_wrap_around() {
         let range = |a, b| satellite(a).range(&site(40.0, b)).metres();
         assert!((range(179.0, -179.0) - range(1.0, 3.0)).abs() < 1e-3);
     }

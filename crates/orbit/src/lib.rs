@@ -6,7 +6,7 @@ pub mod earth;
 pub mod elements;
 pub mod epoch;
 pub mod geo;
-pub mod look;
+pub mod observer;
 pub mod satellite;
 pub mod sgp4;
 pub mod shell;

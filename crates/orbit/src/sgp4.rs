@@ -22,8 +22,8 @@ pub struct Sgp4 {
     constants: Constants,
     /// Minutes from the elements' epoch to the start of the run.
     offset: f64,
-    /// Computed states by their number modulo [`KEPT`].
-    computed: RefCell<[(i64, State); KEPT]>,
+    /// Computed states by their number modulo [`CACHED_STATES`].
+    computed: RefCell<[(i64, State); CACHED_STATES]>,
 }
 
 /// Julian date of [`Epoch::J2000`].
@@ -31,7 +31,7 @@ const JULIAN_J2000: f64 = 2_451_545.0;
 /// Seconds between computed states.
 const STEP: f64 = 16.0;
 /// Number of cached states.
-const KEPT: usize = 8;
+const CACHED_STATES: usize = 8;
 
 /// A state: position in metres and velocity in m/s.
 #[derive(Clone, Copy, Default)]
@@ -63,7 +63,7 @@ impl Sgp4 {
         let constants =
             Constants::new(geopotential, sgp4::iau_epoch_to_sidereal_time, years, elements.drag, orbit)
                 .map_err(|error| error.to_string())?;
-        let computed = RefCell::new([(i64::MIN, State::default()); KEPT]);
+        let computed = RefCell::new([(i64::MIN, State::default()); CACHED_STATES]);
         Ok(Sgp4 { constants, offset: start.seconds_since(elements.epoch) / 60.0, computed })
     }
 
@@ -79,7 +79,7 @@ impl Sgp4 {
     /// Returns the position `t` seconds after the start; NaN where SGP4 has none.
     pub fn position(&self, t: f64) -> Vector {
         let number = (t / STEP).floor();
-        let (a, b) = self.around(number as i64);
+        let (a, b) = self.bracketing_states(number as i64);
         let s = t / STEP - number;
         // The basis of Hermite's cubic.
         let (at_a, at_b) = ((1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s), s * s * (3.0 - 2.0 * s));
@@ -92,7 +92,7 @@ impl Sgp4 {
     /// Returns the velocity `t` seconds after the start.
     pub fn velocity(&self, t: f64) -> Vector {
         let number = (t / STEP).floor();
-        let (a, b) = self.around(number as i64);
+        let (a, b) = self.bracketing_states(number as i64);
         let s = t / STEP - number;
         let (between, to_a, to_b) =
             (6.0 * s * (1.0 - s) / STEP, (1.0 - s) * (1.0 - 3.0 * s), s * (3.0 * s - 2.0));
@@ -101,13 +101,13 @@ impl Sgp4 {
         })
     }
 
-    fn around(&self, number: i64) -> (State, State) {
+    fn bracketing_states(&self, number: i64) -> (State, State) {
         let mut computed = self.computed.borrow_mut();
         (self.state(number, &mut computed), self.state(number + 1, &mut computed))
     }
 
-    fn state(&self, number: i64, computed: &mut [(i64, State); KEPT]) -> State {
-        let place = &mut computed[number.rem_euclid(KEPT as i64) as usize];
+    fn state(&self, number: i64, computed: &mut [(i64, State); CACHED_STATES]) -> State {
+        let place = &mut computed[number.rem_euclid(CACHED_STATES as i64) as usize];
         if place.0 != number {
             let (position, velocity) = match self.teme(self.offset + number as f64 * STEP / 60.0) {
                 Ok((position, velocity)) => (position.map(|km| km * 1e3), velocity.map(|km| km * 1e3)),

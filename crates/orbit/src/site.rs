@@ -15,11 +15,11 @@ pub struct Site {
     /// Longitude of the site, east positive.
     pub longitude: Angle,
     /// Height above the ellipsoid, from -12 km to 100 km. Default 0 m.
-    #[serde(default = "sea_level")]
+    #[serde(default = "default_altitude")]
     pub altitude: Distance,
 }
 
-fn sea_level() -> Distance {
+fn default_altitude() -> Distance {
     Distance::from_metres(0.0)
 }
 

@@ -6,8 +6,8 @@
 //! elevation at an angle D from the mask therefore stays on its side of the mask for t = (d / v) (1
 //! - exp(-D)).
 
-use super::crossing::{next, Bound, Found};
-use super::look::Observer;
+use super::crossing::{next_crossing, Bound, SignChange};
+use super::observer::Observer;
 use super::satellite::Satellite;
 use bentpipe_core::math;
 
@@ -23,28 +23,33 @@ pub struct Window {
 /// Returns the elevation above `mask`, in radians, and the time for which the satellite stays on
 /// that side of the mask.
 #[inline]
-pub fn above(observer: &Observer, satellite: &Satellite, mask: f64, t: f64) -> Bound {
+pub fn elevation_margin(observer: &Observer, satellite: &Satellite, mask: f64, t: f64) -> Bound {
     let (elevation, range) = observer.elevation(satellite, t);
     let value = elevation - mask;
     if value.is_nan() {
         // Without a position the satellite is not visible; it may be again later.
-        return Bound { value: -1.0, safe: 60.0 };
+        return Bound { value: -1.0, holds_for: 60.0 };
     }
-    Bound { value, safe: range / satellite.speed * -math::exp_m1(-value.abs()) }
+    Bound { value, holds_for: range / satellite.speed * -math::exp_m1(-value.abs()) }
 }
 
 /// Returns the time until which the satellite stays on its side of the mask, searched from `from`
 /// to about `to`.
-pub fn change(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, to: f64) -> Found {
-    change_by(satellite, from, to, |t| above(observer, satellite, mask, t))
+pub fn next_change(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, to: f64) -> SignChange {
+    next_change_where(satellite, from, to, |t| elevation_margin(observer, satellite, mask, t))
 }
 
-/// As [`change`], for any condition `above` on the position of the satellite.
-pub fn change_by(satellite: &Satellite, from: f64, to: f64, above: impl FnMut(f64) -> Bound) -> Found {
+/// As [`next_change`], for any condition `margin` on the position of the satellite.
+pub fn next_change_where(
+    satellite: &Satellite,
+    from: f64,
+    to: f64,
+    margin: impl FnMut(f64) -> Bound,
+) -> SignChange {
     if satellite.speed == 0.0 {
-        return Found::NotBefore(f64::INFINITY);
+        return SignChange::NotBefore(f64::INFINITY);
     }
-    next(from, to, above)
+    next_crossing(from, to, margin)
 }
 
 /// Returns the first time from `from` to about `to` at which `other` rises above `satellite` by
@@ -56,28 +61,28 @@ pub fn overtaking(
     margin: f64,
     from: f64,
     to: f64,
-) -> Found {
+) -> SignChange {
     let speed = satellite.speed.max(other.speed);
     if speed == 0.0 {
-        return Found::NotBefore(f64::INFINITY);
+        return SignChange::NotBefore(f64::INFINITY);
     }
-    next(from, to, |t| {
+    next_crossing(from, to, |t| {
         let (here, near) = observer.elevation(satellite, t);
         let (there, far) = observer.elevation(other, t);
         let value = there - here - margin;
         // Both directions turn.
-        Bound { value, safe: near.min(far) / speed * -math::exp_m1(-0.5 * value.abs()) }
+        Bound { value, holds_for: near.min(far) / speed * -math::exp_m1(-0.5 * value.abs()) }
     })
 }
 
 /// Returns all windows of visibility from `from` to `to`.
 pub fn windows(observer: &Observer, satellite: &Satellite, mask: f64, from: f64, to: f64) -> Vec<Window> {
     let mut found = Vec::new();
-    let mut seen = (above(observer, satellite, mask, from).value >= 0.0).then_some(from);
+    let mut seen = (elevation_margin(observer, satellite, mask, from).value >= 0.0).then_some(from);
     let mut at = from;
     while at < to {
-        match change(observer, satellite, mask, at, to) {
-            Found::At(moment) if moment < to => {
+        match next_change(observer, satellite, mask, at, to) {
+            SignChange::At(moment) if moment < to => {
                 match seen.take() {
                     Some(rise) => found.push(Window { rise, set: moment }),
                     None => seen = Some(moment),

@@ -31,9 +31,9 @@ fn sets() -> ElementSets {
     let sets = loop {
         match ElementSets::parse(&text.join("\n")) {
             Ok(sets) => break sets,
-            Err(wrong) => {
-                let line = wrong.line.unwrap();
-                let should = wrong.message.strip_prefix("the checksum is ").unwrap();
+            Err(error) => {
+                let line = error.line.unwrap();
+                let should = error.message.strip_prefix("the checksum is ").unwrap();
                 text[line - 1].replace_range(68..69, &should[should.len() - 1..]);
                 mended.push(line);
             }
@@ -94,7 +94,7 @@ const LINES: [&str; 2] = [
 ];
 
 #[test]
-fn what_is_wrong_with_a_set_is_said_with_its_line() {
+fn errors_in_a_set_name_their_line() {
     let refused = |text: &str| ElementSets::parse(text).unwrap_err().to_string();
     assert!(ElementSets::parse(&altered(1, 1, "I")).is_ok());
     for (text, line, fault) in [
@@ -113,7 +113,7 @@ fn what_is_wrong_with_a_set_is_said_with_its_line() {
 }
 
 #[test]
-fn every_format_says_the_same() {
+fn all_formats_give_the_same_elements() {
     let tle = ElementSets::parse(&LINES.join("\n")).unwrap();
     let fields = [
         ("OBJECT_NAME", "25544"),

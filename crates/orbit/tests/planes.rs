@@ -3,14 +3,14 @@
 use bentpipe_core::{Angle, Distance};
 use bentpipe_orbit::elements::ElementSets;
 use bentpipe_orbit::epoch::Epoch;
-use bentpipe_orbit::look::Turning;
+use bentpipe_orbit::observer::EarthRotation;
 use bentpipe_orbit::satellite::Satellite;
 use bentpipe_orbit::shell::planes::{self, Orbit};
 use bentpipe_orbit::shell::walker::Walker;
-use bentpipe_orbit::shell::{elements, Neighbourhood, Neighbours, Shell};
+use bentpipe_orbit::shell::{elements, NeighbourKind, Neighbours, Shell};
 
 /// Returns the element sets of a Walker pattern, as an orbit mean-elements message in JSON.
-fn as_element_sets(
+fn element_sets_of(
     planes: u32,
     satellites: u32,
     phasing: f64,
@@ -39,9 +39,9 @@ fn as_element_sets(
 /// Planes and neighbours found in elements that are three days old equal those of the pattern that
 /// generated the elements.
 #[test]
-fn neighbours_found_in_element_sets_are_those_of_the_design() {
+fn detected_neighbours_match_the_design() {
     let start: Epoch = "2022-09-17T07:00:00Z".parse().unwrap();
-    let turning = Turning::new(start, 0.0);
+    let rotation = EarthRotation::new(start, 0.0);
     for (planes, satellites, phasing, inclination, spread, closed) in
         [(6, 11, 2.0, 86.4, 189.6, false), (72, 22, 17.0, 53.0, 360.0, true), (6, 4, 1.0, 55.0, 360.0, true)]
     {
@@ -54,30 +54,30 @@ fn neighbours_found_in_element_sets_are_those_of_the_design() {
             spread: Angle::from_degrees(spread),
             closed,
         };
-        let config = as_element_sets(planes, satellites, phasing, inclination, spread);
-        let found = config.neighbours(&config.satellites(start, turning));
+        let config = element_sets_of(planes, satellites, phasing, inclination, spread);
+        let found = config.neighbours(&config.satellites(start, rotation));
         let pairs = |all: &[Neighbours], kind| {
             let of_kind = all.iter().filter(|pair| pair.kind == kind);
             let ordered =
-                of_kind.map(|pair| (pair.places.0.min(pair.places.1), pair.places.0.max(pair.places.1)));
+                of_kind.map(|pair| (pair.indices.0.min(pair.indices.1), pair.indices.0.max(pair.indices.1)));
             ordered.collect::<std::collections::BTreeSet<_>>()
         };
         let designed = design.neighbours();
-        for kind in [Neighbourhood::InPlane, Neighbourhood::BetweenPlanes] {
+        for kind in [NeighbourKind::InPlane, NeighbourKind::BetweenPlanes] {
             assert_eq!(pairs(&found, kind), pairs(&designed, kind), "{planes} planes");
         }
-        let seam = pairs(&found, Neighbourhood::AcrossSeam).len();
+        let seam = pairs(&found, NeighbourKind::AcrossSeam).len();
         assert!(if closed { seam == 0 } else { seam > 6 }, "{seam} across the seam of {planes} planes");
     }
 }
 
 /// Satellites outside a plane, at another height or alone, have no neighbours.
 #[test]
-fn satellites_on_their_way_have_no_neighbours() {
+fn satellites_in_transfer_have_no_neighbours() {
     let start: Epoch = "2022-09-14T00:00:00Z".parse().unwrap();
-    let config = as_element_sets(3, 8, 0.0, 70.0, 360.0);
+    let config = element_sets_of(3, 8, 0.0, 70.0, 360.0);
     let orbits = |raised: u32| -> Vec<Orbit> {
-        let of = config.satellites(start, Turning::new(start, 0.0));
+        let of = config.satellites(start, EarthRotation::new(start, 0.0));
         let orbit = |(place, one): (u32, &Satellite)| Orbit {
             position: one.position(0.0),
             velocity: one.velocity(0.0),
@@ -86,8 +86,8 @@ fn satellites_on_their_way_have_no_neighbours() {
         (0..).zip(&of).map(orbit).collect()
     };
     let found = planes::neighbours(&orbits(9));
-    assert!(found.iter().all(|pair| pair.places.0 != 9 && pair.places.1 != 9));
+    assert!(found.iter().all(|pair| pair.indices.0 != 9 && pair.indices.1 != 9));
     // Its plane is a ring without it, and the adjacent planes have no satellite there.
-    assert_eq!(found.iter().filter(|pair| pair.kind == Neighbourhood::InPlane).count(), 8 + 7 + 8);
-    assert_eq!(found.iter().filter(|pair| pair.kind == Neighbourhood::BetweenPlanes).count(), 7 + 7 + 8);
+    assert_eq!(found.iter().filter(|pair| pair.kind == NeighbourKind::InPlane).count(), 8 + 7 + 8);
+    assert_eq!(found.iter().filter(|pair| pair.kind == NeighbourKind::BetweenPlanes).count(), 7 + 7 + 8);
 }

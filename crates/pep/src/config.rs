@@ -15,7 +15,8 @@ pub enum Accept {
     Early,
 }
 
-/// The configuration of a proxy; keys have the names of the options of `bentpipe pep`.
+/// The configuration of a proxy; keys have the names of the options of `bentpipe machine pep`,
+/// except `workers`, which is `--threads`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -143,10 +144,10 @@ impl Config {
     }
 }
 
-fn within(option: &'static str, value: u32, least: u32, most: u32) -> Result<(), Error> {
-    match (least..=most).contains(&value) {
+fn within(option: &'static str, value: u32, min: u32, max: u32) -> Result<(), Error> {
+    match (min..=max).contains(&value) {
         true => Ok(()),
-        false => Err(Error::option(option, value, format!("allowed is {least} to {most}"))),
+        false => Err(Error::option(option, value, format!("allowed is {min} to {max}"))),
     }
 }
 
@@ -162,9 +163,9 @@ pub(crate) fn prefix(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) =
         text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));
     let address: IpAddr = address.parse().ok()?;
-    let most = if address.is_ipv4() { 32 } else { 128 };
-    let length = length.map_or(Some(most), |length| length.parse().ok())?;
-    (length <= most).then_some((address, length))
+    let max = if address.is_ipv4() { 32 } else { 128 };
+    let length = length.map_or(Some(max), |length| length.parse().ok())?;
+    (length <= max).then_some((address, length))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// An order for a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Order {
+pub enum Command {
     /// Serve new and existing connections.
     Serve,
     /// Serve existing connections until the last one has ended.
@@ -18,30 +18,30 @@ pub enum Order {
 
 /// An order, and the event that wakes the worker to see it.
 pub struct Control {
-    order: AtomicU8,
+    command: AtomicU8,
     /// Readable when the order has changed.
-    pub bell: EventFd,
+    pub wake_event: EventFd,
 }
 
 impl Control {
     /// Returns a control whose order is to serve.
     pub fn new() -> io::Result<Control> {
-        let bell = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
-        Ok(Control { order: AtomicU8::new(Order::Serve as u8), bell })
+        let wake_event = EventFd::from_value_and_flags(0, EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
+        Ok(Control { command: AtomicU8::new(Command::Serve as u8), wake_event })
     }
 
     /// Gives an order. It never weakens the previous one.
-    pub fn give(&self, order: Order) {
-        self.order.fetch_max(order as u8, Ordering::Relaxed);
-        let _ = self.bell.write(1);
+    pub fn send_command(&self, command: Command) {
+        self.command.fetch_max(command as u8, Ordering::Relaxed);
+        let _ = self.wake_event.write(1);
     }
 
     /// Returns the current order.
-    pub fn order(&self) -> Order {
-        match self.order.load(Ordering::Relaxed) {
-            0 => Order::Serve,
-            1 => Order::Drain,
-            _ => Order::Stop,
+    pub fn command(&self) -> Command {
+        match self.command.load(Ordering::Relaxed) {
+            0 => Command::Serve,
+            1 => Command::Drain,
+            _ => Command::Stop,
         }
     }
 }

@@ -2,9 +2,8 @@
 //! workers.
 
 use crate::config::Config;
-use crate::control::{Control, Order};
-use crate::error::{Doing, Error};
-use crate::hold::Hold;
+use crate::control::{Command, Control};
+use crate::error::{Context, Error};
 use crate::journal;
 use crate::metrics::{self, Counts};
 use crate::pipe::Pipes;
@@ -12,8 +11,9 @@ use crate::privileges;
 use crate::raw::Raw;
 use crate::rules::Ports;
 use crate::sockets::Settings;
+use crate::syn_queue::SynQueue;
 use crate::sys;
-use crate::worker::{Tools, Worker};
+use crate::worker::{Worker, WorkerParts};
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use nix::sched::{unshare, CloneFlags};
 use nix::sys::prctl;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// Descriptors of a worker that belong to no connection: pipes, listeners, and inherited ones.
 const OTHER_DESCRIPTORS: u64 = 256;
 /// The number of nfnetlink_log groups reserved for workers.
-const MOST_WORKERS: usize = 256;
+const MAX_WORKERS: usize = 256;
 
 /// The kernel's names of the congestion controls, and whether choosing them needs CAP_NET_ADMIN.
 #[derive(Clone, Default)]
@@ -44,7 +44,7 @@ pub struct Congestion {
 
 /// A proxy that is ready to serve.
 pub struct Daemon {
-    workers: Vec<Tools>,
+    workers: Vec<WorkerParts>,
     metrics: Option<TcpListener>,
     /// Ports at which the workers listen.
     pub ports: Vec<Ports>,
@@ -64,7 +64,7 @@ fn share(config: &Config, descriptors: u64) -> (usize, usize) {
         }
     };
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    let enough = || (processors..MOST_WORKERS).find(|&workers| room(workers) <= each).unwrap_or(MOST_WORKERS);
+    let enough = || (processors..MAX_WORKERS).find(|&workers| room(workers) <= each).unwrap_or(MAX_WORKERS);
     let workers = config.workers.map_or_else(enough, |workers| workers as usize);
     (workers, room(workers).min(each))
 }
@@ -93,19 +93,19 @@ impl Daemon {
         let settings = Settings::new(config, congestion.client.clone(), congestion.server.clone());
         let mut daemon = Daemon { workers: Vec::new(), metrics: None, ports: Vec::new() };
         for worker in 0..count {
-            let mut listeners = vec![settings.listener(false).doing("listening at 127.0.0.1")?];
+            let mut listeners = vec![settings.listener(false).context("listening at 127.0.0.1")?];
             if ipv6 {
-                listeners.push(settings.listener(true).doing("listening at ::1")?);
+                listeners.push(settings.listener(true).context("listening at ::1")?);
             }
             let port = |socket: &socket2::Socket| Some(socket.local_addr().ok()?.as_socket()?.port());
             let ports: Vec<_> = listeners.iter().filter_map(port).collect();
             daemon.ports.push(Ports { ipv4: ports[0], ipv6: ports.get(1).copied() });
             let group = config.group + worker as u16;
-            daemon.workers.push(Tools {
+            daemon.workers.push(WorkerParts {
                 listeners,
-                hold: Hold::new(group).doing(format!("taking group {group} of nfnetlink_log"))?,
-                release: Raw::new(config.mark).doing("opening raw sockets")?,
-                forward: Raw::new(0).doing("opening raw sockets")?,
+                syn_queue: SynQueue::new(group).context(format!("taking group {group} of nfnetlink_log"))?,
+                release: Raw::new(config.mark).context("opening raw sockets")?,
+                forward: Raw::new(0).context("opening raw sockets")?,
                 settings: settings.clone(),
                 capacity,
                 pipes: Pipes::new(count),
@@ -113,12 +113,12 @@ impl Daemon {
                 connect_timeout: config.connect_timeout,
                 log_connections: config.log_connections,
                 counts: Arc::default(),
-                control: Arc::new(Control::new().doing("making an eventfd")?),
+                control: Arc::new(Control::new().context("making an eventfd")?),
             });
         }
         if let Some(address) = config.metrics_address()? {
-            let listener = TcpListener::bind(address).doing(format!("serving metrics at {address}"))?;
-            listener.set_nonblocking(true).doing("serving metrics")?;
+            let listener = TcpListener::bind(address).context(format!("serving metrics at {address}"))?;
+            listener.set_nonblocking(true).context("serving metrics")?;
             daemon.metrics = Some(listener);
         }
         let became = privileges::drop_to(&config.user, congestion.restricted)?;
@@ -130,7 +130,7 @@ impl Daemon {
         }
         // End at once if the parent, which removes the rules, dies. A new start then finds
         // everything free. This must follow the change of user, which resets the setting.
-        prctl::set_pdeathsig(Signal::SIGKILL).doing("asking to end with the parent")?;
+        prctl::set_pdeathsig(Signal::SIGKILL).context("asking to end with the parent")?;
         Ok(daemon)
     }
 
@@ -143,20 +143,21 @@ impl Daemon {
         let mut signals = SigSet::empty();
         signals.add(Signal::SIGTERM);
         let signals = SignalFd::with_flags(&signals, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
-            .doing("waiting for signals")?;
-        let counts: Vec<_> = self.workers.iter().map(|tools| tools.counts.clone()).collect();
-        let controls: Vec<_> = self.workers.iter().map(|tools| tools.control.clone()).collect();
+            .context("waiting for signals")?;
+        let counts: Vec<_> = self.workers.iter().map(|parts| parts.counts.clone()).collect();
+        let controls: Vec<_> = self.workers.iter().map(|parts| parts.control.clone()).collect();
         let mut threads = Vec::new();
-        for (number, tools) in self.workers.into_iter().enumerate() {
-            threads.push(start(number, tools).doing("starting a worker")?);
+        for (number, parts) in self.workers.into_iter().enumerate() {
+            threads.push(start(number, parts).context("starting a worker")?);
         }
-        let give = |order| controls.iter().for_each(|control| control.give(order));
+        let send_command =
+            |command: Command| controls.iter().for_each(|control| control.send_command(command));
         let counts: Vec<&Counts> = counts.iter().map(Arc::as_ref).collect();
         let mut deadline: Option<Instant> = None;
         while !threads.iter().all(JoinHandle::is_finished) {
             if threads.iter().any(JoinHandle::is_finished) && deadline.is_none() {
                 // A worker ends alone only by a failure; then the whole proxy ends.
-                give(Order::Stop);
+                send_command(Command::Stop);
             }
             let mut watched = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
             watched.extend(
@@ -169,26 +170,26 @@ impl Daemon {
             while let Ok(Some(_)) = signals.read_signal() {
                 let again = deadline.is_some();
                 deadline = deadline.or(Some(Instant::now() + drain_timeout));
-                give(if again { Order::Stop } else { Order::Drain });
+                send_command(if again { Command::Stop } else { Command::Drain });
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                give(Order::Stop);
+                send_command(Command::Stop);
             }
         }
         let ends = threads.into_iter().map(|thread| {
             let end = thread.join().unwrap_or_else(|_| Err(std::io::Error::other("a worker panicked")));
-            end.doing("serving")
+            end.context("serving")
         });
         ends.collect()
     }
 }
 
-fn start(number: usize, tools: Tools) -> std::io::Result<JoinHandle<std::io::Result<()>>> {
+fn start(number: usize, parts: WorkerParts) -> std::io::Result<JoinHandle<std::io::Result<()>>> {
     thread::Builder::new().name(format!("worker{number}")).spawn(move || {
         // The worker gets its own table of descriptors, and with it its own limit.
         unshare(CloneFlags::CLONE_FILES)?;
-        sys::close_all_but(tools.descriptors())?;
-        Worker::new(tools)?.run()
+        sys::close_all_but(parts.descriptors())?;
+        Worker::new(parts)?.run()
     })
 }
 

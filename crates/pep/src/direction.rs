@@ -23,7 +23,7 @@ const SMALL: usize = 4 << 10;
 
 /// Data read from the source and not yet written to the sink.
 #[derive(Default)]
-enum Carried {
+enum Transit {
     #[default]
     Nothing,
     Pipe(Pipe, usize),
@@ -45,7 +45,7 @@ pub struct Direction {
     pub urgent: bool,
     /// True if the sink may have room.
     pub writable: bool,
-    carried: Carried,
+    transit: Transit,
     bulk: bool,
     ended: bool,
     shut: bool,
@@ -131,28 +131,28 @@ impl Direction {
     /// Writes the carried data to the sink. Returns false if the sink has no room for all of it.
     fn deliver(&mut self, sink: &Socket, pipes: &mut Pipes) -> io::Result<bool> {
         loop {
-            match &mut self.carried {
-                Carried::Nothing => return Ok(true),
+            match &mut self.transit {
+                Transit::Nothing => return Ok(true),
                 _ if !self.writable => return Ok(false),
-                Carried::Pipe(pipe, left) => match spliced(&pipe.out, sink, *left)? {
+                Transit::Pipe(pipe, left) => match spliced(&pipe.out, sink, *left)? {
                     None => self.writable = false,
                     Some(given) => {
                         self.bytes += given as u64;
                         *left -= given;
                         if *left == 0 {
-                            if let Carried::Pipe(pipe, _) = std::mem::take(&mut self.carried) {
+                            if let Transit::Pipe(pipe, _) = std::mem::take(&mut self.transit) {
                                 pipes.give_back(pipe);
                             }
                         }
                     }
                 },
-                Carried::Copied(bytes, from) => match now(|| write(sink, &bytes[*from..], false))? {
+                Transit::Copied(bytes, from) => match now(|| write(sink, &bytes[*from..], false))? {
                     None => self.writable = false,
                     Some(given) => {
                         self.bytes += given as u64;
                         *from += given;
                         if *from == bytes.len() {
-                            self.carried = Carried::Nothing;
+                            self.transit = Transit::Nothing;
                         }
                     }
                 },
@@ -190,7 +190,7 @@ impl Direction {
             let more = self.ending && !self.broken;
             let Some(given) = now(|| write(sink, &buffer[rest.clone()], more))? else {
                 self.writable = false;
-                self.carried = Carried::Copied(buffer[rest].into(), 0);
+                self.transit = Transit::Copied(buffer[rest].into(), 0);
                 break;
             };
             self.bytes += given as u64;
@@ -210,13 +210,13 @@ impl Direction {
             return Ok(0);
         };
         self.bulk = taken >= SMALL;
-        self.carried = Carried::Pipe(pipe, taken);
+        self.transit = Transit::Pipe(pipe, taken);
         Ok(taken)
     }
 
     /// Ends the direction and releases its pipe, if any.
     pub fn end(self, pipes: &mut Pipes) {
-        if let Carried::Pipe(pipe, _) = &self.carried {
+        if let Transit::Pipe(pipe, _) = &self.transit {
             pipes.lost(pipe);
         }
     }

@@ -16,10 +16,10 @@ pub enum Error {
         reason: String,
     },
     /// A call to the system failed.
-    #[error("{doing}: {source}")]
+    #[error("{action}: {source}")]
     Machine {
         /// The attempted action, as words for the message.
-        doing: String,
+        action: String,
         /// The error that the operating system returned.
         source: io::Error,
     },
@@ -32,12 +32,12 @@ impl Error {
 }
 
 /// Adds the attempted action to an error of the system.
-pub(crate) trait Doing<T> {
-    fn doing(self, doing: impl Into<String>) -> Result<T, Error>;
+pub(crate) trait Context<T> {
+    fn context(self, action: impl Into<String>) -> Result<T, Error>;
 }
 
-impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
-    fn doing(self, doing: impl Into<String>) -> Result<T, Error> {
-        self.map_err(|error| Error::Machine { doing: doing.into(), source: error.into() })
+impl<T, E: Into<io::Error>> Context<T> for Result<T, E> {
+    fn context(self, action: impl Into<String>) -> Result<T, Error> {
+        self.map_err(|error| Error::Machine { action: action.into(), source: error.into() })
     }
 }

@@ -6,7 +6,7 @@
 //! - [`remove`] removes the rules of a proxy that was killed.
 //!
 //! The life of a connection (`worker`): the kernel's packet filter drops the client's first SYN and
-//! passes a copy (`hold`). The worker connects to the server from the client's own address
+//! passes a copy (`syn_queue`). The worker connects to the server from the client's own address
 //! (IP_TRANSPARENT). When this succeeds, the worker gives the SYN back to the kernel (`raw`), the
 //! kernel completes the client's handshake with a listening socket (TPROXY), and bytes go both ways
 //! through `direction`. When it fails, the client gets the error that it would have got without a
@@ -23,7 +23,6 @@ mod control;
 mod daemon;
 mod direction;
 mod error;
-mod hold;
 mod journal;
 mod metrics;
 mod packet;
@@ -34,6 +33,7 @@ mod rules;
 mod sockets;
 mod state;
 mod supervisor;
+mod syn_queue;
 mod sys;
 mod worker;
 

@@ -8,7 +8,7 @@ use bentpipe_wire::{checksum, read_quoted, write, Headers, ICMP, ICMPV6, TCP};
 use std::net::SocketAddr;
 
 /// Longest ICMPv6 error (RFC 4443, section 2.4).
-const IPV6_LEAST_MTU: usize = 1280;
+const IPV6_MIN_MTU: usize = 1280;
 
 /// The two ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ pub struct Segment {
 /// The flag ACK in the header of TCP.
 pub const ACK: u8 = 16;
 
-fn ends(headers: &Headers) -> Option<(SocketAddr, SocketAddr)> {
+fn addresses(headers: &Headers) -> Option<(SocketAddr, SocketAddr)> {
     let (source, destination) = headers.ports.filter(|_| headers.protocol == TCP)?;
     Some((SocketAddr::new(headers.source, source), SocketAddr::new(headers.destination, destination)))
 }
@@ -48,7 +48,7 @@ fn ends(headers: &Headers) -> Option<(SocketAddr, SocketAddr)> {
 /// header may be cut off, as in a SYN that the kernel has saved.
 pub fn read(packet: &[u8]) -> Option<Segment> {
     let headers = read_quoted(packet)?;
-    let (source, destination) = ends(&headers)?;
+    let (source, destination) = addresses(&headers)?;
     let header: &[u8; 20] = packet[headers.begin..headers.end].first_chunk()?;
     Some(Segment {
         source,
@@ -72,7 +72,7 @@ pub fn read_error(packet: &[u8]) -> Option<(Flow, i32)> {
         (ICMP, 3, 9 | 10 | 13) | (ICMPV6, 1, 1 | 5 | 6) => libc::EACCES,
         _ => return None,
     };
-    let (client, server) = ends(&read_quoted(quoted)?)?;
+    let (client, server) = addresses(&read_quoted(quoted)?)?;
     Some((Flow { client, server }, error))
 }
 
@@ -106,10 +106,10 @@ pub enum Unreachable {
 
 /// Returns a router's answer to a SYN that it cannot forward. It carries the server's address,
 /// since the client might not be reachable from this machine's own.
-pub fn unreachable(syn: &[u8], segment: &Segment, why: Unreachable) -> Vec<u8> {
+pub fn unreachable(syn: &[u8], segment: &Segment, reason: Unreachable) -> Vec<u8> {
     let (source, destination) = (segment.destination.ip(), segment.source.ip());
     let (kind, code, quoted) = if source.is_ipv4() {
-        let code = match why {
+        let code = match reason {
             Unreachable::Network => 0,
             Unreachable::Host => 1,
             Unreachable::Forbidden => 13,
@@ -117,12 +117,12 @@ pub fn unreachable(syn: &[u8], segment: &Segment, why: Unreachable) -> Vec<u8> {
         // The header and 64 bits of data (RFC 792).
         (3, code, segment.start + 8)
     } else {
-        let code = match why {
+        let code = match reason {
             Unreachable::Network => 0,
             Unreachable::Host => 3,
             Unreachable::Forbidden => 1,
         };
-        (1, code, IPV6_LEAST_MTU - 48)
+        (1, code, IPV6_MIN_MTU - 48)
     };
     write::icmp_error(source, destination, kind, code, &syn[..syn.len().min(quoted)])
 }

@@ -22,8 +22,8 @@ pub struct Pipes {
     free: VecDeque<Pipe>,
     made: usize,
     large: usize,
-    most_large: usize,
-    most: usize,
+    max_large: usize,
+    max: usize,
 }
 
 /// Capacity of the first pipes in bytes: the most that a user without CAP_SYS_RESOURCE may have
@@ -33,10 +33,10 @@ const LARGE: usize = 1 << 20;
 /// Capacity of the other pipes in bytes.
 const SMALL: usize = 256 << 10;
 /// Number of large pipes: for a few bulk connections at once.
-const MOST_LARGE: usize = 8;
+const MAX_LARGE: usize = 8;
 /// Maximum number of pipes, more than the usual number of bulk connections that carry data at once.
 /// A connection without a pipe copies its data.
-const MOST: usize = 64;
+const MAX_PIPES: usize = 64;
 /// File with the number of pages from which on new pipes of a user without CAP_SYS_RESOURCE are
 /// small.
 const SOFT_LIMIT: &str = "/proc/sys/fs/pipe-user-pages-soft";
@@ -44,8 +44,8 @@ const SOFT_LIMIT: &str = "/proc/sys/fs/pipe-user-pages-soft";
 /// Returns the largest number of large pipes, and of all pipes, for `bytes` of capacity. The large
 /// ones get half.
 fn share(bytes: usize) -> (usize, usize) {
-    let large = (bytes / 2 / LARGE).min(MOST_LARGE);
-    (large, (large + (bytes - large * LARGE) / SMALL).min(MOST))
+    let large = (bytes / 2 / LARGE).min(MAX_LARGE);
+    (large, (large + (bytes - large * LARGE) / SMALL).min(MAX_PIPES))
 }
 
 impl Pipes {
@@ -53,10 +53,10 @@ impl Pipes {
     /// pages to the user.
     pub fn new(workers: usize) -> Pipes {
         let pages = std::fs::read_to_string(SOFT_LIMIT).ok().and_then(|text| text.trim().parse().ok());
-        let (most_large, most) = pages
+        let (max_large, max) = pages
             .filter(|pages| *pages != 0)
-            .map_or((MOST_LARGE, MOST), |pages: usize| share(pages * 4096 / 2 / workers));
-        Pipes { free: VecDeque::new(), made: 0, large: 0, most_large, most }
+            .map_or((MAX_LARGE, MAX_PIPES), |pages: usize| share(pages * 4096 / 2 / workers));
+        Pipes { free: VecDeque::new(), made: 0, large: 0, max_large, max }
     }
 
     /// Returns an empty pipe, unless all are in use.
@@ -64,10 +64,10 @@ impl Pipes {
         if let Some(pipe) = self.free.pop_front() {
             return Some(pipe);
         }
-        if self.made == self.most {
+        if self.made == self.max {
             return None;
         }
-        if self.large < self.most_large {
+        if self.large < self.max_large {
             match make(LARGE) {
                 Ok(pipe) => {
                     self.made += 1;
@@ -75,7 +75,7 @@ impl Pipes {
                     return Some(pipe);
                 }
                 // The machine allows only smaller pipes.
-                Err(_) => self.most_large = self.large,
+                Err(_) => self.max_large = self.large,
             }
         }
         match make(SMALL) {
@@ -85,7 +85,7 @@ impl Pipes {
             }
             // There is no room for another pipe, now or later.
             Err(_) => {
-                self.most = self.made;
+                self.max = self.made;
                 None
             }
         }
@@ -125,7 +125,7 @@ mod tests {
     fn pipes_stay_within_their_share_of_pages() {
         // Linux' own limit is 16384 pages, of which two workers leave half.
         assert_eq!(share(16 << 20), (8, 40));
-        assert_eq!(share(1 << 30), (MOST_LARGE, MOST));
+        assert_eq!(share(1 << 30), (MAX_LARGE, MAX_PIPES));
         assert_eq!(share(LARGE), (0, 4));
         assert_eq!(share(0), (0, 0));
         for bytes in (0..64 << 20).step_by(100_000) {
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn large_pipes_are_used_first_and_reused() {
-        let mut pipes = Pipes { free: VecDeque::new(), made: 0, large: 0, most_large: 1, most: 3 };
+        let mut pipes = Pipes { free: VecDeque::new(), made: 0, large: 0, max_large: 1, max: 3 };
         let taken: Vec<_> = std::iter::from_fn(|| pipes.borrow()).collect();
         assert_eq!(taken.iter().map(|pipe| pipe.capacity).collect::<Vec<_>>(), [LARGE, SMALL, SMALL]);
         taken.into_iter().rev().for_each(|pipe| pipes.give_back(pipe));

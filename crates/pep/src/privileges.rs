@@ -1,7 +1,7 @@
 //! The rights of a proxy: no more capabilities than it needs, and as many descriptors as it may
 //! have.
 
-use crate::error::{Doing, Error};
+use crate::error::{Context, Error};
 use caps::{CapSet, Capability, CapsHashSet};
 use nix::errno::Errno;
 use nix::sys::prctl;
@@ -30,7 +30,7 @@ pub fn check() -> Result<(), Error> {
     match missing.is_empty() {
         true => Ok(()),
         false => Err(io::Error::other(format!("this process lacks {}: run as root", missing.join(", "))))
-            .doing("making rules and transparent sockets"),
+            .context("making rules and transparent sockets"),
     }
 }
 
@@ -39,7 +39,7 @@ pub fn check() -> Result<(), Error> {
 /// # Errors
 /// There is no such user.
 pub fn user(name: &str) -> Result<User, Error> {
-    let entry = User::from_name(name).doing("looking the user up")?;
+    let entry = User::from_name(name).context("looking the user up")?;
     entry.ok_or_else(|| Error::option("--user", name, "there is no such user"))
 }
 
@@ -57,7 +57,7 @@ pub fn drop_to(name: &str, network_administration: bool) -> Result<bool, Error> 
     if network_administration {
         kept.insert(Capability::CAP_NET_ADMIN);
     }
-    prctl::set_keepcaps(true).doing("keeping capabilities")?;
+    prctl::set_keepcaps(true).context("keeping capabilities")?;
     let group = entry.gid;
     let became = setgroups(&[group])
         .and_then(|()| setresgid(group, group, group))
@@ -65,15 +65,15 @@ pub fn drop_to(name: &str, network_administration: bool) -> Result<bool, Error> 
     let became = match became {
         Ok(()) => true,
         Err(Errno::EINVAL | Errno::EPERM) => false,
-        Err(error) => return Err(error).doing(format!("becoming {name}")),
+        Err(error) => return Err(error).context(format!("becoming {name}")),
     };
     let failed = |error: caps::errors::CapsError| io::Error::other(error.to_string());
     // Inheritable and ambient come first, then effective before permitted, of which it is a subset.
     for (set, kept) in
         [(CapSet::Inheritable, &CapsHashSet::new()), (CapSet::Effective, &kept), (CapSet::Permitted, &kept)]
     {
-        caps::set(None, set, kept).map_err(failed).doing("dropping capabilities")?;
+        caps::set(None, set, kept).map_err(failed).context("dropping capabilities")?;
     }
-    prctl::set_no_new_privs().doing("giving up privileges to come")?;
+    prctl::set_no_new_privs().context("giving up privileges to come")?;
     Ok(became)
 }

@@ -5,7 +5,7 @@
 //! every address is this machine's own. nft's `tproxy` and `socket` select the socket.
 
 use crate::config::{Accept, Config};
-use crate::error::{Doing, Error};
+use crate::error::{Context, Error};
 use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -53,21 +53,21 @@ impl Rules {
     pub fn new(config: &Config, ipv6: bool) -> Result<Rules, Error> {
         let rules = Rules { mark: config.mark, table: config.table, ipv6 };
         if nft(&format!("list table inet {TABLE}\n")).is_ok() {
-            let why = format!("there is one, of which there is no record (nft delete table inet {TABLE})");
-            return Err(io::Error::other(why)).doing(format!("making the nftables table {TABLE}"));
+            let reason = format!("there is one, of which there is no record (nft delete table inet {TABLE})");
+            return Err(io::Error::other(reason)).context(format!("making the nftables table {TABLE}"));
         }
         // SYNs come back through the loopback interface.
         if !ip(&["link", "show", "lo"])?.contains("LOOPBACK,UP") {
-            return Err(io::Error::other("it is down (ip link set lo up)")).doing("using the interface lo");
+            return Err(io::Error::other("it is down (ip link set lo up)")).context("using the interface lo");
         }
         for version in rules.versions() {
             let taken = ip(&[version, "route", "show", "table", &rules.table.to_string()]);
             if taken.is_ok_and(|routes| !routes.trim().is_empty()) {
                 return Err(Error::option("--table", rules.table, "has routes already; name another one"));
             }
-            let said = ip(&[version, "rule", "show"])?;
+            let output = ip(&[version, "rule", "show"])?;
             let mask = format!("fwmark {0:#x}", rules.mark);
-            if said.lines().any(|line| line.contains(&mask)) {
+            if output.lines().any(|line| line.contains(&mask)) {
                 return Err(Error::option(
                     "--mark",
                     format!("{:#x}", rules.mark),
@@ -96,7 +96,7 @@ impl Rules {
             ip(&[version, "rule", "add", "fwmark", mark, "lookup", table, "priority", priority])?;
             ip(&[version, "route", "add", "local", "default", "dev", "lo", "table", table])?;
         }
-        nft(&self.script(config, ports)).map(drop).doing(
+        nft(&self.script(config, ports)).map(drop).context(
             "making the rules of the packet filter (the kernel needs nft_tproxy, nft_socket, nft_fib, nft_hash and \
              nfnetlink_log)",
         )
@@ -107,7 +107,7 @@ impl Rules {
     /// # Errors
     /// The machine does not allow it.
     pub fn let_pass(&self) -> Result<(), Error> {
-        nft(&format!("flush chain inet {TABLE} new\n")).map(drop).doing("letting new connections pass")
+        nft(&format!("flush chain inet {TABLE} new\n")).map(drop).context("letting new connections pass")
     }
 
     /// Removes the rules; it is no error if some are gone already.
@@ -123,7 +123,7 @@ impl Rules {
         // Adding first makes the deletion succeed whether the table exists or not.
         nft(&format!("add table inet {TABLE}\ndelete table inet {TABLE}\n"))
             .map(drop)
-            .doing("removing the rules of the packet filter")
+            .context("removing the rules of the packet filter")
     }
 
     fn script(&self, config: &Config, ports: &[Ports]) -> String {
@@ -240,7 +240,7 @@ fn nft(script: &str) -> io::Result<String> {
 
 /// Runs ip(8) with these arguments.
 fn ip(words: &[&str]) -> Result<String, Error> {
-    run("ip", words, "", "iproute2").doing(format!("ip {}", words.join(" ")))
+    run("ip", words, "", "iproute2").context(format!("ip {}", words.join(" ")))
 }
 
 fn run(program: &str, words: &[&str], input: &str, package: &str) -> io::Result<String> {

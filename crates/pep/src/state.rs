@@ -4,7 +4,7 @@
 //! There is one file per network namespace, in the folder `pep` next to the records of running
 //! networks. It is written before the first rule is created and removed after the last one is.
 
-use crate::error::{Doing, Error};
+use crate::error::{Context, Error};
 use crate::rules::Rules;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Environment variable that overrides the folder of the records; `bentpipe up` uses it, too.
+/// Environment variable that overrides the folder of the records; `bentpipe net up` uses it, too.
 const FOLDER_VARIABLE: &str = "BENTPIPE_STATE";
 const FOLDER: &str = "/run/bentpipe";
 
@@ -31,7 +31,7 @@ pub struct State {
 }
 
 /// The process of a proxy, and whether it is running.
-pub struct Found {
+pub struct RunningProxy {
     /// Process number (PID) of the proxy.
     pub pid: u32,
     /// True if the process is running.
@@ -64,7 +64,8 @@ impl State {
 
     fn below(folder: &Path) -> Result<State, Error> {
         let folder = folder.join("pep");
-        let namespace = fs::metadata("/proc/thread-self/ns/net").doing("looking at the network namespace")?;
+        let namespace =
+            fs::metadata("/proc/thread-self/ns/net").context("looking at the network namespace")?;
         Ok(State { file: folder.join(format!("{}.json", namespace.ino())) })
     }
 
@@ -72,16 +73,16 @@ impl State {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn find(&self) -> Result<Option<Found>, Error> {
-        let doing = || format!("reading {}", self.file.display());
+    pub fn find(&self) -> Result<Option<RunningProxy>, Error> {
+        let action = || format!("reading {}", self.file.display());
         let text = match fs::read_to_string(&self.file) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).doing(doing()),
+            Err(error) => return Err(error).context(action()),
         };
-        let record: Record = serde_json::from_str(&text).doing(doing())?;
+        let record: Record = serde_json::from_str(&text).context(action())?;
         let alive = record.boot == boot() && started(record.pid) == Some(record.started);
-        Ok(Some(Found { pid: record.pid, alive, rules: record.rules }))
+        Ok(Some(RunningProxy { pid: record.pid, alive, rules: record.rules }))
     }
 
     /// Records that this process is about to make rules.
@@ -106,7 +107,7 @@ impl State {
             Err(error) if error.kind() == io::ErrorKind::NotFound => write(),
             other => other,
         };
-        written.doing(format!("writing {}", self.file.display()))
+        written.context(format!("writing {}", self.file.display()))
     }
 
     fn folder(&self) -> &Path {
@@ -121,7 +122,7 @@ impl State {
     pub fn clear(&self) -> Result<(), Error> {
         match fs::remove_file(&self.file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(error).doing(format!("removing {}", self.file.display()));
+                return Err(error).context(format!("removing {}", self.file.display()));
             }
             _ => {}
         }

@@ -3,7 +3,7 @@
 
 use crate::config::{Accept, Config};
 use crate::daemon::{Congestion, Daemon};
-use crate::error::{Doing, Error};
+use crate::error::{Context, Error};
 use crate::journal;
 use crate::privileges;
 use crate::rules::{Ports, Rules};
@@ -36,7 +36,7 @@ pub fn run(config: &Config) -> Result<(), Error> {
     match state.find()? {
         Some(found) if found.alive => {
             return Err(io::Error::other(format!("process {} runs a proxy in this namespace", found.pid)))
-                .doing("starting");
+                .context("starting");
         }
         Some(found) => {
             journal::warn(
@@ -55,10 +55,10 @@ pub fn run(config: &Config) -> Result<(), Error> {
     let mut signals = SigSet::empty();
     [Signal::SIGTERM, Signal::SIGINT, Signal::SIGCHLD].into_iter().for_each(|signal| signals.add(signal));
     let before =
-        signals.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK).doing("blocking signals")?;
-    let (mut ours, theirs) = UnixStream::pair().doing("making a socket")?;
+        signals.thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_BLOCK).context("blocking signals")?;
+    let (mut ours, theirs) = UnixStream::pair().context("making a socket")?;
     let own = nix::unistd::getpid();
-    let child = match sys::fork().doing("starting the proxy's process")? {
+    let child = match sys::fork().context("starting the proxy's process")? {
         ForkResult::Child => {
             drop(ours);
             sys::exit(serve(config, &congestion, descriptors, own, theirs));
@@ -66,13 +66,14 @@ pub fn run(config: &Config) -> Result<(), Error> {
         ForkResult::Parent { child } => child,
     };
     drop(theirs);
-    let mut said = String::new();
-    ours.set_read_timeout(Some(READY)).doing("waiting for the proxy's process")?;
-    if ours.read_to_string(&mut said).is_err() {
+    let mut ready_message = String::new();
+    ours.set_read_timeout(Some(READY)).context("waiting for the proxy's process")?;
+    if ours.read_to_string(&mut ready_message).is_err() {
         let _ = kill(child, Signal::SIGKILL);
-        said = json!({"error": format!("its process was not ready after {} s", READY.as_secs())}).to_string();
+        ready_message =
+            json!({"error": format!("its process was not ready after {} s", READY.as_secs())}).to_string();
     }
-    let end = attend(config, &state, child, &said, &signals);
+    let end = attend(config, &state, child, &ready_message, &signals);
     let _ = before.thread_set_mask();
     end
 }
@@ -87,7 +88,7 @@ pub fn remove() -> Result<bool, Error> {
     match state.find()? {
         Some(found) if found.alive => {
             Err(io::Error::other(format!("process {0} runs it: end it first (kill {0})", found.pid)))
-                .doing("removing the proxy's rules")
+                .context("removing the proxy's rules")
         }
         Some(found) => {
             found.rules.remove()?;
@@ -112,11 +113,11 @@ fn serve(
     if nix::unistd::getppid() != supervisor {
         return 1;
     }
-    let said = match &prepared {
+    let ready_message = match &prepared {
         Ok(daemon) => json!({"ports": daemon.ports}),
         Err(error) => json!({"error": error.to_string()}),
     };
-    let sent = parent.write_all(said.to_string().as_bytes());
+    let sent = parent.write_all(ready_message.to_string().as_bytes());
     drop(parent);
     let (Ok(daemon), Ok(())) = (prepared, sent) else { return 1 };
     match daemon.serve(Duration::from_secs(config.drain_timeout.into())) {
@@ -129,13 +130,19 @@ fn serve(
 }
 
 /// Supervises the child from its message on.
-fn attend(config: &Config, state: &State, child: Pid, said: &str, signals: &SigSet) -> Result<(), Error> {
-    let said: serde_json::Value = serde_json::from_str(said).unwrap_or_default();
-    let ports: Option<Vec<Ports>> = serde_json::from_value(said["ports"].clone()).ok();
+fn attend(
+    config: &Config,
+    state: &State,
+    child: Pid,
+    ready_message: &str,
+    signals: &SigSet,
+) -> Result<(), Error> {
+    let ready_message: serde_json::Value = serde_json::from_str(ready_message).unwrap_or_default();
+    let ports: Option<Vec<Ports>> = serde_json::from_value(ready_message["ports"].clone()).ok();
     let Some(ports) = ports else {
         let _ = waitpid(child, None);
-        let why = said["error"].as_str().unwrap_or("its process ended").to_owned();
-        return Err(io::Error::other(why)).doing("setting the proxy up");
+        let reason = ready_message["error"].as_str().unwrap_or("its process ended").to_owned();
+        return Err(io::Error::other(reason)).context("setting the proxy up");
     };
     let ipv6 = ports.iter().all(|ports| ports.ipv6.is_some());
     let made = Rules::new(config, ipv6).and_then(|rules| {
@@ -169,7 +176,7 @@ fn attend(config: &Config, state: &State, child: Pid, said: &str, signals: &SigS
     journal::info("ended", json!({"status": format!("{status:?}")}));
     match status {
         WaitStatus::Exited(_, 0) => Ok(()),
-        status => Err(io::Error::other(format!("{status:?}"))).doing("the proxy's process broke down"),
+        status => Err(io::Error::other(format!("{status:?}"))).context("the proxy's process broke down"),
     }
 }
 

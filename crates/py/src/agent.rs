@@ -1,7 +1,7 @@
 //! The bundle agent for real hosts.
 
 use crate::error;
-use bentpipe_agent::client::{self, Making};
+use bentpipe_agent::client::{self, BundleOptions};
 use bentpipe_agent::config::Layer;
 use bentpipe_agent::security::Keys;
 use bentpipe_agent::{Config, Node};
@@ -76,21 +76,21 @@ pub fn send_bundles(
     let keys: Keys =
         serde_json::from_str(keys_json).map_err(|wrong| error::input(py, &format!("keys: {wrong}")))?;
     let lifetime = Duration::from_secs_f64(lifetime);
-    let making = Making { from: source, to: destination, report, lifetime, hops, keys };
-    let node = bentpipe_agent::config::endpoint(&making.from).map_err(|wrong| error::input(py, &wrong))?;
+    let options = BundleOptions { from: source, to: destination, report, lifetime, hops, keys };
+    let node = bentpipe_agent::config::endpoint(&options.from).map_err(|wrong| error::input(py, &wrong))?;
     let node = node.node_id().unwrap_or_default();
     // Detects bundles that cannot be created before any bundle is sent.
-    client::make(&making, 0, Vec::new()).map_err(|wrong| error::input(py, &wrong))?;
+    client::build_bundle(&options, 0, Vec::new()).map_err(|wrong| error::input(py, &wrong))?;
     let patience = Duration::from_secs_f64(patience);
     py.detach(|| {
         let all = payloads.iter().flat_map(|payload| (0..copies).map(move |_| payload));
         let mut bundles = (1..).zip(all).map(|(number, payload)| {
-            client::make(&making, number, payload.clone()).expect("the first one could be made")
+            client::build_bundle(&options, number, payload.clone()).expect("the first one could be made")
         });
         match layer {
             Layer::Tcpcl => client::send_tcpcl(address, &node, &mut bundles, patience),
-            Layer::Mtcp => client::send_stream(address, mtcp::FORM, &mut bundles, patience),
-            Layer::Stcp => client::send_stream(address, stcp::FORM, &mut bundles, patience),
+            Layer::Mtcp => client::send_stream(address, mtcp::FRAMING, &mut bundles, patience),
+            Layer::Stcp => client::send_stream(address, stcp::FRAMING, &mut bundles, patience),
             Layer::Udp => client::send_udp(address, &mut bundles),
             Layer::Ltp => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,

@@ -2,7 +2,7 @@
 
 use crate::error;
 use bentpipe_core::Time;
-use bentpipe_dtn::contacts::{number, read, Contact, Node, Plan, Wrong};
+use bentpipe_dtn::contacts::{number, read, Contact, Node, ParseError, Plan};
 use bentpipe_dtn::routing::contact_graph::{Bookings, Query, Route, Search};
 use pyo3::prelude::*;
 use serde_json::{json, Value};
@@ -11,7 +11,7 @@ use serde_json::{json, Value};
 const SHOWN: usize = 20;
 
 /// Returns the problems of a plan, line by line.
-fn refusal(py: Python<'_>, name: &str, text: &str, wrong: &[Wrong]) -> PyErr {
+fn refusal(py: Python<'_>, name: &str, text: &str, wrong: &[ParseError]) -> PyErr {
     let lines = wrong.iter().take(SHOWN).map(|wrong| match wrong.line {
         0 => format!("{name}: {}", wrong.message),
         line => format!("{name}:{line}: {}", wrong.message),
@@ -20,7 +20,7 @@ fn refusal(py: Python<'_>, name: &str, text: &str, wrong: &[Wrong]) -> PyErr {
     if wrong.len() > SHOWN {
         lines.push(format!("and {} more", wrong.len() - SHOWN));
     }
-    if read::possible(text).is_ok() {
+    if read::plan_skipping_impossible(text).is_ok() {
         lines.push(
             "--skip-impossible (in Python skip_impossible=True) skips contacts that do not end after their start"
                 .to_owned(),
@@ -60,7 +60,7 @@ impl ContactPlan {
     #[new]
     fn new(py: Python<'_>, name: &str, text: &str, skip_impossible: bool) -> PyResult<ContactPlan> {
         let read = match skip_impossible {
-            true => read::possible(text),
+            true => read::plan_skipping_impossible(text),
             false => read::plan(text).map(|plan| (plan, Vec::new())),
         };
         let (plan, skipped) = read.map_err(|wrong| refusal(py, name, text, &wrong))?;
@@ -125,11 +125,11 @@ impl ContactPlan {
 }
 
 fn passed(plan: &Plan, route: &Route) -> Value {
-    let contacts = route.passages.iter().map(|passage| {
-        let mut contact = described(plan, &plan.contacts()[passage.contact as usize]);
-        contact["first_bit"] = json!(passage.first_bit.as_secs_f64());
-        contact["last_bit"] = json!(passage.last_bit.as_secs_f64());
-        contact["arrival"] = json!(passage.arrival.as_secs_f64());
+    let contacts = route.transmissions.iter().map(|transmission| {
+        let mut contact = described(plan, &plan.contacts()[transmission.contact as usize]);
+        contact["first_bit"] = json!(transmission.first_bit.as_secs_f64());
+        contact["last_bit"] = json!(transmission.last_bit.as_secs_f64());
+        contact["arrival"] = json!(transmission.arrival.as_secs_f64());
         contact
     });
     json!({

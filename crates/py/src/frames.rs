@@ -29,7 +29,9 @@ pub fn draw_outcomes(
     let drawn = py.detach(|| {
         let mut stream = Streams::new(seed, 0).stream("outcomes");
         let at = |number: usize| Time::ZERO + Span::from_secs_f64(interval * number as f64);
-        (0..frames).map(|number| u8::from(process.spoils(at(number), size, &mut stream))).collect::<Vec<_>>()
+        (0..frames)
+            .map(|number| u8::from(process.corrupts(at(number), size, &mut stream)))
+            .collect::<Vec<_>>()
     });
     Ok(PyBytes::new(py, &drawn).unbind())
 }
@@ -55,8 +57,11 @@ impl FrameRuns {
         loss: Vec<f64>,
     ) -> PyResult<Option<Counts>> {
         let states = loss.len();
-        if !(1..=hidden::MOST).contains(&states) || transitions.len() != states {
-            return Err(PyValueError::new_err(format!("allowed: 1 to {} states, a row each", hidden::MOST)));
+        if !(1..=hidden::MAX_STATES).contains(&states) || transitions.len() != states {
+            return Err(PyValueError::new_err(format!(
+                "allowed: 1 to {} states, a row each",
+                hidden::MAX_STATES
+            )));
         }
         if transitions.iter().any(|row| row.len() != states) {
             return Err(PyValueError::new_err("allowed: a probability per state in each row"));

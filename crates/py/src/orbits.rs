@@ -7,7 +7,7 @@ use bentpipe_networks::constellation::view::View;
 use bentpipe_networks::constellation::Config;
 use bentpipe_orbit::elements::ElementSets;
 use bentpipe_orbit::epoch::Epoch;
-use bentpipe_orbit::look::{Observer, Turning};
+use bentpipe_orbit::observer::{EarthRotation, Observer};
 use bentpipe_orbit::satellite::Satellite;
 use bentpipe_orbit::shell::{elements, Shell};
 use bentpipe_orbit::site::Site;
@@ -91,7 +91,7 @@ fn parts(
     let wrong = |message: String| error::input(py, &message);
     let start: Epoch = start.parse().map_err(wrong)?;
     let sets = ElementSets::parse(element_sets).map_err(|fault| wrong(fault.to_string()))?;
-    let turning = Turning::new(start, ut1_minus_utc);
+    let rotation = EarthRotation::new(start, ut1_minus_utc);
     let shell = elements::Config { elements: sets };
     let mut problems = Problems::default();
     shell.check(start, &mut problems);
@@ -102,13 +102,13 @@ fn parts(
             altitude: Distance::from_metres(*altitude),
         };
         site.check(&mut problems);
-        Observer::new(&site, turning)
+        Observer::new(&site, rotation)
     });
     let observers = observers.collect();
     if let Some(problem) = problems.into_vec().into_iter().next() {
         return Err(wrong(problem.message));
     }
-    Ok((shell.satellites(start, turning), observers))
+    Ok((shell.satellites(start, rotation), observers))
 }
 
 /// Returns the looks of each site at each satellite at each of the seconds `times`: site by site,
@@ -126,7 +126,7 @@ pub fn looks(
 ) -> PyResult<Vec<Vec<Vec<(f64, f64, f64, f64)>>>> {
     let (satellites, observers) = parts(py, element_sets, &sites, start, ut1_minus_utc)?;
     let row = |observer: &Observer, satellite: &Satellite, t: f64| {
-        let look = observer.look(satellite, t);
+        let look = observer.look_angles(satellite, t);
         (look.elevation.to_degrees(), look.azimuth.to_degrees(), look.range, look.range_rate)
     };
     let of_site = |observer: &Observer| {
@@ -174,7 +174,7 @@ pub fn in_sight(
     let (satellites, observers) = parts(py, element_sets, &sites, start, 0.0)?;
     let mask = mask.to_radians();
     let row = |observer: &Observer, satellite: &Satellite, t: f64| {
-        let look = observer.look(satellite, t);
+        let look = observer.look_angles(satellite, t);
         (look.elevation.to_degrees(), look.azimuth.to_degrees(), look.range)
     };
     let of_list = |times: &Vec<f64>| {

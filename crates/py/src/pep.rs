@@ -1,4 +1,4 @@
-//! The functions by which Python runs the performance-enhancing proxy, `bentpipe pep`.
+//! The functions by which Python runs the performance-enhancing proxy, `bentpipe machine pep`.
 
 use crate::error;
 use bentpipe_pep::{Config, Error};

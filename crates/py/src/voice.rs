@@ -2,7 +2,7 @@
 
 use bentpipe_core::{Span, Time};
 use bentpipe_voice::codec::{find, CODECS};
-use bentpipe_voice::emodel::{category, mos, Parameters, Refused, SYMBOLS};
+use bentpipe_voice::emodel::{category, mos, InvalidParameter, Parameters, SYMBOLS};
 use bentpipe_voice::playout;
 use bentpipe_voice::rtp::Rtp;
 use bentpipe_voice::stream::{Clocks, Origin, Receiver};
@@ -42,14 +42,14 @@ pub fn emodel(values: Vec<(String, f64)>) -> PyResult<String> {
     let mut call = Parameters::default();
     for (symbol, value) in values {
         call.set(&symbol, value).map_err(|refused| match refused {
-            Refused::Unknown => PyKeyError::new_err(symbol),
-            Refused::Undefined(least, most) if most.is_finite() => PyValueError::new_err(format!(
+            InvalidParameter::Unknown => PyKeyError::new_err(symbol),
+            InvalidParameter::Undefined(least, most) if most.is_finite() => PyValueError::new_err(format!(
                 "{symbol} = {value} is not allowed; allowed: {least} to {most}"
             )),
-            Refused::Undefined(least, _) if least.is_finite() => PyValueError::new_err(format!(
+            InvalidParameter::Undefined(least, _) if least.is_finite() => PyValueError::new_err(format!(
                 "{symbol} = {value} is not allowed; allowed: {least} and above"
             )),
-            Refused::Undefined(..) => {
+            InvalidParameter::Undefined(..) => {
                 PyValueError::new_err(format!("{symbol} = {value} is not allowed; allowed: a finite number"))
             }
         })?;
@@ -102,7 +102,7 @@ pub fn hear(codec: &str, packets: Vec<(u32, f64)>) -> PyResult<String> {
         "expected": totals.expected,
         "lost": totals.lost,
         "late": totals.late,
-        "loss": 100.0 * (totals.loss() + totals.lateness()),
+        "loss": 100.0 * (totals.loss() + totals.late_fraction()),
         "burst_ratio": totals.bursts.ratio(),
         "jitter": totals.jitter(),
         "jitter_max": totals.jitter_max,

@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begin = ThreadTime::now();
     let mut topology = config.topology();
     let exits: Vec<_> =
-        (0..topology.sites.len() as u32).map(|site| vec![Exit { site, beyond: Span::ZERO }]).collect();
+        (0..topology.sites.len() as u32).map(|site| vec![Exit { site, delay_beyond: Span::ZERO }]).collect();
     let sites = exits.len();
     let mut routes = config.routes(&topology, exits);
     let (mut now, mut states) = (Time::ZERO, 0u64);

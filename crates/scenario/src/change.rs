@@ -99,15 +99,8 @@ fn tree(value: &impl Serialize, has_lines: bool) -> Result<Value, ScenarioError>
 
 /// Returns the problem without file and line, because no person wrote the text.
 fn plain(problem: error::Problem) -> Problem {
-    let meant = problem.nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
-    let allowed = match problem.allowed.is_empty() {
-        true => String::new(),
-        false => format!("; allowed: {}", problem.allowed.join(", ")),
-    };
-    Problem {
-        path: overrides::keys(&problem.path).unwrap_or(vec![problem.path]),
-        message: format!("{}{meant}{allowed}", problem.message),
-    }
+    let message = format!("{}{}", problem.message, problem.choices(usize::MAX));
+    Problem { path: overrides::keys(&problem.path).unwrap_or(vec![problem.path]), message }
 }
 
 /// Returns the error about `set`, which came from `source`.
@@ -180,7 +173,7 @@ mod tests {
     #[test]
     fn refusals_are_those_of_the_loader() {
         for (key, value, message) in [
-            ("rat", "5", "set: rat = 5: unknown key (is \"rate\" meant?); allowed: rate, limits, hops"),
+            ("rat", "5", "set: rat = 5: unknown key, did you mean \"rate\"? allowed: rate, limits, hops"),
             ("limits.low", "3", "set: limits.low = 3: above high; allowed: less"),
             (
                 "rate",

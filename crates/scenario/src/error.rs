@@ -30,6 +30,23 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Returns the end of the message: the suggestion, and up to `max` of the allowed names.
+    pub(crate) fn choices(&self, max: usize) -> String {
+        let mut text = String::new();
+        if let Some(nearest) = &self.nearest {
+            text.push_str(&format!(", did you mean \"{nearest}\"?"));
+        }
+        if !self.allowed.is_empty() {
+            let separator = if self.nearest.is_some() { "" } else { ";" };
+            let shown = self.allowed.iter().take(max).map(String::as_str).collect::<Vec<_>>().join(", ");
+            text.push_str(&format!("{separator} allowed: {shown}"));
+            if self.allowed.len() > max {
+                text.push_str(&format!(" and {} more", self.allowed.len() - max));
+            }
+        }
+        text
+    }
+
     /// Returns a problem with a file as a whole.
     pub(crate) fn of_file(file: &str, message: String) -> Problem {
         let file = file.to_owned();
@@ -126,18 +143,7 @@ impl fmt::Display for Problem {
             }
         }
         write!(f, ": {}", self.message)?;
-        if let Some(nearest) = &self.nearest {
-            write!(f, ", did you mean \"{nearest}\"?")?;
-        }
-        if !self.allowed.is_empty() {
-            let separator = if self.nearest.is_some() { "" } else { ";" };
-            let shown = self.allowed.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
-            write!(f, "{separator} allowed: {shown}")?;
-            if self.allowed.len() > NAMES {
-                write!(f, " and {} more", self.allowed.len() - NAMES)?;
-            }
-        }
-        Ok(())
+        f.write_str(&self.choices(NAMES))
     }
 }
 

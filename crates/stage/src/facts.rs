@@ -1,19 +1,18 @@
-//! Facts about a path in numbers, which equations, `bentpipe check` and reports take from a
-//! scenario.
+//! Facts: the properties of a path in numbers, for equations, `bentpipe check` and reports.
 //!
-//! Each part of a network says them about itself, from the same configuration and by the same
-//! functions as its stages are made from: nobody else interprets a scenario. What a part does to
-//! packets and no number says is a note in words.
+//! Each part of a network computes its own facts, from the configuration of its stages and by the
+//! same functions. No other code interprets a scenario. A note in words describes each effect on
+//! packets that no number contains.
 
 use bentpipe_core::{Dscp, Rate, Span, Time};
 use serde::Serialize;
 
-/// A quantity that may change in the course of a run, in its base unit.
+/// A quantity that may change during a run, in its base unit.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Course {
     /// Value at the start of the run.
     pub start: f64,
-    /// In the mean over the run.
+    /// Mean over the run, weighted by time.
     pub mean: f64,
     /// Smallest value during the run.
     pub least: f64,
@@ -27,7 +26,8 @@ impl Course {
         Course { start: value, mean: value, least: value, greatest: value }
     }
 
-    /// By the values and for how long each holds, in order. Nothing if there are none.
+    /// Returns the course of a quantity from its values and their durations in seconds, in order;
+    /// `None` without values.
     pub fn of(parts: impl IntoIterator<Item = (f64, f64)>) -> Option<Course> {
         let (mut course, mut time): (Option<Course>, f64) = (None, 0.0);
         for (value, seconds) in parts {
@@ -40,30 +40,30 @@ impl Course {
         course.map(|known| Course { mean: if time > 0.0 { known.mean / time } else { known.start }, ..known })
     }
 
-    /// Each value by `change`, which keeps their order.
+    /// Applies `change`, an increasing function, to every value.
     #[must_use]
     pub fn map(self, change: impl Fn(f64) -> f64) -> Course {
         let Course { start, mean, least, greatest } = self;
         Course { start: change(start), mean: change(mean), least: change(least), greatest: change(greatest) }
     }
 
-    /// Returns whether the value changes during the run.
+    /// Returns true if the value changes during the run.
     pub fn varies(&self) -> bool {
         self.least < self.greatest
     }
 }
 
-/// Returns times spread evenly over a run, at which facts sample moving satellites: the start and
-/// the ends of twenty equal parts.
+/// Returns the times at which facts sample moving satellites: the start of the run and the ends of
+/// twenty equal parts.
 pub fn moments(run: Span) -> impl Iterator<Item = Time> {
     const PARTS: u64 = 20;
     (0..=PARTS).map(move |moment| Time::ZERO + Span::from_nanos(run.as_nanos() / PARTS * moment))
 }
 
-/// The packets that the facts are about.
+/// The packets that the facts describe.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Traffic {
-    /// Their size at the network layer, in bytes.
+    /// Size of the packets at the network layer, in bytes.
     pub bytes: u32,
     /// DiffServ code point of the packets.
     pub dscp: Dscp,
@@ -74,9 +74,9 @@ pub struct Traffic {
 /// A path that crosses a network, and the packets on it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Crossing<'a> {
-    /// The node where they enter the network.
+    /// The node at which the packets enter the network.
     pub from: &'a str,
-    /// The node where they leave it.
+    /// The node at which the packets leave the network.
     pub to: &'a str,
     /// The packets on the path.
     pub traffic: Traffic,
@@ -85,32 +85,33 @@ pub struct Crossing<'a> {
 /// Limits and effects of a queue discipline for the packets of one code point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Queue {
-    /// The discipline, as a scenario names it; of nested ones the outermost.
+    /// Kind of the discipline, as in a scenario; of nested disciplines, the outermost.
     pub kind: &'static str,
-    /// The most packets that wait; no limit if null.
+    /// Maximum number of waiting packets; null for no limit.
     pub packets: Option<u64>,
-    /// The most bytes that wait; no limit if null.
+    /// Maximum number of waiting bytes; null for no limit.
     pub bytes: Option<u64>,
-    /// Rate that the discipline itself lets through, in bit/s; null if only the link limits it.
+    /// Maximum rate of the discipline itself, in bit/s; null if only the link limits the rate.
     pub rate: Option<f64>,
-    /// Notes on further effects than to hold packets and to drop arrivals at a full queue.
+    /// Notes on effects other than storing packets and dropping arrivals at a full queue.
     pub notes: Vec<String>,
 }
 
 impl Queue {
-    /// First in, first out, with these limits.
+    /// Creates the facts of a first-in, first-out queue with these limits.
     pub fn fifo(kind: &'static str, packets: Option<u64>, bytes: Option<u64>) -> Queue {
         Queue { kind, packets, bytes, rate: None, notes: Vec::new() }
     }
 
-    /// Adds a note on drops or marks before the queue is full.
+    /// Creates the facts of a queue of `packets` packets that drops or marks packets before it is
+    /// full.
     pub fn early(kind: &'static str, packets: u64) -> Queue {
         let note = format!("{kind} drops or marks packets before the queue is full");
         Queue { notes: vec![note], ..Queue::fifo(kind, Some(packets), None) }
     }
 
-    /// The time that it takes to send all that it can hold of packets of so many bytes at a rate in
-    /// bit/s; no limit if none.
+    /// Returns the time in seconds to send a full queue of packets of `bytes` bytes at `rate`
+    /// bit/s; `None` for an unlimited queue.
     pub fn drains_in(&self, bytes: u32, rate: f64) -> Option<f64> {
         let packets = self.packets.map(|packets| packets as f64 * f64::from(bytes));
         let most = packets.into_iter().chain(self.bytes.map(|bytes| bytes as f64)).reduce(f64::min);
@@ -121,11 +122,11 @@ impl Queue {
 /// Demand assignment on a hop.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Dama {
-    /// Capacity category of the requests, as a scenario names the scheme.
+    /// Capacity category of the requests: the scheme, as in a scenario.
     pub scheme: &'static str,
     /// Length of a superframe in seconds.
     pub superframe_s: f64,
-    /// L: superframes from a request to the first slots that answer it, for this terminal.
+    /// L: number of superframes from a request of this terminal to the first slots assigned for it.
     pub response_superframes: u64,
     /// Times of requests and plans: `boundary` or `just-in-time`.
     pub planning: &'static str,
@@ -138,24 +139,24 @@ pub struct Dama {
 pub struct Acm {
     /// MODCOD at the start of the run; null in an outage.
     pub modcod: Option<&'static str>,
-    /// The least efficient MODCOD of the run; null is an outage.
+    /// The least efficient MODCOD of the run; null for an outage.
     pub least: Option<&'static str>,
-    /// The most efficient MODCOD of the run; null is an outage.
+    /// The most efficient MODCOD of the run; null for an outage.
     pub greatest: Option<&'static str>,
     /// Bits per symbol of the MODCOD; 0 in an outage.
     pub efficiency: Course,
     /// Es/N0 in dB as reported to the sender.
     pub esn0_db: Course,
-    /// The outages: start and end of each, in seconds from the start of the run.
+    /// Start and end of each outage, in seconds from the start of the run.
     pub outages: Vec<[f64; 2]>,
 }
 
-/// Moving satellites that serve a hop one after the other.
+/// Moving satellites that serve a hop in turn.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Orbit {
     /// Number of changes from one satellite to another during the run.
     pub handovers: u64,
-    /// The times without a satellite: start and end of each, in seconds from the start of the run.
+    /// Start and end of each interval without a satellite, in seconds from the start of the run.
     pub outages: Vec<[f64; 2]>,
 }
 
@@ -166,7 +167,7 @@ impl Orbit {
     }
 }
 
-/// A mechanism of a hop's medium, beside its rate and delay.
+/// A mechanism of a hop's medium, in addition to its rate and delay.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Access {
@@ -181,14 +182,14 @@ pub enum Access {
 /// One hop of a path: from a node to the next over one link or network.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Hop {
-    /// Name in results of the part in which packets wait.
+    /// Name of the part in which packets wait, as in results.
     pub part: String,
     /// Rate for packets of this size at the network layer, after framing and the queue's own limit,
     /// in bit/s.
     pub rate_bit_s: Course,
     /// One-way propagation delay in seconds.
     pub delay_s: Course,
-    /// Part of the packets that the channel is expected to spoil.
+    /// Expected fraction of packets that the channel corrupts.
     pub loss: f64,
     /// The queue before the hop.
     pub queue: Queue,
@@ -201,8 +202,7 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// Multiplies the rate by what framing leaves of it, and bounds it by what the queue lets
-    /// through.
+    /// Multiplies the rate by the efficiency of the framing, and limits it to the queue's own rate.
     #[must_use]
     pub fn within(mut self, framing: f64) -> Hop {
         let own = self.queue.rate.unwrap_or(f64::INFINITY);
@@ -212,7 +212,7 @@ impl Hop {
     }
 }
 
-/// Text of a rate, for notes.
+/// Returns a rate as text, for notes.
 pub fn rate(bit_s: f64) -> String {
     Rate::from_bits_per_second(bit_s.round().max(1.0) as u64).to_string()
 }

@@ -10,7 +10,8 @@ mod stage;
 mod supply;
 
 pub use packet::{
-    Body, Content, Damage, Ecn, Packet, Payload, Spoiled, IPV4_HEADER, LARGEST_DATAGRAM, TCP, UDP, UDP_HEADER,
+    Body, Content, Corrupted, Damage, Ecn, Packet, Payload, IPV4_HEADER, LARGEST_DATAGRAM, TCP, UDP,
+    UDP_HEADER,
 };
 pub use stage::{Capture, Change, DropReason, Held, Leaving, Loss, Outbox, Port, Sent, Stage, Totals};
 pub use supply::Supply;

@@ -26,11 +26,11 @@ pub trait Stage: Send {
     /// Handles the wake announced by [`Stage::next_wake`].
     fn wake(&mut self, now: Time, out: &mut Outbox);
 
-    /// Handles a wake, as [`wake`](Self::wake) does, and may then handle the stage's own following
-    /// wakes before `until()`, as long as it has sent nothing: no other stage is called before
-    /// then. Processes at most `most` wakes, so that the driver regains control at bounded
-    /// intervals. Returns the number of wakes.
-    fn wake_until(&mut self, now: Time, _until: &dyn Fn() -> Time, _most: u64, out: &mut Outbox) -> u64 {
+    /// Handles a wake, as [`wake`](Self::wake) does. May then handle the stage's own following
+    /// wakes before `until()`, as long as the stage has sent nothing, because no other stage is
+    /// called before then. Processes at most `max` wakes, so that the driver regains control at
+    /// bounded intervals. Returns the number of wakes.
+    fn wake_until(&mut self, now: Time, _until: &dyn Fn() -> Time, _max: u64, out: &mut Outbox) -> u64 {
         self.wake(now, out);
         1
     }
@@ -39,9 +39,9 @@ pub trait Stage: Send {
     /// call.
     fn next_wake(&self) -> Option<Time>;
 
-    /// Shortens delays from `now` on: hands on everything `by` earlier than in the model, because
-    /// the real path adds this delay. Returns the part of `by` that the model's delays can absorb.
-    /// The rest is delay in excess of the model.
+    /// Shortens delays from `now` on: releases packets `by` earlier than in the model, because the
+    /// real path adds this delay. Returns the part of `by` that the model's delays can absorb. The
+    /// rest is excess delay.
     fn hasten(&mut self, _now: Time, _by: Span) -> Span {
         Span::ZERO
     }
@@ -57,7 +57,7 @@ pub trait Stage: Send {
     /// ones. This call sends nothing; the stage sends due packets at its next wake, which may be
     /// now.
     fn change(&mut self, _now: Time, _change: Change<'_>, _out: &mut Outbox) {
-        panic!("a stage changes what its configuration marks as changeable, and this one marks nothing");
+        panic!("only keys marked as changeable change, and this stage's configuration marks none");
     }
 
     /// Returns the number and size of the packets inside the stage.
@@ -96,7 +96,7 @@ impl<'a> Change<'a> {
     /// previous one.
     pub fn of<Config: Any>(&self) -> (&'a Config, &'a Config) {
         let both = self.before.downcast_ref().zip(self.after.downcast_ref());
-        both.expect("a stage is told of the configuration that it was made from")
+        both.expect("a stage is given a change of its own configuration")
     }
 }
 

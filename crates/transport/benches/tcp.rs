@@ -17,8 +17,8 @@ use bentpipe_transport::tcp::endpoint::{Endpoint, Traces};
 use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use std::collections::VecDeque;
 
-/// Two endpoints with a rate, a delay and a buffer between them. Its loop does as little as
-/// possible, because its time is measured, too; a `Bench` would do more.
+/// Two endpoints with a rate, a delay and a buffer between them. Its time is part of the
+/// measurement, so its loop does as little as possible; a `Bench` would do more.
 struct Pair {
     now: Time,
     source: Endpoint,

@@ -14,11 +14,11 @@ const EXACT_BITS: u32 = 8;
 pub struct Classes {
     total: u64,
     /// Classes of the last samples, not yet added to `counts`, and their number. With thousands of
-    /// flows, the counts are in no near cache. Reading them once for several samples, which are
-    /// mostly close together, takes as long as for one sample.
+    /// flows, the counts are not in a nearby cache. Several samples are therefore counted together:
+    /// they are mostly in adjacent classes, so reading the counts takes as long as for one sample.
     recent: [u16; RECENT],
     waiting: usize,
-    /// Counts of the classes from `first` on: samples of one kind are mostly within a few
+    /// Counts of the classes from `first` on. Samples of one kind usually differ by a few
     /// doublings.
     counts: Vec<u32>,
     first: usize,
@@ -28,7 +28,7 @@ pub struct Classes {
 const RECENT: usize = 16;
 
 /// Number of classes that are allocated together.
-const STRETCH: usize = 1 << (EXACT_BITS - 1);
+const ALLOCATION: usize = 1 << (EXACT_BITS - 1);
 
 #[inline]
 fn class_of(value: u64) -> usize {
@@ -37,7 +37,7 @@ fn class_of(value: u64) -> usize {
 }
 
 /// Returns the lowest value of a class.
-fn least(class: usize) -> u64 {
+fn lowest(class: usize) -> u64 {
     let bits = (class >> (EXACT_BITS - 1)).saturating_sub(1);
     ((class - (bits << (EXACT_BITS - 1))) as u64) << bits
 }
@@ -66,10 +66,10 @@ impl Classes {
         self.waiting = 0;
     }
 
-    /// Makes room for the stretch of a class.
+    /// Allocates the counts of a class and its neighbours.
     #[cold]
     fn grow(&mut self, class: usize) {
-        let first = class / STRETCH * STRETCH;
+        let first = class / ALLOCATION * ALLOCATION;
         if self.counts.is_empty() {
             self.first = first;
         }
@@ -77,7 +77,7 @@ impl Classes {
             self.counts.splice(0..0, std::iter::repeat_n(0, self.first - first));
             self.first = first;
         }
-        self.counts.resize(self.counts.len().max(first + STRETCH - self.first), 0);
+        self.counts.resize(self.counts.len().max(first + ALLOCATION - self.first), 0);
     }
 
     /// Adds all samples of `other`.
@@ -90,7 +90,7 @@ impl Classes {
             }
         }
         for class in &other.recent[..other.waiting] {
-            self.add(least(usize::from(*class)));
+            self.add(lowest(usize::from(*class)));
         }
         self.total += other.total - other.waiting as u64;
     }
@@ -108,10 +108,10 @@ impl Classes {
         }
         let mut histogram = Histogram::<u32>::new(2).expect("the number of digits is a constant");
         for (class, count) in (self.first..).zip(&self.counts).filter(|(_, count)| **count > 0) {
-            histogram.record_n(least(class), *count).expect("the histogram grows with its samples");
+            histogram.record_n(lowest(class), *count).expect("the histogram grows with its samples");
         }
         for class in &self.recent[..self.waiting] {
-            histogram.record(least(usize::from(*class))).expect("the histogram grows with its samples");
+            histogram.record(lowest(usize::from(*class))).expect("the histogram grows with its samples");
         }
         Some(histogram.median_equivalent(histogram.value_at_percentile(percent)))
     }
@@ -123,20 +123,20 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn classes_are_those_of_the_histogram() {
+    fn classes_equal_those_of_the_histogram() {
         let histogram = Histogram::<u32>::new_with_bounds(1, u64::MAX / 2, 2).unwrap();
         for bits in 0..62 {
             for value in [1u64 << bits, (1 << bits) + (1 << bits) / 3, (2 << bits) - 1] {
                 let class = class_of(value);
-                assert_eq!(least(class), histogram.lowest_equivalent(value), "{value}");
-                assert_eq!(least(class + 1), histogram.next_non_equivalent(value), "{value}");
+                assert_eq!(lowest(class), histogram.lowest_equivalent(value), "{value}");
+                assert_eq!(lowest(class + 1), histogram.next_non_equivalent(value), "{value}");
             }
         }
     }
 
     proptest! {
         #[test]
-        fn percentiles_are_those_of_the_histogram(
+        fn percentiles_equal_those_of_the_histogram(
             samples in prop::collection::vec(prop_oneof![0u64..300, 0u64..2_000_000, 0u64..1 << 50], 1..200),
             percent in 0.0f64..=100.0
         ) {

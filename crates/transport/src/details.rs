@@ -4,8 +4,7 @@
 //! - **Jitter** is measured between consecutive packets of one connection, from the differences D
 //!   of their delays: the mean of D with its sign (as in the DiffServ study), the mean of |D|, and
 //!   the mean over packets of the estimate J <- J + (|D| - J) / 16 of RFC 3550, section 6.4.1. The
-//!   signed mean telescopes: it is the last delay minus the first, divided by the number of
-//!   differences.
+//!   signed mean equals the last delay minus the first, divided by the number of differences.
 //! - **Reordered** packets were sent before one that has already arrived (RFC 4737, section 3).
 //! - **Classes** are the code points of arriving packets.
 //!
@@ -171,7 +170,7 @@ mod tests {
         let mut report = Report::default();
         details.report("f", &all, &mut report);
         let value = |column| report.value("flow_details", "f", column).unwrap() * 1e3;
-        // Differences 10, -6, 12 of the one and 0 of the other.
+        // Differences 10, -6 and 12 for the first connection, and 0 for the second.
         assert!((value("jitter_signed") - 16.0 / 4.0).abs() < 1e-9);
         assert!((value("jitter_absolute") - 28.0 / 4.0).abs() < 1e-9);
         let j1 = 10.0 / 16.0;

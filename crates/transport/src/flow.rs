@@ -124,7 +124,7 @@ pub struct DestinationCounters {
     pub last_delivery: Option<Time>,
     /// One-way delays of data packets.
     pub delay: SpanStatistics,
-    /// Further measurements, if the scenario asks for them.
+    /// Further measurements, if the scenario requests them.
     pub details: Option<Box<Details>>,
 }
 

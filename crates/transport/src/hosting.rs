@@ -13,11 +13,11 @@ use bentpipe_stage::packet::Leg;
 /// One end of a flow: its place and its name.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Number of the flow.
+    /// Number of the flow in the run.
     pub flow: FlowId,
     /// Name of the flow, for results.
     pub name: String,
-    /// The node of this end.
+    /// The node at this end.
     pub node: NodeId,
     /// The node of the other end.
     pub peer: NodeId,
@@ -175,7 +175,7 @@ pub struct Hosted {
 }
 
 impl Hosted {
-    /// Hosts an application that starts when its site specifies.
+    /// Hosts an application, which starts at the time given by its site.
     pub fn new(site: &Site, app: Box<dyn App>, stream: Stream) -> Hosted {
         let start = if site.end == End::Source { site.start } else { Time::MAX };
         Hosted {

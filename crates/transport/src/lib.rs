@@ -34,7 +34,7 @@ kinds! {
 /// The contract of a transport's `Config`.
 pub trait Transport {
     /// Builds one end of a flow as a stage with input port 0 and output port 0.
-    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage>;
+    fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
     /// Returns the equivalent socket of an operating system's kernel. By default there is none, and
     /// the transport's models are also used at the ends of flows in emulations.
@@ -72,8 +72,8 @@ pub trait Transport {
         None
     }
 
-    /// Returns the size of the largest packet at the network layer and its sum as text, if the
-    /// transport limits the size.
+    /// Returns the size of the largest packet at the network layer and its calculation as text, if
+    /// the transport limits the size.
     fn largest_packet(&self) -> Option<(u64, String)> {
         None
     }
@@ -86,8 +86,8 @@ pub trait Transport {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// Returns the refusal of an application that writes into its datagrams, over a transport other
-/// than UDP.
+/// Returns the message that refuses an application that writes into its datagrams over a transport
+/// other than UDP.
 pub(crate) fn needs_udp(kind: &str) -> String {
     format!("\"{kind}\" sends datagrams with headers of its own; allowed: transport = \"udp\"")
 }
@@ -126,7 +126,7 @@ pub enum Socket<'a> {
 }
 
 /// The parts from which an end of a flow is built.
-pub struct Seat {
+pub struct EndpointParts {
     /// Node and position of this end in the network.
     pub site: Site,
     /// The application that this end serves.
@@ -147,9 +147,8 @@ pub struct Seat {
 
 /// The engine's services to transports while they are built.
 pub trait Supply: tcp::Supply {
-    /// Returns the TCP configuration, extended by the handovers on the flow's path that its end
-    /// will be informed of.
-    fn told(&mut self, config: &tcp::Config) -> tcp::Config {
+    /// Returns the TCP configuration, extended by signals of the handovers on the flow's path.
+    fn with_handover_signals(&mut self, config: &tcp::Config) -> tcp::Config {
         config.clone()
     }
 }
@@ -157,12 +156,12 @@ pub trait Supply: tcp::Supply {
 /// Adds a problem if the option of a Quick-Start request cannot express the rate (RFC 4782, section
 /// 3.1).
 fn check_quick_start(rate: Option<Rate>, problems: &mut Problems) {
-    let [least, most] = [1, 15].map(|rate| QuickStart { rate, missed: false }.bits_per_second());
-    if let Some(rate) = rate.filter(|rate| !(least..=most).contains(&rate.bits_per_second())) {
-        let [least, most] = [least, most].map(Rate::from_bits_per_second);
+    let [min, max] = [1, 15].map(|rate| QuickStart { rate, missed: false }.bits_per_second());
+    if let Some(rate) = rate.filter(|rate| !(min..=max).contains(&rate.bits_per_second())) {
+        let [min, max] = [min, max].map(Rate::from_bits_per_second);
         problems.add(
             "quick_start",
-            format!("{rate} is out of range; allowed: {least} to {most} (RFC 4782, section 3.1)"),
+            format!("{rate} is out of range; allowed: {min} to {max} (RFC 4782, section 3.1)"),
         );
     }
 }

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deviations_are_those_of_all_samples_together() {
+    fn merged_deviations_equal_those_of_all_samples() {
         let (mut one, mut other, mut all) =
             (SpanStatistics::default(), SpanStatistics::default(), SpanStatistics::default());
         for sample in 1..=100u64 {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_hold_from_microseconds_to_hours() {
+    fn percentiles_are_accurate_from_microseconds_to_hours() {
         for scale in [1, 1_000, 1_000_000, 100_000_000] {
             let mut statistics = SpanStatistics::default();
             for sample in 1..=100 {

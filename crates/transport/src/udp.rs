@@ -7,7 +7,7 @@
 use super::flow::{DestinationCounters, SourceCounters};
 use super::hosting::{self, Hosted, Site};
 use crate::app::{Actions, App, Arrival, End, Event, Workload};
-use crate::{Packets, Seat, Socket, Supply, Transport};
+use crate::{EndpointParts, Packets, Socket, Supply, Transport};
 use bentpipe_core::{Column, Probe, Report, Sample, Stream, Table, Tables, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
@@ -34,8 +34,8 @@ impl Transport for Config {
         Packets { payload, size: payload + HEADER, answer: 0, responsive: false }
     }
 
-    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
-        let Seat { site, app, transactions, measures, stream, .. } = seat;
+    fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        let EndpointParts { site, app, transactions, measures, stream, .. } = parts;
         let arrivals = match site.end {
             End::Source => None,
             End::Destination => supply.probe(&TRACE, &site.name),
@@ -107,7 +107,7 @@ pub struct Endpoint {
     open: bool,
     source: SourceCounters,
     destination: DestinationCounters,
-    spoiled: Received,
+    corrupted: Received,
 }
 
 impl Endpoint {
@@ -122,14 +122,14 @@ impl Endpoint {
             number: 0,
             open: false,
             source: SourceCounters::default(),
-            spoiled: Received::default(),
+            corrupted: Received::default(),
         }
     }
 
     fn tell(&mut self, now: Time, event: Event, out: &mut Outbox) {
         let mut event = Some(event);
-        while let Some(told) = event.take() {
-            let actions = self.hosted.on(now, 0, told);
+        while let Some(current) = event.take() {
+            let actions = self.hosted.on(now, 0, current);
             event = self.act(now, actions, out);
         }
     }
@@ -213,7 +213,7 @@ impl Stage for Endpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         if packet.body.datagram().is_some() {
             self.take(now, packet, true, out);
-        } else if let Some(packet) = self.spoiled.open(packet, NOT_UDP, out) {
+        } else if let Some(packet) = self.corrupted.open(packet, NOT_UDP, out) {
             match packet.body.datagram() {
                 Some(_) => self.take(now, packet, false, out),
                 None => out.drop(packet, NOT_UDP),
@@ -234,7 +234,7 @@ impl Stage for Endpoint {
 
     fn report(&self, now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
-        self.spoiled.report(&self.site.incoming(), report);
+        self.corrupted.report(&self.site.incoming(), report);
         self.hosted.report(now, &self.site, report);
     }
 }
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn cbr_counts_what_is_missing_overtaken_and_corrupted() {
+    fn cbr_counts_missing_overtaken_and_corrupted_packets() {
         let config: cbr::Config = serde_json::from_str(r#"{"rate": "80 kbit/s"}"#).unwrap();
         let mut app = config.build(End::Destination, Streams::new(1, 0).stream("plan"));
         let mut stream = Streams::new(1, 0).stream("test");

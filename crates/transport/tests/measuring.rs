@@ -1,10 +1,10 @@
-//! An application that measures, added in this one file: its information about datagrams, and the
-//! tables that it writes.
+//! Tests an application that measures, defined in this file: its information about datagrams, and
+//! its tables.
 
 mod common;
 
 use bentpipe_core::{Column, Report, Span, Stream, Table, Time};
-use bentpipe_stage::{Body, Packet, Port, Spoiled, Supply};
+use bentpipe_stage::{Body, Corrupted, Packet, Port, Supply};
 use bentpipe_testing::bench::{packet, stream, Bench, Supplies};
 use bentpipe_transport::app::{Actions, App, Arrival, End, Event};
 use bentpipe_transport::hosting::Site;
@@ -61,7 +61,7 @@ impl App for Meter {
 }
 
 #[test]
-fn an_application_learns_number_time_and_state_and_writes_rows_of_its_own() {
+fn a_measurer_receives_number_time_and_state_and_writes_rows() {
     let mut supplies = Supplies::traced();
     let probes = Probes { measures: supplies.probe(&ROWS, "voice"), ..Probes::default() };
     let site = Site { name: "voice".to_owned(), ..site(End::Destination) };
@@ -72,7 +72,7 @@ fn an_application_learns_number_time_and_state_and_writes_rows_of_its_own() {
         let birth = Time::ZERO + Span::from_millis(u64::from(number) * 10);
         let body = match valid {
             None => Body::Datagram,
-            Some(valid) => Body::Spoiled(Box::new(Spoiled { body: Body::Datagram, valid })),
+            Some(valid) => Body::Corrupted(Box::new(Corrupted { body: Body::Datagram, valid })),
         };
         bench.offer(now, 0, Port(0), Packet { birth, body, ..packet(number, size) });
     }

@@ -56,7 +56,7 @@ const WIDE: &str = r#"{"rate": "1 Gbit/s", "delay": "100 ms"}"#;
 const BULK: &str = r#"{"bulk": {}}"#;
 
 #[test]
-fn with_regular_losses_the_rate_is_that_of_the_equation() {
+fn with_regular_losses_the_rate_equals_that_of_the_equation() {
     for every in [20, 50, 200, 1000] {
         let mut path = Path::new("{}", BULK, WIDE, Some(every));
         path.run(200.0);
@@ -117,7 +117,7 @@ fn before_the_first_loss_the_rate_doubles_from_the_initial_window() {
 }
 
 #[test]
-fn a_source_of_its_own_rate_is_not_exceeded_and_loses_nothing_on_a_clean_path() {
+fn a_source_with_its_own_rate_is_not_exceeded_and_has_no_losses_on_a_clean_path() {
     let app = r#"{"cbr": {"rate": "400 kbit/s", "datagram": "500 B"}}"#;
     let mut path = Path::new("{}", app, r#"{"rate": "1 Mbit/s", "delay": "250 ms"}"#, None);
     path.run(60.0);
@@ -128,7 +128,7 @@ fn a_source_of_its_own_rate_is_not_exceeded_and_loses_nothing_on_a_clean_path() 
 }
 
 #[test]
-fn a_granted_request_begins_at_its_rate_and_one_that_a_router_did_not_know_does_not() {
+fn a_granted_request_starts_at_its_rate_unless_a_router_did_not_approve_it() {
     let app = r#"{"cbr": {"rate": "1024 kbit/s", "datagram": "1000 B"}}"#;
     let config = r#"{"quick_start": "1024 kbit/s"}"#;
     let half = |link: &str| {
@@ -146,7 +146,7 @@ fn a_granted_request_begins_at_its_rate_and_one_that_a_router_did_not_know_does_
 }
 
 #[test]
-fn small_packets_get_the_bit_rate_of_large_ones_less_their_headers() {
+fn small_packets_have_the_bit_rate_of_large_ones_minus_their_headers() {
     let rate = |config: &str, app: &str| {
         let link = r#"{"rate": "1 Gbit/s", "delay": "100 ms"}"#;
         let mut path = Path::new(config, app, link, Some(100));

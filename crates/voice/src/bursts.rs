@@ -133,7 +133,7 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn the_burst_ratio_is_that_of_the_reference() {
+    fn the_burst_ratio_matches_the_reference() {
         // Chains with two states: p from received to lost, q back.
         for row in include_str!("../../../tests/authorities/voip/g107_burst_ratio.csv").lines().skip(1) {
             let cells: Vec<f64> = row.split(',').map(|cell| cell.parse().unwrap()).collect();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_and_gaps_are_those_of_rfc_3611() {
+    fn bursts_and_gaps_match_rfc_3611() {
         let mut bursts = Bursts::default();
         let mut tell = |text: &str| text.bytes().for_each(|byte| bursts.add(byte == b'1'));
         // A gap of 20 packets, an isolated loss, 20 packets, a burst "01101110", a gap of 20

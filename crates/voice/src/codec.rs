@@ -69,7 +69,7 @@ impl Codec {
     }
 
     /// Returns the largest number of frames in a packet: 240 ms of speech.
-    pub fn most_frames(&self) -> u32 {
+    pub fn max_frames(&self) -> u32 {
         (240.0 / self.frame_ms) as u32
     }
 
@@ -167,7 +167,7 @@ pub fn check(name: &str, frames: Option<Frames>, problems: &mut Problems) {
         let known: Vec<&str> = CODECS.iter().map(|codec| codec.name).collect();
         return problems.add("codec", format!("\"{name}\" is not a codec; allowed: {}", known.join(", ")));
     };
-    let most = codec.most_frames();
+    let most = codec.max_frames();
     if codec.frames(frames) > most {
         problems.add("frames", format!("a packet holds more than 240 ms of speech; allowed: 1 to {most}"));
     }

@@ -124,7 +124,7 @@ impl Rating {
 
 /// The reason for which a parameter cannot be set.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Refused {
+pub enum InvalidParameter {
     /// The recommendation does not have this symbol.
     Unknown,
     /// The equations are not defined for this value.
@@ -139,11 +139,11 @@ impl Parameters {
     }
 
     /// Sets the parameter with this symbol.
-    pub fn set(&mut self, name: &str, value: f64) -> Result<(), Refused> {
-        let symbol = SYMBOLS.iter().find(|symbol| symbol.name == name).ok_or(Refused::Unknown)?;
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), InvalidParameter> {
+        let symbol = SYMBOLS.iter().find(|symbol| symbol.name == name).ok_or(InvalidParameter::Unknown)?;
         let (least, most) = symbol.defined;
         if !value.is_finite() || !(least..=most).contains(&value) {
-            return Err(Refused::Undefined(least, most));
+            return Err(InvalidParameter::Undefined(least, most));
         }
         *(symbol.place)(self) = value;
         Ok(())

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_forms_are_those_of_the_reference() {
+    fn both_forms_match_the_reference() {
         let (mut case, mut jitter, mut compared) = (String::new(), Jitter::default(), 0);
         for row in include_str!("../../../tests/authorities/voip/rfc3550_jitter.csv").lines().skip(1) {
             let cells: Vec<&str> = row.rsplitn(6, ',').collect();
@@ -77,7 +77,7 @@ mod tests {
     /// Delays that vary by 40 us give the same jitter at any phase of the arrivals within a unit of
     /// 125 us.
     #[test]
-    fn it_does_not_depend_on_where_in_a_unit_packets_arrive() {
+    fn jitter_does_not_depend_on_the_phase_of_arrivals() {
         for offset in 0..25 {
             let mut jitter = Jitter::default();
             for packet in 0..400u32 {

@@ -3,8 +3,8 @@
 //!
 //! A datagram may be RTP if it has a header of version 2 with a payload type of RFC 3551 that is in
 //! use or dynamic (0 to 34, 96 to 127). Datagrams between the same sockets with the same source
-//! (SSRC) are a stream if there are at least [`LEAST`] of them and nine in ten follow the previous
-//! one by sequence number, by 1 to [`STEP`] modulo 2^16.
+//! (SSRC) are a stream if there are at least [`MIN_PACKETS`] of them and nine in ten follow the
+//! previous one by sequence number, by 1 to [`MAX_GAP`] modulo 2^16.
 //!
 //! Loss is computed from missing sequence numbers (RFC 3550, appendix A.3), jitter by section
 //! 6.4.1. The quality is that of the E-model for the codec of a static payload type, with the mean
@@ -22,11 +22,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 /// Minimum number of packets of a stream.
-pub const LEAST: u64 = 16;
+pub const MIN_PACKETS: u64 = 16;
 /// Maximum step of the sequence number between consecutive packets.
-pub const STEP: u16 = 100;
+pub const MAX_GAP: u16 = 100;
 /// Maximum number of candidates. Datagrams of further candidates are ignored.
-const CANDIDATES: usize = 16_384;
+const MAX_CANDIDATES: usize = 16_384;
 
 /// The RTP streams that passed an emulated network.
 pub static STREAMS: Table = Table {
@@ -135,7 +135,7 @@ impl Recogniser {
         }
         let Ok((rtp, ..)) = Rtp::read(datagram, datagram.len()) else { return };
         let key = (source, destination, rtp.ssrc);
-        let full = self.streams.len() >= CANDIDATES;
+        let full = self.streams.len() >= MAX_CANDIDATES;
         let stream = match self.streams.get_mut(&key) {
             Some(stream) => stream,
             None if full => return,
@@ -147,7 +147,7 @@ impl Recogniser {
     /// Writes a row for each stream.
     pub fn report(&self, report: &mut Report) {
         for ((source, destination, ssrc), stream) in &self.streams {
-            if stream.packets >= LEAST && stream.following * 10 >= (stream.packets - 1) * 9 {
+            if stream.packets >= MIN_PACKETS && stream.following * 10 >= (stream.packets - 1) * 9 {
                 report.row(&STREAMS, &format!("{source}-{destination}-{ssrc:08x}"), &stream.row());
             }
         }
@@ -179,7 +179,7 @@ impl Stream {
 
     fn add(&mut self, now: Time, delay: Span, rtp: &Rtp) {
         let step = rtp.sequence.wrapping_sub(self.last);
-        self.following += u64::from((1..=STEP).contains(&step));
+        self.following += u64::from((1..=MAX_GAP).contains(&step));
         if step == 1 {
             self.units = self.units.min(rtp.timestamp.wrapping_sub(self.timestamp));
         }

@@ -137,7 +137,7 @@ impl VoipMetrics {
         VoipMetrics {
             ssrc,
             loss: part(totals.loss()),
-            discard: part(totals.lateness()),
+            discard: part(totals.late_fraction()),
             burst_density: part(clusters.burst_density),
             gap_density: part(clusters.gap_density),
             burst: ms(clusters.burst_packets * packet),
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_has_the_sizes_of_the_standards() {
+    fn written_reports_read_back_with_the_sizes_of_the_standards() {
         let all = compound();
         let bytes = all.write();
         // Sender report 28 and a block of 24, description 4 + 4 + 2 + 17 and a zero, extended

@@ -2,7 +2,7 @@
 
 use bentpipe_voice::codec::find;
 use bentpipe_voice::emodel::{
-    burst_ratio, category, effective, mos, Parameters, Refused, CATEGORIES, SYMBOLS,
+    burst_ratio, category, effective, mos, InvalidParameter, Parameters, CATEGORIES, SYMBOLS,
 };
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ fn rows(text: &'static str) -> Vec<BTreeMap<&'static str, f64>> {
 }
 
 #[test]
-fn each_part_of_each_rating_is_that_of_the_recommendation() {
+fn each_part_of_each_rating_matches_the_recommendation() {
     let rows = rows(include_str!("../../../tests/authorities/voip/g107_emodel.csv"));
     assert_eq!(rows.len(), 154);
     for (number, row) in rows.iter().enumerate() {
@@ -54,7 +54,7 @@ fn opinions_are_those_of_the_table_of_categories() {
 }
 
 #[test]
-fn losses_and_bursts_impair_as_the_formula_says() {
+fn impairment_by_losses_and_bursts_follows_the_formula() {
     // Codec, loss, value of the table, value of the formula.
     for row in include_str!("../../../tests/authorities/voip/g113_ie_against_loss_1999.csv").lines().skip(1) {
         let cells: Vec<&str> = row.split(',').collect();
@@ -81,9 +81,9 @@ fn losses_and_bursts_impair_as_the_formula_says() {
 #[test]
 fn values_for_which_the_equations_are_not_defined_are_refused() {
     let mut call = Parameters::default();
-    assert_eq!(call.set("Ppl", 101.0), Err(Refused::Undefined(0.0, 100.0)));
+    assert_eq!(call.set("Ppl", 101.0), Err(InvalidParameter::Undefined(0.0, 100.0)));
     assert!(call.set("T", f64::NAN).is_err() && call.set("BurstR", 0.0).is_err());
-    assert_eq!(call.set("Delay", 1.0), Err(Refused::Unknown));
+    assert_eq!(call.set("Delay", 1.0), Err(InvalidParameter::Unknown));
     assert_eq!(call, Parameters::default());
     call.set("Ta", 620.0).unwrap();
     let beyond: Vec<&str> = call.beyond().iter().map(|(symbol, _)| symbol.name).collect();

@@ -9,7 +9,7 @@ use bentpipe_voice::codec::{find, CODECS};
 use bentpipe_voice::emodel::Parameters;
 use bentpipe_voice::playout;
 use bentpipe_voice::rtp::Rtp;
-use bentpipe_voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending};
+use bentpipe_voice::stream::{Clocks, Numbers, Origin, PacketFate, Receiver, Sender, SenderSettings};
 use bentpipe_voice::talker::{always, p59, Side, Talker};
 
 const WAY: Span = Span::from_millis(270);
@@ -20,8 +20,13 @@ fn buffer(text: &str) -> playout::Config {
 
 /// Returns a sender of G.711 with 20 ms per packet, without silence suppression.
 fn sender(skew: f64) -> (Sender, Numbers) {
-    let sending =
-        Sending { codec: find("G.711u").unwrap(), frames: 2, suppression: false, comfort_noise: false, skew };
+    let sending = SenderSettings {
+        codec: find("G.711u").unwrap(),
+        frames: 2,
+        suppression: false,
+        comfort_noise: false,
+        skew,
+    };
     let numbers = Numbers { sequence: 65_000, timestamp: u32::MAX - 1000, ssrc: 1 };
     let spurts = always::Config {}.spurts(Side::Caller, Streams::new(1, 0).stream("plan"));
     (Sender::new(sending, numbers, spurts, Time::ZERO), numbers)
@@ -33,7 +38,7 @@ fn receiver(text: &str, numbers: Numbers, clocks: Clocks) -> Receiver {
 }
 
 #[test]
-fn lost_late_and_duplicate_packets_are_told_apart() {
+fn lost_late_and_duplicate_packets_are_distinguished() {
     let (mut sender, numbers) = sender(0.0);
     let mut receiver = receiver(r#"{"fixed": {"delay": "60 ms"}}"#, numbers, Clocks::default());
     let mut arrivals: Vec<(Time, Rtp)> = Vec::new();
@@ -52,10 +57,10 @@ fn lost_late_and_duplicate_packets_are_told_apart() {
         }
     }
     arrivals.sort_by_key(|(at, _)| *at);
-    let heard: Vec<Heard> = arrivals.iter().map(|(at, rtp)| receiver.receive(*at, rtp)).collect();
-    let count = |kind: fn(&Heard) -> bool| heard.iter().filter(|heard| kind(heard)).count();
-    assert_eq!(count(|heard| *heard == Heard::Late), 10);
-    assert_eq!(count(|heard| *heard == Heard::Duplicate), 10);
+    let heard: Vec<PacketFate> = arrivals.iter().map(|(at, rtp)| receiver.receive(*at, rtp)).collect();
+    let count = |kind: fn(&PacketFate) -> bool| heard.iter().filter(|heard| kind(heard)).count();
+    assert_eq!(count(|heard| *heard == PacketFate::Late), 10);
+    assert_eq!(count(|heard| *heard == PacketFate::Duplicate), 10);
     let totals = receiver.totals();
     assert_eq!(
         (totals.expected, totals.lost, totals.late, totals.duplicates, totals.played),
@@ -114,17 +119,20 @@ fn a_new_source_begins_again_and_an_overtaken_packet_is_late_without_a_buffer() 
             ..packets[0].1
         };
         let at = Time::ZERO + WAY + Span::from_millis(100 + 20 * u64::from(number));
-        assert!(matches!(receiver.receive(at, &rtp), Heard::Played { .. }));
+        assert!(matches!(receiver.receive(at, &rtp), PacketFate::Played { .. }));
     }
     let totals = receiver.totals();
     assert_eq!((totals.expected, totals.lost, totals.played, totals.resets), (13, 0, 12, 1));
     assert_eq!(receiver.status().unwrap().0, 2);
     // Nor does a packet of another codec count.
-    assert_eq!(receiver.receive(Time::ZERO + WAY, &Rtp { payload_type: 3, ..packets[0].1 }), Heard::Foreign);
+    assert_eq!(
+        receiver.receive(Time::ZERO + WAY, &Rtp { payload_type: 3, ..packets[0].1 }),
+        PacketFate::Foreign
+    );
 }
 
 #[test]
-fn clocks_that_run_apart_empty_a_fixed_buffer_and_an_adaptive_one_follows() {
+fn clock_skew_empties_a_fixed_buffer_and_an_adaptive_one_follows() {
     // The sender's clock is slow by 200 parts per million: in 1000 s its packets become 200 ms
     // later.
     let late = |text: &str, marked: bool| {
@@ -139,7 +147,7 @@ fn clocks_that_run_apart_empty_a_fixed_buffer_and_an_adaptive_one_follows() {
             let rtp = sender.send().rtp;
             receiver.receive(at, &Rtp { marker: marked && number % 50 == 0, ..rtp });
         }
-        (receiver.totals().lateness(), receiver.totals())
+        (receiver.totals().late_fraction(), receiver.totals())
     };
     // Without talk spurts the 60 ms are used up after 300 s of 1000.
     let (lateness, _) = late(r#"{"fixed": {}}"#, false);
@@ -151,11 +159,12 @@ fn clocks_that_run_apart_empty_a_fixed_buffer_and_an_adaptive_one_follows() {
 }
 
 #[test]
-fn every_codec_is_sent_and_heard_in_a_conversation() {
+fn every_codec_is_sent_and_played_in_a_conversation() {
     for codec in CODECS {
         for (side, noise) in [(Side::Caller, true), (Side::Callee, false)] {
             let frames = codec.usual_frames();
-            let sending = Sending { codec, frames, suppression: true, comfort_noise: noise, skew: 0.0 };
+            let sending =
+                SenderSettings { codec, frames, suppression: true, comfort_noise: noise, skew: 0.0 };
             let mut random = Streams::new(4, 0).stream(codec.name);
             let numbers = Numbers::draw(&mut random);
             let spurts = p59::Config::default().spurts(side, random);
@@ -169,7 +178,7 @@ fn every_codec_is_sent_and_heard_in_a_conversation() {
                 bytes += 40 + media.payload;
                 speech += if media.noise { 0.0 } else { sending.packet().as_secs_f64() };
                 assert!(
-                    matches!(receiver.receive(due + WAY, &media.rtp), Heard::Played { .. }),
+                    matches!(receiver.receive(due + WAY, &media.rtp), PacketFate::Played { .. }),
                     "{}",
                     codec.name
                 );
@@ -196,7 +205,7 @@ fn an_origin_that_becomes_known_later_places_the_packets_that_follow() {
             receiver.window();
             receiver.set_origin(Origin { timestamp: numbers.timestamp, at: Time::ZERO });
         }
-        assert_eq!(receiver.receive(at, &rtp), Heard::Played { at: at + Span::from_millis(60) });
+        assert_eq!(receiver.receive(at, &rtp), PacketFate::Played { at: at + Span::from_millis(60) });
     }
     // Before that, only the buffer was known.
     assert!((receiver.window().unwrap().delay() - 0.350).abs() < 1e-9);
@@ -223,7 +232,7 @@ fn packets_before_the_first_that_arrived_are_expected_too() {
 /// of the stream was never counted (found by fuzzing: `lost` became -1), and a second copy changes
 /// nothing.
 #[test]
-fn a_packet_that_is_late_by_more_than_a_second_is_lost_no_longer_only_if_it_was_counted() {
+fn a_very_late_packet_corrects_the_loss_only_if_it_was_counted() {
     let (mut sender, numbers) = sender(0.0);
     let mut first = receiver(r#"{"fixed": {"delay": "60 ms"}}"#, numbers, Clocks::default());
     let packets: Vec<Rtp> = (0..200).map(|_| sender.send().rtp).collect();
@@ -239,7 +248,7 @@ fn a_packet_that_is_late_by_more_than_a_second_is_lost_no_longer_only_if_it_was_
         second.receive(arrival, &packets[number]);
     }
     for number in [50, 50, 10] {
-        assert_eq!(second.receive(arrival, &packets[number]), Heard::Late);
+        assert_eq!(second.receive(arrival, &packets[number]), PacketFate::Late);
     }
     let totals = second.totals();
     assert_eq!((totals.expected, totals.lost), (200, 1));

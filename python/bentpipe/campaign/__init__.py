@@ -15,7 +15,7 @@ The store is a folder of Parquet files.
 
 from __future__ import annotations
 
-from .executor import Progress, Standing
+from .executor import ExecutionStatus, Progress
 from .plan import Plan, PlannedRun, Variant, plan
 from .results import Campaign, open_campaign
 from .running import run, store_folder
@@ -23,10 +23,10 @@ from .store import Store
 
 __all__ = [
     "Campaign",
+    "ExecutionStatus",
     "Plan",
     "PlannedRun",
     "Progress",
-    "Standing",
     "Store",
     "Variant",
     "open_campaign",

@@ -23,14 +23,14 @@ from .workers import Workers
 R = TypeVar("R")
 
 #: Seconds between checks whether to stop, and between calls of :meth:`Runs.save`.
-_LOOK_S: Final = 0.1
+_POLL_INTERVAL_S: Final = 0.1
 _SAVE_S: Final = 2.0
 #: Seconds for which an exception waits for the runs in progress to end.
 _END_S: Final = 30.0
 
 
 @dataclass(frozen=True)
-class Standing:
+class ExecutionStatus:
     """Progress of many runs. ``kept`` is the number of reused runs, and ``fraction`` the completed
     fraction of the others."""
 
@@ -43,7 +43,7 @@ class Standing:
 
 #: Called with the progress several times a second. If it returns False, runs in progress end and no
 #: further run begins.
-Progress = Callable[[Standing], "bool | None"]
+Progress = Callable[[ExecutionStatus], "bool | None"]
 
 
 class Runs(Protocol[R]):
@@ -69,7 +69,7 @@ class Runs(Protocol[R]):
         """Writes a summary of all runs. Called every few seconds and at the end."""
 
 
-def execute(runs: Runs[R], workers: Workers, progress: Progress | None = None) -> Standing:
+def execute(runs: Runs[R], workers: Workers, progress: Progress | None = None) -> ExecutionStatus:
     """Executes the runs without a result. Returns the progress at the end.
 
     A failed run does not stop the others. If ``progress`` or an exception such as Ctrl-C stops the
@@ -96,20 +96,20 @@ class _Execution(Generic[R]):
     failed: int = 0
     stopped: bool = False
 
-    def finish(self) -> Standing:
+    def finish(self) -> ExecutionStatus:
         """Executes runs until all are done or the caller stops the execution."""
-        self.queue = deque(self._left(self.runs.first()))
+        self.queue = deque(self._unfinished(self.runs.first()))
         saved = -_SAVE_S
-        while self._fill():
+        while self._submit():
             if time.monotonic() - saved >= _SAVE_S:
                 self.runs.save()
                 saved = time.monotonic()
-            done, _ = wait(self.under_way, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
+            done, _ = wait(self.under_way, timeout=_POLL_INTERVAL_S, return_when=FIRST_COMPLETED)
             for future in done:
-                self._take(future)
-            self._tell()
+                self._store(future)
+            self._report()
         self.runs.save()
-        return self._tell()
+        return self._report()
 
     def abandon(self) -> None:
         """Ends the runs in progress and stores the results of complete runs."""
@@ -118,9 +118,9 @@ class _Execution(Generic[R]):
         for future in ended:
             # The caller raises the original error, so errors here are ignored.
             with suppress(Exception):
-                self._take(future)
+                self._store(future)
 
-    def _left(self, runs: Iterable[R]) -> Iterator[R]:
+    def _unfinished(self, runs: Iterable[R]) -> Iterator[R]:
         """Yields the runs that must be executed, and counts the others."""
         for run in runs:
             status = self.runs.kept(run)
@@ -130,26 +130,29 @@ class _Execution(Generic[R]):
                 self.kept += 1
                 self.failed += status == "failed"
 
-    def _fill(self) -> bool:
+    def _submit(self) -> bool:
         """Submits runs to the workers. Returns true if any are in progress."""
         while not self.stopped and len(self.under_way) < self.workers.capacity():
             while not self.queue and (more := self.runs.more(self.workers.capacity())):
-                self.queue.extend(self._left(more))
+                self.queue.extend(self._unfinished(more))
             if not self.queue:
                 break
             run = self.queue.popleft()
             task, folder = self.runs.begin(run)
             number = len(self.fractions)
             self.fractions.append(0.0)
-            self.under_way[self.workers.submit(task, folder, partial(self._hear, number))] = run, number
+            self.under_way[self.workers.submit(task, folder, partial(self._receive_progress, number))] = (
+                run,
+                number,
+            )
         return bool(self.under_way)
 
-    def _hear(self, number: int, fraction: float) -> bool:
+    def _receive_progress(self, number: int, fraction: float) -> bool:
         """Receives the progress of a run from a worker in this process."""
         self.fractions[number] = fraction
         return not self.stopped
 
-    def _take(self, future: Future[Outcome]) -> None:
+    def _store(self, future: Future[Outcome]) -> None:
         run, number = self.under_way.pop(future)
         outcome = self.workers.outcome(future)
         self.runs.end(run, outcome)
@@ -159,13 +162,13 @@ class _Execution(Generic[R]):
         self.done += 1
         self.failed += outcome.status == "failed"
 
-    def _tell(self) -> Standing:
+    def _report(self) -> ExecutionStatus:
         to_do = len(self.fractions) + len(self.queue)
         fraction = sum(self.fractions) / to_do if to_do else 1.0
-        standing = Standing(self.kept + to_do, self.kept, self.done, self.failed, fraction)
-        if self.progress is not None and self.progress(standing) is False and not self.stopped:
+        progress = ExecutionStatus(self.kept + to_do, self.kept, self.done, self.failed, fraction)
+        if self.progress is not None and self.progress(progress) is False and not self.stopped:
             self._stop()
-        return standing
+        return progress
 
     def _stop(self) -> None:
         self.stopped = True

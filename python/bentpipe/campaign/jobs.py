@@ -27,7 +27,7 @@ from bentpipe.scenario.scenarios import (
 from bentpipe.scenario.variation import Variation, folder_names
 from bentpipe.simulation import Progress
 
-from .executor import Standing, execute
+from .executor import ExecutionStatus, execute
 from .keys import engine, run_key
 from .work import Outcome, Task
 from .workers import on_threads
@@ -125,7 +125,7 @@ def run_jobs(
     out.mkdir(parents=True, exist_ok=True)
     runs = _Runs(jobs, out, command)
 
-    def tell(standing: Standing) -> bool:
+    def tell(standing: ExecutionStatus) -> bool:
         return progress is None or progress(standing.fraction) is not False
 
     with on_threads(max(1, workers), out) as team:

@@ -9,10 +9,10 @@ from typing import Literal
 from bentpipe.scenario.scenarios import slug
 from bentpipe.simulation import RUNS
 
-from .enough import Enough
 from .executor import Progress, execute
 from .keys import engine
 from .plan import Plan, PlannedRun
+from .replications import Replications
 from .results import Campaign
 from .store import Store
 from .work import Outcome, Task
@@ -67,14 +67,14 @@ class _Runs:
         self._plan = plan
         self._store = store
         self._retry_failed = retry_failed
-        self._enough = Enough(plan)
+        self._replications = Replications(plan)
         self._keeps_runs = bool(plan.settings["keep_runs"])
 
     def first(self) -> list[PlannedRun]:
-        return self._enough.first()
+        return self._replications.first()
 
     def more(self, at_once: int) -> list[PlannedRun]:
-        return self._enough.more(at_once)
+        return self._replications.more(at_once)
 
     def kept(self, run: PlannedRun) -> Literal["complete", "failed"] | None:
         status = self._store.status(run.key)
@@ -103,7 +103,7 @@ class _Runs:
             self._count(run, outcome.status)
 
     def save(self) -> None:
-        self._store.write_index(self._plan, self._enough.runs())
+        self._store.write_index(self._plan, self._replications.runs())
 
     def _count(self, run: PlannedRun, status: str) -> None:
-        self._enough.add(run, self._store if status == "complete" else None)
+        self._replications.add(run, self._store if status == "complete" else None)

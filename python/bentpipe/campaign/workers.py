@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for the scheduler, and between two queries of its number of workers.
 _CONNECT_S: Final = 5
-_LOOK_S: Final = 1.0
+_POLL_INTERVAL_S: Final = 1.0
 
 
 class Workers(Protocol):
@@ -125,7 +125,7 @@ class _Cluster:
 
     def capacity(self) -> int:
         # Twice the number of threads, so that each thread has a next run ready.
-        if time.monotonic() - self._looked > _LOOK_S:
+        if time.monotonic() - self._looked > _POLL_INTERVAL_S:
             self._capacity = max(1, 2 * sum(self._client.nthreads().values()))
             self._looked = time.monotonic()
         return self._capacity

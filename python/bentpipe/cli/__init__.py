@@ -10,26 +10,44 @@ from __future__ import annotations
 from .interrupts import quietly
 
 with quietly():
-    from typing import Annotated, Final
+    from typing import Annotated, Any, Final
 
     import typer
 
-    from .lazy import GroupedCommands
+    from .lazy import GroupedCommands, Section
+    from .renamed import refuse_old_command
     from .streams import make_writable
 
-#: The commands in the order of --help, by purpose. Each is a file of this folder.
-GROUPS: Final = {
-    "Describe a network": ("new", "check", "show", "variants", "trace", "fit", "schema"),
-    "Run it": ("predict", "simulate", "emulate", "measure", "reflect", "campaign", "reproduce"),
-    "Read results": ("report", "plot", "export", "compare", "explain", "netpipe", "listen"),
-    "Use real programs in it": (
-        *("run", "shell", "up", "ps", "exec", "set", "watch", "down"),
-        *("pabx", "phone", "dtn"),
+#: The commands in the order of --help, by purpose. Each is a file or a folder of this folder.
+SECTIONS: Final = {
+    "Describe a network": Section(
+        "A scenario describes links, nodes and traffic in a TOML file.",
+        ("new", "check", "show", "variants", "trace", "fit", "schema"),
     ),
-    "Calculate": ("emodel", "budget", "rain", "contacts", "sensors"),
-    "Share it": ("serve", "lab"),
-    "Read about it": ("docs",),
-    "Prepare this machine": ("doctor", "calibrate", "pep", "kernel"),
+    "Run it": Section(
+        "All instruments read the same scenario and write the same tables.",
+        ("predict", "simulate", "emulate", "measure", "reflect", "campaign", "reproduce"),
+    ),
+    "Read results": Section(
+        "A run is a folder of tables, which these commands read.",
+        ("report", "plot", "export", "compare", "explain"),
+    ),
+    "Use real programs in it": Section(
+        "An emulated network carries the packets of any program.",
+        ("run", "shell", "net"),
+    ),
+    "Work in one field": Section(
+        "Each is a family of commands: `bentpipe voice --help` lists them.",
+        ("voice", "space", "dtn", "sensors"),
+    ),
+    "Share it": Section(
+        "A group shares scenarios and runs in a test bed.",
+        ("serve", "lab"),
+    ),
+    "Get help": Section(
+        "Read the documentation, and check that this machine can emulate.",
+        ("docs", "machine"),
+    ),
 }
 
 
@@ -40,7 +58,14 @@ _ALLOW_CODE: Final = "--allow-code"
 class _Commands(GroupedCommands):
     """All commands."""
 
-    groups = GROUPS
+    package = __name__
+    sections = SECTIONS
+
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        """Refuses the old name of a command with its new name."""
+        if not ctx.resilient_parsing:
+            refuse_old_command(args[0])
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Accepts ``--allow-code`` also after the command."""

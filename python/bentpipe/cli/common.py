@@ -41,19 +41,44 @@ Labels = Annotated[
     ),
 ]
 Seed = Annotated[
-    int | None, typer.Option(min=0, metavar="NUMBER", help="Replace the scenario's seed.", show_default=False)
+    int | None,
+    typer.Option(
+        min=0, metavar="NUMBER", help="Seed of the runs, instead of the scenario's.", show_default=False
+    ),
 ]
-Out = Annotated[
+OutFile = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="PATH", help="The file or folder to write.", show_default=False),
+    typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default=False),
+]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="FOLDER", help="The folder of the results.", show_default="runs/NAME"
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", min=1, metavar="NUMBER", help="Number of runs at once.", show_default="one per processor"
+    ),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KEY.PATH=VALUE,VALUE",
+        help="Run the scenario with each of these values. Repeatable, for all combinations.",
+        show_default=False,
+    ),
 ]
 AllFlows = Annotated[
-    bool, typer.Option("--flows", help="Print every flow instead of the statistics of groups.")
+    bool, typer.Option("--all-flows", help="Print every flow instead of the statistics of groups.")
 ]
 DrawReport = Annotated[
     bool, typer.Option(help="Also write report.html with figures. `bentpipe report` writes it later.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+FileFormat = Annotated[str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 #: File name endings of figures.
 FIGURES = (".png", ".svg", ".pdf")

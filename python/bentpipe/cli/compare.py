@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from bentpipe.errors import unknown
 from bentpipe.quantities import number
 from bentpipe.scenario.variation import source_name
 
 from .common import Json, figures_folder
+
+#: The figures, with the quantities of which one must be in a trace of a run.
+_DRAWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "flows": (),
+    "throughput": ("delivery", "datagram"),
+    "rtt": ("rtt", "round_trip"),
+    "window": ("cwnd",),
+    "dama": ("dama",),
+    "efficiency": ("dama",),
+    "rates": ("wifi",),
+}
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +33,10 @@ if TYPE_CHECKING:
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="The folder of a run.", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The folder of another run.", show_default=False)],
+    a: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", show_default=False)],
+    b: Annotated[
+        Path, typer.Argument(metavar="OTHER", help="The folder of another run.", show_default=False)
+    ],
     more: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -36,18 +50,25 @@ def compare(
             "-o",
             metavar="FOLDER",
             help="The folder for the figures.",
-            show_default="figures/with-A in the folder of B",
+            show_default="figures/with-RUN in the folder of OTHER",
         ),
     ] = None,
     flow: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Limit figures and packets to this flow. Draws throughput, RTT and window of all runs and "
+            help="The flow to show. Draws throughput, RTT and window of all runs and "
             "the prediction in one figure.",
         ),
     ] = None,
-    draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures with all runs.")] = True,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"The figure: {', '.join(_DRAWN)}, or none. Repeatable.",
+            show_default="all that the runs have data for",
+        ),
+    ] = None,
     packets: Annotated[
         bool | None,
         typer.Option(
@@ -87,10 +108,13 @@ def compare(
     """
     from bentpipe.results import comparison
 
-    from .dtn.amounts import seconds_or_none
+    from .amounts import seconds_or_none
     from .output import print_json
     from .packets import print_packets
 
+    chosen = list(dict.fromkeys(figure or _DRAWN))
+    if wrong := [name for name in chosen if name not in _DRAWN and chosen != ["none"]]:
+        raise unknown("figure", wrong[0], [*_DRAWN, "none"])
     how = {
         "tolerance_s": seconds_or_none(tolerance, "--tolerance"),
         "ignore": ["window"] if ignore is None else [name.lower() for name in ignore],
@@ -101,7 +125,7 @@ def compare(
     names = _names([pairs[0].a, *(pair.b for pair in pairs)])
     runs = dict(zip(names, [pairs[0].a, *(pair.b for pair in pairs)], strict=True))
     folder = figures_folder(out) or pairs[0].b.path / "figures" / f"with-{pairs[0].a.path.resolve().name}"
-    figures = _figures(runs, folder, flow) if draw else []
+    figures = [] if chosen == ["none"] else _figures(runs, folder, flow, chosen)
     if json:
         first, *further = (
             pair.as_dict() | {"packets": both and both.as_dict()}
@@ -113,8 +137,8 @@ def compare(
         _print(pair, (names[0], name))
         if both is not None:
             print_packets(both, (names[0], name), flow)
-    for figure in figures:
-        typer.echo(f"figure   {figure}")
+    for file in figures:
+        typer.echo(f"figure   {file}")
 
 
 def _packets(pair: Comparison, how: Mapping[str, Any], *, wanted: bool) -> PacketComparison | None:
@@ -178,21 +202,17 @@ def _names(runs: Sequence[Run]) -> list[str]:
     return next((names for names in choices if len(set(names)) == len(names)), choices[-1])
 
 
-def _figures(runs: Mapping[str, Run], out: Path, flow: str | None) -> list[Path]:
+def _figures(runs: Mapping[str, Run], out: Path, flow: str | None, chosen: Sequence[str]) -> list[Path]:
+    """Draws the chosen figures for which a run has data, or the figure of one flow."""
     from bentpipe import plots
     from bentpipe.results.flows import flow_results
 
     if flow is not None:
         return [plots.save(plots.flow(runs, flow), out / f"flow-{flow}.png")]
-    figures = {"flows": plots.comparison({name: flow_results(run) for name, run in runs.items()})}
-    for name, quantities, draw in (
-        ("throughput", ("delivery", "datagram"), plots.throughput),
-        ("rtt", ("rtt", "round_trip"), plots.rtt),
-        ("window", ("cwnd",), plots.window),
-        ("dama", ("dama",), plots.dama),
-        ("efficiency", ("dama",), plots.efficiency),
-        ("rates", ("wifi",), plots.rates),
-    ):
-        if any(run.has_trace(quantity) for run in runs.values() for quantity in quantities):
-            figures[name] = draw(runs)
+    figures = {}
+    for name in chosen:
+        if name == "flows":
+            figures[name] = plots.comparison({run: flow_results(one) for run, one in runs.items()})
+        elif any(run.has_trace(quantity) for run in runs.values() for quantity in _DRAWN[name]):
+            figures[name] = getattr(plots, name)(runs)
     return [plots.save(figure, out / f"{name}.png") for name, figure in figures.items()]

@@ -1,4 +1,4 @@
-"""``bentpipe docs``: the site that comes with the package."""
+"""``bentpipe docs``: the site that comes with the package, or the pages of a clone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ import typer
 
 from bentpipe.errors import InputError
 
+from .common import Json
+
 #: Folder into which `make docs` writes the site.
 SITE: Final = Path(__file__).resolve().parents[1] / "site"
+#: The clone of which this package is a part, unless the package was installed.
+CLONE: Final = Path(__file__).resolve().parents[3]
 
 
 def docs(
@@ -27,29 +31,40 @@ def docs(
     show: Annotated[
         bool, typer.Option("--print", help="Print the address of the page instead of opening the page.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Open the documentation in a browser.
 
-    The pages are files of the package and need no network. Without a graphical session, prints the
-    address of the page.
+    The pages are files of the package and need no network. In a clone without the site of
+    `make docs`, renders plain pages from the Markdown files. Without a graphical session, prints
+    the address of the page.
     """
     import webbrowser
 
     start = SITE / "docs"
     if not (start / "index.html").is_file():
-        raise InputError(
-            "this installation has no documentation; build it with `make docs` in a clone of the repository"
-        )
+        if not (CLONE / "docs/index.md").is_file():
+            raise InputError(
+                "this installation has no documentation; build it with `make docs` in a clone of the repository"
+            )
+        from bentpipe.documentation import render
+
+        start = render(CLONE) / "docs"
     name = page or "index"
     file = start / f"{name.removesuffix('.md')}.html"
     if not file.is_file():
         names = [str(one.relative_to(start).with_suffix("")) for one in start.rglob("*.html")]
         near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-        hint = f", did you mean {' or '.join(near)}?" if near else ""
+        hint = f", did you mean {' or '.join(near)}?" if near else "."
         raise InputError(
-            f'there is no page "{name}"{hint}To search all pages, open the start page: bentpipe docs'
+            f'there is no page "{name}"{hint} The start page links all pages: bentpipe docs --print'
         )
     address = file.as_uri()
+    if json:
+        from .output import print_json
+
+        print_json({"address": address})
+        return
     graphical = any(os.environ.get(one) for one in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
     if show or not graphical or not webbrowser.open(address):
         typer.echo(address)

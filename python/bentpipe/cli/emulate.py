@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .common import AllFlows, DrawReport, Json, Out, Overrides, ScenarioFile, Seed
+from .common import AllFlows, DrawReport, Json, OutFolder, Overrides, ScenarioFile, Seed
 from .progress import Bar
 from .simulate import tell
 from .stopping import stoppable
@@ -26,7 +26,7 @@ def emulate(
     scenario: ScenarioFile,
     overrides: Overrides = None,
     seed: Seed = None,
-    out: Out = None,
+    out: OutFolder = None,
     replication: Annotated[
         int,
         typer.Option(
@@ -38,8 +38,9 @@ def emulate(
     clock: Annotated[
         Clock,
         typer.Option(
-            help="real: real time on this machine. kernel: virtual time in a separate Linux kernel, built "
-            "by `bentpipe kernel build`."
+            metavar="CLOCK",
+            help="The clock: real (real time on this machine), or kernel (virtual time in a separate Linux kernel, "
+            "built by `bentpipe machine kernel build`).",
         ),
     ] = Clock.real,
     kernel: Annotated[
@@ -47,7 +48,7 @@ def emulate(
         typer.Option(
             metavar="VERSION",
             help="Version of the kernel for --clock kernel, such as 6.12, if several kernels exist.",
-            show_default="the kernel of `bentpipe kernel use`, or the newest build",
+            show_default="the kernel of `bentpipe machine kernel use`, or the newest build",
         ),
     ] = None,
     allow_commands: Annotated[

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from bentpipe.errors import InputError
-
 from .common import FIGURES, Json, RunFolder
 
 
@@ -48,11 +46,11 @@ def explain(
     whole wait.
     """
     from bentpipe import plots
-    from bentpipe.quantities import base_value
     from bentpipe.results.runs import Run
     from bentpipe.results.waits import ABOUT, PARTS, summary, waits
     from bentpipe.results.waits import explain as explain_at
 
+    from .amounts import moment
     from .output import of_format, print_json, print_table
 
     if out is not None:
@@ -63,12 +61,9 @@ def explain(
     if at is None:
         figure = plots.waits(opened, name)
     else:
-        try:
-            moment = base_value(at)
-        except ValueError as error:
-            raise InputError(f"--at: {error}") from error
-        packets = explain_at(opened, name, moment)
-        figure = plots.timelines(packets, moment)
+        time = moment(at)
+        packets = explain_at(opened, name, time)
+        figure = plots.timelines(packets, time)
     file = plots.save(figure, out or opened.path / "figures" / f"explain-{name}.png")
     if at is None:
         parts = summary(frame)
@@ -95,8 +90,8 @@ def explain(
         for packet in packets[:_SHOWN]:
             whose = f"packet {packet.packet} of {packet.flow}" if packet.flow else f"packet {packet.packet}"
             typer.echo(f"{name}: {whose}, {packet.size} bytes, waited {packet.total_ns / 1e6:.3f} ms")
-            for time, what in packet.timeline():
-                typer.echo(f"  {time / 1e9:14.6f} s  {what}")
+            for when, what in packet.timeline():
+                typer.echo(f"  {when / 1e9:14.6f} s  {what}")
             for part, waited in packet.parts_ns.items():
                 if waited:
                     typer.echo(f"  {waited / 1e6:14.3f} ms {PARTS[part]}: {ABOUT[part]}")

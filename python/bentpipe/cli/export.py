@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from .common import TROUBLE, Json
+
+if TYPE_CHECKING:
+    from bentpipe.results.runs import Run
+
+#: Ending of NetPIPE's own file.
+_NP_OUT = ".out"
 
 
 def export(
@@ -14,8 +22,8 @@ def export(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="The file to write. Its ending selects the format: .csv, .parquet, .xlsx, .json, .md or "
-            ".tex.",
+            help="The file to write. Its ending selects the format: .csv, .parquet, .xlsx, .json, .md, "
+            ".tex, or .out for the results of NetPIPE.",
             show_default=False,
         ),
     ],
@@ -26,17 +34,53 @@ def export(
             help="The table to export: flows, or another result table or a trace, such as link or tcp.",
         ),
     ] = "flows",
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The flow for a .out file, if several run NetPIPE.", show_default=False
+        ),
+    ] = None,
+    json: Json = False,
 ) -> None:
     """Export a table of a run for other programs or papers.
 
     The file is CSV, Parquet, a spreadsheet, JSON, or a table in Markdown or LaTeX. Values are in
     base units: seconds, bytes and bit/s.
+
+    A .out file has the format of NetPIPE's np.out. Each line has the size of the block in bytes,
+    the throughput in units of 2^20 bit/s, and the time in seconds. The exit code is 1 if the run
+    ended before NetPIPE finished.
     """
-    from bentpipe.cli.output import of_format
+    from bentpipe.cli.output import of_format, print_json
     from bentpipe.results.export import ENDINGS, table_of_run, write
     from bentpipe.results.runs import open_run
 
-    of_format(file, list(ENDINGS))
-    write(table_of_run(open_run(run), rows), file)
-    # Print to stderr, to keep standard output clean for pipes.
-    typer.echo(f"written  {file}", err=True)
+    of_format(file, [*ENDINGS, _NP_OUT])
+    opened = open_run(run)
+    pending = 0
+    if file.suffix.lower() == _NP_OUT:
+        pending = _write_np_out(opened, flow, file)
+    else:
+        write(table_of_run(opened, rows), file)
+    if json:
+        print_json({"written": file, "pending_bytes": pending})
+    else:
+        # Print to stderr, to keep standard output clean for pipes.
+        typer.echo(f"written  {file}", err=True)
+    if pending:
+        typer.echo(
+            f"the run ended before NetPIPE finished: during the trials of the block of {pending} bytes",
+            err=True,
+        )
+        raise typer.Exit(TROUBLE)
+
+
+def _write_np_out(run: Run, flow: str | None, file: Path) -> int:
+    """Writes NetPIPE's file np.out. Returns the size of the unfinished
+    block, or 0."""
+    from bentpipe.results.netpipe import blocks, np_out, pending
+
+    text = np_out(blocks(run, flow))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return pending(run, flow)

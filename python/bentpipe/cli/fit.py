@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .candidates import MASK, Elements, Gateway, Mask, Slots, Terminal
-from .common import FIGURES, Json, Out
+from .common import FIGURES, Json, OutFile
 
 # Threads of linear algebra spin while they wait for each other, which takes more time than the work
 # for small matrices. NumPy reads this variable at import.
@@ -63,10 +63,11 @@ def fit(
         bool,
         typer.Option("--emulate", help="Also predict by emulation. This takes the duration of the loads."),
     ] = False,
-    out: Out = None,
+    out: OutFile = None,
     figure: Annotated[
         Path | None,
         typer.Option(
+            "--draw",
             metavar="FILE",
             help="Draw bursts, gaps, autocorrelation and goodness of fit as PNG, SVG or PDF. For a measured "
             "run, draw the residuals of fitted models, or the satellites of --elements.",
@@ -122,7 +123,11 @@ def fit(
         from bentpipe.measure.fitting import of_series
 
         of_format(out, (".toml",))
-        for file in of_series(trace, out):
+        files = of_series(trace, out)
+        if json:
+            print_json({"files": files})
+            return
+        for file in files:
             typer.echo(f"written  {file}")
         return
     if figure is not None:
@@ -229,7 +234,7 @@ def _measured(
     if figure is not None:
         of_format(figure, FIGURES)
         if model != "fitted":
-            raise InputError("--figure draws the residuals of fitted models: add --model fitted")
+            raise InputError("--draw draws the residuals of fitted models: add --model fitted")
     if predict and model != "fitted":
         raise InputError("--predict uses fitted models: add --model fitted")
     others = [open_run(other) for other in predict]

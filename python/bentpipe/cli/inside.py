@@ -60,12 +60,12 @@ def run_inside(
     internet: bool | None,
     mtu: int,
     overrides: list[str],
-    report: Path | None = None,
+    tables: Path | None = None,
 ) -> int:
     """Brings a network up, runs a program in one of its hosts, and takes the network down. Returns
     the exit code.
 
-    ``report`` is a JSON file for the network's tables, written at the end of the program.
+    ``tables`` is a JSON file for the network's tables, written at the end of the program.
     """
     from bentpipe.errors import InputError
     from bentpipe.live import program
@@ -74,23 +74,22 @@ def run_inside(
     from bentpipe.live.target import target
 
     program.check(command)
-    if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
+    if tables is not None and (tables.is_dir() or not tables.absolute().parent.is_dir()):
         raise InputError(
-            f"--report {report}: the file cannot be written; allowed: a file in an existing folder"
+            f"--tables {tables}: the file cannot be written; allowed: a file in an existing folder"
         )
     wanted = target(scenario, overrides, host, mtu)
     outside = in_host() if internet is None else internet
     acquire(internet=outside)
     with program.Signals() as signals, LiveNetwork(wanted, kind, internet=outside) as living:
         code = program.run(living, wanted.near, command, signals)
-        if report is not None:
-            _write_report(report, living.network.status())
+        if tables is not None:
+            _write_tables(tables, living.network.status())
         return code
 
 
-def _write_report(path: Path, status: str) -> None:
-    """Writes the tables of a network's status: for each table its rows, in the form of `bentpipe
-    report --json`."""
+def _write_tables(path: Path, status: str) -> None:
+    """Writes the tables of a network's status: for each table its rows."""
     import json
 
     from bentpipe.errors import InputError
@@ -105,4 +104,4 @@ def _write_report(path: Path, status: str) -> None:
     try:
         path.write_text(text + "\n")
     except OSError as error:
-        raise InputError(f"--report {path}: {error.strerror}; the program itself has ended") from None
+        raise InputError(f"--tables {path}: {error.strerror}; the program itself has ended") from None

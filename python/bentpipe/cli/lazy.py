@@ -1,15 +1,15 @@
 """Commands that are imported when they are used, in a list with headings.
 
-typer takes about 4 ms to build a command from its function, and the program has more than fifty
+typer takes about 4 ms to build a command from its function, and the program has more than seventy
 commands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -18,19 +18,26 @@ from .common import guarded
 from .interrupts import quietly
 from .plain import PlainCommand, processed
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+
+class Section(NamedTuple):
+    """A part of a list of commands: a sentence, and the names of the commands."""
+
+    about: str
+    names: Sequence[str]
 
 
 class GroupedCommands(TyperGroup):
-    """A command whose subcommands are files of this folder, listed under headings."""
+    """A command whose subcommands are files of a folder, listed under headings."""
 
-    #: The names of the commands by their heading.
-    groups: ClassVar[Mapping[str, Sequence[str]]]
+    #: The package of the files.
+    package: ClassVar[str]
+    #: The sections by their heading.
+    sections: ClassVar[Mapping[str, Section]]
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = _Files([name for names in self.groups.values() for name in names])  # type: ignore[assignment]
+        names = [name for section in self.sections.values() for name in section.names]
+        self.commands = _Files(self.package, names)  # type: ignore[assignment]
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
         """Returns the options before the command."""
@@ -40,23 +47,45 @@ class GroupedCommands(TyperGroup):
         return params
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ARG002
-        """Writes the groups of commands."""
+        """Writes the sections of commands."""
         width = formatter.width - 4 - max(map(len, self.commands))
-        for heading, names in self.groups.items():
+        for heading, (about, names) in self.sections.items():
             with formatter.section(heading):
+                if about:
+                    formatter.write_text(about)
+                    formatter.write_paragraph()
                 formatter.write_dl([(name, self.commands[name].get_short_help_str(width)) for name in names])
+
+
+def family(package: str, about: str, *names: str) -> typer.Typer:
+    """Returns a command whose subcommands ``names`` are the files of a package."""
+
+    class Family(GroupedCommands):
+        """The commands of one package."""
+
+    Family.package = package
+    Family.sections = {"Commands": Section("", names)}
+    return typer.Typer(
+        name=package.rpartition(".")[2],
+        cls=Family,
+        help=about,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+    )
 
 
 class _Files(Mapping[str, Any]):
     """Commands by their names, each built at first use."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, package: str, names: Sequence[str]) -> None:
+        self._package = package
         self._names = dict.fromkeys(names)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:
             raise KeyError(name)
-        return _command(name)
+        return _command(self._package, name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -69,17 +98,18 @@ class _Files(Mapping[str, Any]):
 
 
 @cache
-def _command(name: str) -> Any:
+def _command(package: str, name: str) -> Any:
     """Returns the command of a file: its ``app`` if it has subcommands, else the function of the
     file's name.
 
     If the name is reserved or built into Python, the function's name ends in an underscore.
     """
     with quietly():
-        module = import_module(f".{name}", __package__)
+        module = import_module(f".{name}", package)
     app = getattr(module, "app", None)
-    if app is None:
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        function = getattr(module, name, None) or getattr(module, f"{name}_")
-        app.command(name, cls=getattr(module, "COMMAND_CLASS", PlainCommand))(guarded(function))
+    if app is not None:
+        return typer.main.get_group(app)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    function = getattr(module, name, None) or getattr(module, f"{name}_")
+    app.command(name, cls=getattr(module, "COMMAND_CLASS", PlainCommand))(guarded(function))
     return typer.main.get_command(app)

@@ -27,7 +27,7 @@ def measure(
         str, typer.Argument(metavar="HOST", help="Name or address of the reflector.", show_default=False)
     ],
     plan: Annotated[
-        str, typer.Option(metavar="NAME", help="The plan: short, geo, leo, terrestrial, or a TOML file.")
+        str, typer.Option(metavar="PLAN", help="The plan: short, geo, leo, terrestrial, or a TOML file.")
     ] = "short",
     key: Key = None,
     port: Port = PORT,
@@ -43,7 +43,11 @@ def measure(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="RUN", help="Folder of the results.", show_default="runs/measure-HOST"
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="The folder of the results.",
+            show_default="runs/measure-HOST",
         ),
     ] = None,
     elements: Elements = None,

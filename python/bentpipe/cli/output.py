@@ -28,6 +28,30 @@ def print_json(document: Any) -> None:
     typer.echo(as_json(document, ascii_only=not holds_all_characters()))
 
 
+def print_json_line(document: Any) -> None:
+    """Prints a document as one line of JSON at once, for commands that print further documents
+    until they are stopped."""
+    text = json.dumps(plain(document), allow_nan=False, ensure_ascii=not holds_all_characters())
+    typer.echo(text)
+    sys.stdout.flush()
+
+
+def number_or_text(text: str) -> float | int | str | None:
+    """Returns the number in a cell of a table, None for the cell of a missing value, else the text.
+
+    >>> number_or_text("12"), number_or_text("0.5"), number_or_text("-"), number_or_text("12 %")
+    (12, 0.5, None, '12 %')
+    """
+    if text == "-":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def as_json(document: Any, *, ascii_only: bool = False) -> str:
     """Returns a document as JSON. NaN and infinity become null."""
     return json.dumps(plain(document), indent=2, allow_nan=False, ensure_ascii=ascii_only)

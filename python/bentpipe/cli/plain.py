@@ -9,10 +9,18 @@ from typing import Any, Literal, get_args, get_origin
 import typer
 from typer.core import TyperCommand
 
+from .renamed import refuse_old_option
+
 
 class PlainCommand(TyperCommand):
     """A command whose help describes types, ranges and defaults in words. It refuses empty file
     names, which would mean the current folder."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Refuses the old name of an option with its new name."""
+        if not ctx.resilient_parsing:
+            refuse_old_option(ctx, args)
+        return super().parse_args(ctx, args)
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
         """Returns the command's parameters, with their texts in words."""

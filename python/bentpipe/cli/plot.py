@@ -9,7 +9,8 @@ import typer
 
 from bentpipe.errors import InputError, unknown
 
-from .common import FIGURES, Json, figures_folder
+from .amounts import moment
+from .common import FIGURES, FileFormat, Json, figures_folder
 from .looks import Title, Width, XLabel, XScale, YLabel, YScale, chosen_look
 
 FORMATS = tuple(ending.removeprefix(".") for ending in FIGURES)
@@ -60,15 +61,14 @@ def plot(
             show_default="figures in the first run's folder",
         ),
     ] = None,
-    suffix: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")
-    ] = "png",
+    suffix: FileFormat = "png",
     by: Annotated[
-        str, typer.Option(metavar="WHAT", help="Lines of the figure cdf: one per group, or one per class.")
+        str, typer.Option(metavar="KEY", help="Group the lines of the figure cdf by group or by class.")
     ] = "group",
     at: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Time of the constellation's map.")
-    ] = 0.0,
+        str,
+        typer.Option(metavar="TIME", help="A time of the run for the constellation's map, such as 12.3s."),
+    ] = "0s",
     title: Title = None,
     x_label: XLabel = None,
     y_label: YLabel = None,
@@ -85,8 +85,9 @@ def plot(
         raise unknown("format", suffix, FORMATS)
     if by not in (known := ("group", "class")):
         raise unknown("value of --by", by, known)
+    time = moment(at)
     if runs[0] == Path("constellation") and not runs[0].exists():
-        return tell(_constellation(runs[1:], out, suffix, at), json)
+        return tell(_constellation(runs[1:], out, suffix, time), json)
     opened = [Run(folder) for folder in runs]
     chosen = figure or (["overview"] if len(opened) == 1 else ["throughput", "rtt"])
     wrong = [str(unknown("figure", name, _FIGURES)) for name in chosen if name not in _FIGURES]
@@ -152,9 +153,9 @@ def _constellation(what: list[Path], out: Path | None, suffix: str, at: float) -
     if at > end:
         raise InputError(f"--at {at:g} is after the end of the run; allowed: 0 to {end:g}")
     folder = figures_folder(out) or (what[0] / "figures" if is_run else Path())
-    moment = constellation(scenario, [at])
+    map_of = constellation(scenario, [at])
     view = constellation(scenario, [end * index / _FRAMES for index in range(_FRAMES + 1)])
     page = folder / "constellation.html"
-    written = plots.save(plots.constellation_map(moment), folder / f"constellation.{suffix}")
+    written = plots.save(plots.constellation_map(map_of), folder / f"constellation.{suffix}")
     page.write_text(plots.constellation_globe(view, scenario.name), encoding="utf-8")
     return [written, page]

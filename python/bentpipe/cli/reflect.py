@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .common import Json
+
 #: The default port of both commands. STAMP's own port (RFC 8762) needs privileges.
 PORT = 8620
 Port = Annotated[int, typer.Option(min=1, max=65535, metavar="PORT", help="UDP port of the reflector.")]
@@ -27,16 +29,15 @@ def reflect(
         bool, typer.Option("--open", help="Answer every sender without a key, like other reflectors.")
     ] = False,
     port: Port = PORT,
-    bind: Annotated[
+    address: Annotated[
         str,
-        typer.Option(
-            "--bind", metavar="ADDRESS", help="Address at which to listen; :: stands for all addresses."
-        ),
+        typer.Option(metavar="ADDRESS", help="Address at which to listen. :: stands for all addresses."),
     ] = "::",
-    rate: Annotated[
+    max_replies: Annotated[
         float,
         typer.Option(min=1, metavar="NUMBER", help="Maximum number of replies per second to one sender."),
     ] = 10_000,
+    json: Json = False,
 ) -> None:
     """Answer the probes of a measurement from another host.
 
@@ -47,6 +48,7 @@ def reflect(
     from bentpipe import measure
     from bentpipe.errors import InputError, trouble
 
+    from .output import print_json
     from .stopping import stoppable
 
     if (key is None) != open_:
@@ -55,15 +57,25 @@ def reflect(
     with stoppable() as stop:
         try:
             counts = measure.reflect(
-                bind,
+                address,
                 port,
                 secret,
-                rate=rate,
-                keep_on=lambda: not stop.wanted,
+                rate=max_replies,
+                should_continue=lambda: not stop.wanted,
                 ready=lambda: typer.echo(f"listening at port {port}", err=True),
             )
         except OSError as error:
-            raise InputError(f"port {port} of {bind}: {trouble(error)}") from error
+            raise InputError(f"port {port} of {address}: {trouble(error)}") from error
+    if json:
+        print_json(
+            {
+                "sessions": counts.sessions,
+                "replies": counts.replies,
+                "packets_of_unknown_senders": counts.ignored,
+                "packets_above_maximum_rate": counts.over_rate,
+            }
+        )
+        return
     typer.echo(
         f"{counts.sessions} sessions, {counts.replies} replies; not answered: {counts.ignored} packets of "
         f"unknown senders, {counts.over_rate} packets above the maximum rate"

@@ -44,8 +44,8 @@ def reproduce(
         typer.Option(
             min=1,
             metavar="NUMBER",
-            help="Number of replications of each point, with confidence intervals. Only for studies that "
-            "are campaigns.",
+            help="Number of runs of each variant. Only for studies that are campaigns, which then have "
+            "confidence intervals.",
             show_default="the study's",
         ),
     ] = None,
@@ -62,7 +62,7 @@ def reproduce(
         str,
         typer.Option(
             metavar="CLOCK",
-            help="virtual, or real or kernel if the study supports these. With real and kernel, the study "
+            help="The clock: virtual, or real or kernel if the study supports these. With real and kernel, the study "
             "also runs in virtual time, for comparison.",
         ),
     ] = "virtual",
@@ -77,12 +77,12 @@ def reproduce(
     """
     from bentpipe import studies
 
-    from .output import print_json
+    from .output import number_or_text, print_json
 
     if study is None:
         table = studies.summary()
         if json:
-            print_json([dict(zip(table.header, row, strict=True)) for row in table.rows])
+            print_json([dict(zip(table.header, map(number_or_text, row), strict=True)) for row in table.rows])
         else:
             _print_summary(table)
         return
@@ -118,7 +118,10 @@ def reproduce(
                 "statements": [verdict.as_dict() for verdict in reproduction.verdicts],
                 "figures": reproduction.figures,
                 "notes": reproduction.notes,
-                "tables": [vars(table) for table in reproduction.tables],
+                "tables": [
+                    {**vars(table), "rows": [[number_or_text(cell) for cell in row] for row in table.rows]}
+                    for table in reproduction.tables
+                ],
             }
         )
     else:

@@ -21,7 +21,7 @@ def run(
     host: HostName = None,
     internet: Internet = None,
     mtu: Mtu = 1500,
-    report: Annotated[
+    tables: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
@@ -37,4 +37,4 @@ def run(
     The command keeps your terminal, files and user. Returns the exit code of the command.
     """
     command = command_of(context, f"bentpipe run {scenario} -- ping server")
-    raise typer.Exit(run_inside(scenario, command, "run", host, internet, mtu, overrides or [], report))
+    raise typer.Exit(run_inside(scenario, command, "run", host, internet, mtu, overrides or [], tables))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Out
+from .common import Json, OutFile
 
 
 def schema(
@@ -18,8 +18,8 @@ def schema(
             "them.",
         ),
     ] = False,
-    out: Out = None,
-    json: Json = False,  # noqa: ARG001 - the schema is JSON in any case
+    out: OutFile = None,
+    json: Json = False,
 ) -> None:
     """Print the JSON Schema of scenarios."""
     from bentpipe.scenario import scenarios
@@ -30,5 +30,7 @@ def schema(
     if out is not None:
         of_format(out, (".json",))
         write_text(out, as_json(document) + "\n")
+        if json:
+            print_json({"written": out})
     else:
         print_json(document)

@@ -25,9 +25,11 @@ def serve(
     data: Annotated[
         Path, typer.Option(metavar="FOLDER", help="The folder of the database and of all runs.")
     ] = Path("testbed-data"),
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen at.")] = "127.0.0.1",
+    address: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address at which to listen.")
+    ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=1, max=65535, metavar="NUMBER", help="The port to listen at.")
+        int, typer.Option(min=1, max=65535, metavar="PORT", help="TCP port at which to listen.")
     ] = 8470,
     socket: Annotated[
         Path | None,
@@ -51,16 +53,16 @@ def serve(
         typer.Option(
             "--name",
             metavar="NAME",
-            help="A name or address by which browsers reach this machine. Repeatable.",
+            help="Name or address by which browsers reach this machine. Repeatable.",
             show_default="loopback only",
         ),
     ] = None,
-    slots: Annotated[
+    jobs: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="NUMBER",
-            help="Number of simultaneous runs.",
+            help="Number of runs at once.",
             show_default="number of processors minus one",
         ),
     ] = None,
@@ -96,7 +98,7 @@ def serve(
         raise InputError(
             f"the test bed needs the Python package {error.name}: install bentpipe[testbed]"
         ) from error
-    given = {} if slots is None else {"slots": slots}
+    given = {} if jobs is None else {"slots": jobs}
     settings = Settings(
         data.resolve(),
         database or "",
@@ -111,16 +113,16 @@ def serve(
         raise InputError(
             f"--socket {socket}: there is no folder {socket.parent}; allowed: a file in an existing folder"
         )
-    address = Address(host, port, socket)
-    secret = prepare(settings)
+    place = Address(address, port, socket)
+    secret = prepare(settings, part)
 
     def ready() -> None:
         if part == "executor":
             typer.echo(f"bentpipe: taking runs from {settings.data}")
             return
-        typer.echo(f"The test bed is at {address.url} (end it with Ctrl-C). Data: {settings.data}")
+        typer.echo(f"The test bed is at {place.url} (end it with Ctrl-C). Data: {settings.data}")
         if secret is not None:
             typer.echo("There is no administrator yet. Create the account with this link; it works once:")
-            typer.echo(f"  {'' if socket else address.url}/#/join/{secret}")
+            typer.echo(f"  {'' if socket else place.url}/#/join/{secret}")
 
-    raise typer.Exit(serve_(settings, address, part, ready))
+    raise typer.Exit(serve_(settings, place, part, ready))

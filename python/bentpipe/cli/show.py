@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Out, Overrides
+from .common import Json, OutFile, Overrides
 
 
 def show(
@@ -18,7 +18,7 @@ def show(
         ),
     ],
     overrides: Overrides = None,
-    out: Out = None,
+    out: OutFile = None,
     json: Json = False,
 ) -> None:
     """Print the resolved scenario.
@@ -35,6 +35,8 @@ def show(
     loaded = load(source, overrides or [])
     if out is not None:
         write_text(out, loaded.toml if ending == ".toml" else as_json(loaded.data) + "\n")
+        if json:
+            print_json({"written": out})
     elif ending == ".json":
         print_json(loaded.data)
     else:

@@ -8,13 +8,25 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bentpipe.errors import trouble
 
-from .common import TROUBLE, AllFlows, DrawReport, Json, Labels, Out, Overrides, ScenarioFile, Seed
+from .common import (
+    TROUBLE,
+    AllFlows,
+    DrawReport,
+    Jobs,
+    Json,
+    Labels,
+    OutFolder,
+    Overrides,
+    ScenarioFile,
+    Seed,
+    Vary,
+)
 from .progress import Bar
 from .stopping import stoppable
 
@@ -25,24 +37,12 @@ if TYPE_CHECKING:
 
 def simulate(
     scenario: ScenarioFile,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY.PATH=VALUE,VALUE",
-            help="Simulate the scenario with each of these values. Repeatable, for all combinations.",
-            show_default=False,
-        ),
-    ] = None,
+    vary: Vary = None,
     label: Labels = None,
     overrides: Overrides = None,
     seed: Seed = None,
-    out: Out = None,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="NUMBER", help="Number of runs at once.", show_default="one per processor"
-        ),
-    ] = os.cpu_count() or 1,
+    out: OutFolder = None,
+    jobs: Jobs = None,
     report: DrawReport = False,
     flows: AllFlows = False,
     json: Json = False,
@@ -72,7 +72,7 @@ def simulate(
             from bentpipe.campaign.jobs import jobs_of, run_jobs
 
             planned = jobs_of(scenario, variations, seed=seed, overrides=overrides or [])
-            results = run_jobs(planned, folder, bar.advance, jobs, command=command)
+            results = run_jobs(planned, folder, bar.advance, jobs or os.cpu_count() or 1, command=command)
             if not results.runs:
                 results.check(folder)
             runs = [results.runs.get(job) for job in planned]

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from .common import Json
+
 
 def trace(
     source: Annotated[
@@ -26,15 +28,16 @@ def trace(
             show_default=False,
         ),
     ],
-    step: Annotated[
-        int,
+    bin_s: Annotated[
+        float,
         typer.Option(
-            min=1,
-            max=60_000,
-            metavar="MILLISECONDS",
+            "--bin",
+            min=0.001,
+            max=60,
+            metavar="SECONDS",
             help="Interval over which the rates of a mahimahi trace are averaged.",
         ),
-    ] = 10,
+    ] = 0.01,
     fade: Annotated[
         bool, typer.Option("--fade", help="Read and write the columns of a fade: time, and names of nodes.")
     ] = False,
@@ -45,7 +48,8 @@ def trace(
         ),
     ] = None,
     runs: Annotated[
-        bool, typer.Option("--runs", help="Write frames as run lengths, with the columns lost and frames.")
+        bool,
+        typer.Option("--run-lengths", help="Write frames as run lengths, with the columns lost and frames."),
     ] = False,
     frames: Annotated[
         int,
@@ -56,10 +60,9 @@ def trace(
     interval: Annotated[
         float, typer.Option(min=0.0, metavar="SECONDS", help="Time between drawn frames.")
     ] = 0.005,
-    size: Annotated[
-        int, typer.Option(min=1, max=65_535, metavar="BYTES", help="Size of drawn frames.")
-    ] = 1000,
+    size: Annotated[str, typer.Option(metavar="SIZE", help="Size of drawn frames.")] = "1 kB",
     seed: Annotated[int, typer.Option(min=0, metavar="NUMBER", help="Seed of drawn frames.")] = 1,
+    json: Json = False,
 ) -> None:
     """Convert time series and traces of lost frames.
 
@@ -72,15 +75,24 @@ def trace(
     from bentpipe import frames as outcomes
     from bentpipe import series
 
+    from .amounts import size_bytes
+    from .output import print_json
+
+    period = None
+
     if source.suffix == ".toml":
-        drawn = outcomes.draw(source, frames, interval_s=interval, frame_bytes=size, seed=seed)
+        drawn = outcomes.draw(
+            source, frames, interval_s=interval, frame_bytes=size_bytes(size, "--size", 65_535), seed=seed
+        )
         outcomes.write(drawn, to, runs=runs)
     elif outcomes.is_frame_trace(source):
         outcomes.write(outcomes.read(source), to, runs=runs)
     else:
-        series.write(series.read(source, step_ms=step, fade=fade), to, duration_s=duration)
-        if (period := series.period_ms(source)) is not None:
-            typer.echo(
-                f'repeats  set repeat = "{period} ms" next to samples to repeat the series like the trace'
-            )
+        series.write(series.read(source, step_ms=round(1000 * bin_s), fade=fade), to, duration_s=duration)
+        period = series.period_ms(source)
+    if json:
+        print_json({"written": to, "repeat_ms": period})
+        return
+    if period is not None:
+        typer.echo(f'repeats  set repeat = "{period} ms" next to samples to repeat the series like the trace')
     typer.echo(f"written  {to}")

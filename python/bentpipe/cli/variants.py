@@ -57,25 +57,36 @@ def variants(
             print_table(("parameter", "range", "default", "meaning"), rows, text_columns=4)
 
 
+#: Indent of the text after the labels of a head comment, such as `Source:`.
+_LABEL_WIDTH = 12
+
+
 def _paragraphs(head: str) -> Iterator[tuple[str, int]]:
-    r"""Yields the paragraphs of a file's head comment, with the indent of their later lines. An
-    equation is a paragraph.
+    r"""Yields the paragraphs of a file's head comment, with the indent of their later lines.
+    An item of a list and an equation are paragraphs.
 
     >>> list(_paragraphs("It is\nshort.\n\nSource:     A book,\n            1990.\n                w = 2"))
     [('It is short.', 0), ('', 0), ('Source:     A book, 1990.', 12), ('                w = 2', 16)]
+    >>> list(_paragraphs("Deviations:\n            - One\n              more.\n            - Two."))
+    [('Deviations: - One more.', 14), ('            - Two.', 14)]
     """
-    paragraph, hanging = "", 0
+    paragraph, hanging, is_text = "", 0, True
     for line in head.splitlines():
         text = line.lstrip()
         indent = len(line) - len(text)
-        label = re.match(r"[A-Z][a-z]+: +", line)
-        if paragraph and text and not label and indent == hanging and indent <= 12:
+        label = re.match(r"[A-Z][a-z]+:(?: +|$)", line)
+        is_item = text.startswith("- ")
+        if is_item and re.fullmatch(r"[A-Z][a-z]+:", paragraph):
+            paragraph, hanging = f"{paragraph:<{indent}}{text}", indent + 2
+            continue
+        if paragraph and text and is_text and not label and not is_item and indent == hanging:
             paragraph += f" {text}"
             continue
         if paragraph:
             yield paragraph, hanging
         if not text:
             yield "", 0
-        paragraph, hanging = line, len(label[0]) if label else indent
+        paragraph, is_text = line, bool(label) or is_item or indent <= _LABEL_WIDTH
+        hanging = indent + 2 if is_item else len(label[0]) if label else indent
     if paragraph:
         yield paragraph, hanging

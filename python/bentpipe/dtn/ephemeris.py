@@ -29,7 +29,7 @@ from bentpipe.errors import InputError, unknown
 Array = NDArray[np.float64]
 
 #: Speed of light in km/s.
-LIGHT: Final = 299_792.458
+SPEED_OF_LIGHT: Final = 299_792.458
 
 #: The first and last day of a plan. DE421 covers one more day at each end, for light times.
 DATES: Final = datetime(1899, 7, 30, tzinfo=UTC), datetime(2053, 10, 8, tzinfo=UTC)
@@ -106,7 +106,7 @@ class Orbiter:
 
 
 @dataclass(frozen=True)
-class Sight:
+class VisibilityWindow:
     """An interval in which a signal from ``src`` reaches ``dst``, in seconds from the start, with
     the light time at its middle."""
 
@@ -138,7 +138,7 @@ def check_dates(start: datetime, seconds: float, name: str = "start") -> None:
         )
 
 
-def sights(
+def visibility_windows(
     ends: Sequence[Place | Orbiter],
     start: datetime,
     seconds: float,
@@ -146,7 +146,7 @@ def sights(
     step: float = 30.0,
     longest: float = 600.0,
     start_name: str = "start",
-) -> list[Sight]:
+) -> list[VisibilityWindow]:
     """Returns the intervals in which a signal from one of ``ends`` reaches another, in order of
     time.
 
@@ -161,7 +161,7 @@ def sights(
         raise InputError(f"names occur more than once: {', '.join(names)}")
     check_dates(start, seconds, start_name)
     sky = _Sky(start)
-    found: list[Sight] = []
+    found: list[VisibilityWindow] = []
     for source in ends:
         for destination in ends:
             if source is not destination:
@@ -176,7 +176,7 @@ def _between(
     seconds: float,
     step: float,
     longest: float,
-) -> Iterator[Sight]:
+) -> Iterator[VisibilityWindow]:
     def margin(times: Array) -> Array:
         return sky.margin(source, destination, times)
 
@@ -201,7 +201,7 @@ def _between(
         delays = sky.delay(source, destination, middles)
         for (low, high), delay in zip(itertools.pairwise(bounds), delays, strict=True):
             if high > low:
-                yield Sight(source.name, destination.name, low, high, round(float(delay), 6))
+                yield VisibilityWindow(source.name, destination.name, low, high, round(float(delay), 6))
 
 
 class _Sky:
@@ -276,7 +276,9 @@ class _Sky:
         sent = self.position(source, seconds)
         delay = np.zeros_like(seconds)
         for _ in range(3):
-            delay = np.linalg.norm(self.position(destination, seconds + delay) - sent, axis=0) / LIGHT
+            delay = (
+                np.linalg.norm(self.position(destination, seconds + delay) - sent, axis=0) / SPEED_OF_LIGHT
+            )
         return delay
 
     def margin(self, source: Place | Orbiter, destination: Place | Orbiter, seconds: Array) -> Array:

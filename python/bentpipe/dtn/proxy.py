@@ -1,9 +1,9 @@
 """A proxy between TCP and bundles. It terminates TCP connections on one side of a network of bundle
 agents and opens corresponding connections on the other side.
 
-The entrance (:class:`Entrance`) divides the bytes of each connection into payloads and sends them
+The entrance (:class:`Ingress`) divides the bytes of each connection into payloads and sends them
 over TCPCL to the agent next to the proxy. Acknowledged payloads are on the agent's disk. The exit
-(:class:`Exit`) reads the payloads from the folder of the destination's agent, puts them in order,
+(:class:`Egress`) reads the payloads from the folder of the destination's agent, puts them in order,
 and writes each stream to a TCP connection.
 
 A payload begins with the number of its stream (8 random bytes), the offset of its first byte in the
@@ -25,24 +25,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-HEAD: Final = struct.Struct("!8sQ?")
+HEADER: Final = struct.Struct("!8sQ?")
 
 #: Sends a payload. Returns true if the agent has accepted it.
 Send = Callable[[bytes], bool]
 
 #: Seconds between two attempts, and between two scans of a folder.
-AGAIN_S: Final = 1.0
-LOOK_S: Final = 0.05
+RETRY_INTERVAL_S: Final = 1.0
+POLL_INTERVAL_S: Final = 0.05
 
 
-class Entrance:
+class Ingress:
     """Accepts TCP connections and sends their data as payloads of at most ``block`` bytes. An
     incomplete payload is sent ``flush_s`` after its first byte."""
 
     def __init__(self, address: tuple[str, int], send: Send, block: int, flush_s: float) -> None:
         self._send, self._block, self._flush_s = send, block, flush_s
         self._socket = socket.create_server(address)
-        self._socket.settimeout(LOOK_S)
+        self._socket.settimeout(POLL_INTERVAL_S)
         self._threads: list[threading.Thread] = []
         self._over = threading.Event()
         self._lock = threading.Lock()
@@ -79,10 +79,10 @@ class Entrance:
                 block, ended = self._read(connection)
                 ended = ended or self._over.is_set()
                 if block or (ended and place):
-                    while not self._send(HEAD.pack(stream, place, ended) + block):
+                    while not self._send(HEADER.pack(stream, place, ended) + block):
                         # The agent is unreachable or full. Meanwhile, TCP's flow control stops the
                         # source.
-                        if self._over.wait(AGAIN_S):
+                        if self._over.wait(RETRY_INTERVAL_S):
                             return
                     place += len(block)
                     with self._lock:
@@ -93,7 +93,7 @@ class Entrance:
         """Returns the next bytes, and true if they are the last."""
         block, due = bytearray(), None
         while len(block) < self._block and not self._over.is_set():
-            wait = LOOK_S if due is None else min(LOOK_S, due - time.monotonic())
+            wait = POLL_INTERVAL_S if due is None else min(POLL_INTERVAL_S, due - time.monotonic())
             if wait <= 0:
                 break
             connection.settimeout(wait)
@@ -110,7 +110,7 @@ class Entrance:
         return bytes(block), False
 
 
-class Exit:
+class Egress:
     """Puts the payloads in ``folder`` in order and writes each stream to a TCP connection to
     ``address``. Written payloads are removed."""
 
@@ -132,7 +132,7 @@ class Exit:
         try:
             while not stopped():
                 if not self.step():
-                    time.sleep(LOOK_S)
+                    time.sleep(POLL_INTERVAL_S)
         finally:
             for connection in self._connections.values():
                 connection.close()
@@ -154,12 +154,12 @@ class Exit:
             if path in self._seen or path.suffix in (".part", ".json", ".new") or not path.is_file():
                 continue
             with path.open("rb") as file:
-                head = file.read(HEAD.size)
-            if len(head) < HEAD.size:
+                head = file.read(HEADER.size)
+            if len(head) < HEADER.size:
                 # The file is not a payload.
                 self._seen.add(path)
                 continue
-            stream, place, ended = HEAD.unpack(head)
+            stream, place, ended = HEADER.unpack(head)
             self._waiting.setdefault(stream.hex(), {})[place] = (path, ended)
             self._seen.add(path)
 
@@ -172,7 +172,7 @@ class Exit:
         if place not in waiting:
             return False
         path, ended = waiting[place]
-        data = path.read_bytes()[HEAD.size :]
+        data = path.read_bytes()[HEADER.size :]
         try:
             if stream not in self._connections:
                 self._connections[stream] = socket.create_connection(self._address, timeout=10)
@@ -183,7 +183,7 @@ class Exit:
             broken = self._connections.pop(stream, None)
             if broken is not None:
                 broken.close()
-            self._retry = time.monotonic() + AGAIN_S
+            self._retry = time.monotonic() + RETRY_INTERVAL_S
             return False
         self._next[stream] = place + len(data)
         self.payloads += 1

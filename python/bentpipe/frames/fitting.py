@@ -14,9 +14,9 @@ A state is visible if its loss is 0 or 1. The first two processes have closed fo
 the engine computes the likelihood and its gradient by a forward and backward recursion over the
 runs of frames with the same outcome (``crates/link/src/channel/hidden.rs``; by Fisher's identity,
 the gradient follows from expected counts). scipy's L-BFGS-B maximises the likelihood from several
-starting points, first over the first :data:`FEW` frames and then, from the best point, over
-:data:`MANY`. Among the shapes of a Markov process, the shape with the lowest Bayesian information
-criterion (BIC) is returned.
+starting points, first over the first :data:`START_FRAMES` frames and then, from the best point,
+over :data:`MAX_FRAMES`. Among the shapes of a Markov process, the shape with the lowest Bayesian
+information criterion (BIC) is returned.
 
 In a chain with visible states, states with the same outcome do not follow each other. Any other
 chain with the same number of states and the same runs has the same likelihood.
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     Matrix = NDArray[np.float64]
 
 #: Number of frames over which starting points are compared.
-FEW: Final = 30_000
+START_FRAMES: Final = 30_000
 #: Maximum number of frames for fitting chains with hidden states or with several states per
 #: outcome.
-MANY: Final = 10_000_000
+MAX_FRAMES: Final = 10_000_000
 #: A shape is dropped if its BIC over the first frames exceeds the best BIC by this value.
-HOPELESS: Final = 60.0
+MAX_BIC_EXCESS: Final = 60.0
 #: Maximum number of run lengths at which distributions are compared.
-MOST_LENGTHS: Final = 400
+MAX_LENGTHS: Final = 400
 #: Number of frames for the first full maximisation, before all frames are used.
-SOME: Final = 300_000
+FIRST_FRAMES: Final = 300_000
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ Tell = Callable[[str], None]
 def fit_all(outcomes: Outcomes, tell: Tell = lambda _: None, only: Collection[str] = ()) -> list[Fit]:
     """Returns every process fitted to the outcomes, in the order of the table above, or those of
     ``only``."""
-    frames = min(outcomes.frames, MANY)
+    frames = min(outcomes.frames, MAX_FRAMES)
     observed = _Observed(outcomes, frames)
     fits = []
     for process, fitted in _PROCESSES.items():
@@ -345,7 +345,7 @@ def _climb(
     observed: _Observed, candidates: Sequence[tuple[_Shape, Chain]]
 ) -> tuple[Chain, float, int, list[str]]:
     """Returns the best chain by BIC with its likelihood, its number of parameters, and notes."""
-    few, some = observed.bytes[:FEW], observed.bytes[:SOME]
+    few, some = observed.bytes[:START_FRAMES], observed.bytes[:FIRST_FRAMES]
     by_shape: dict[tuple[bytes, tuple[float | None, ...]], list[tuple[float, _Shape, Chain]]] = {}
     for shape, start in candidates:
         chain, likelihood = _summit(few, shape, start, 60, 0.1)
@@ -354,7 +354,7 @@ def _climb(
     first = [max(found, key=lambda one: one[0]) for found in by_shape.values()]
     bic = [shape.parameters * math.log(len(few)) - 2 * likelihood for likelihood, shape, _ in first]
     for lowest, (_, shape, chain) in zip(bic, first, strict=True):
-        if lowest > min(bic) + HOPELESS:
+        if lowest > min(bic) + MAX_BIC_EXCESS:
             continue
         chain, likelihood = _summit(some, shape, chain, 200, 0.01)
         if math.isfinite(likelihood):
@@ -425,7 +425,7 @@ def _described(process: str, found: _Found, observed: _Observed) -> Fit:
     for lost, lengths in ((True, outcomes.bursts), (False, outcomes.gaps)):
         values, part = survival(lengths)
         beyond = np.append(part[1:], 0.0)
-        some = chosen(len(values), MOST_LENGTHS)
+        some = chosen(len(values), MAX_LENGTHS)
         values, part, beyond = values[some], part[some], beyond[some]
         # The distribution is a step function, so compare at each observed length and just after the
         # previous one.

@@ -34,10 +34,10 @@ PIECE: Final = 1 << 25
 ROWS: Final = 1 << 22
 
 #: Maximum length of the first line.
-LONGEST_HEAD: Final = 1 << 16
+MAX_HEADER: Final = 1 << 16
 
 #: Maximum length of a run in frames, as in the engine.
-MOST_FRAMES: Final = 10**12
+MAX_FRAMES: Final = 10**12
 
 #: Called with the number of bytes read so far and the size of the file.
 Progress = Callable[[int, int], None]
@@ -95,7 +95,7 @@ def _head(stream: Any) -> tuple[int, list[str]] | None:
     """Returns the number of the line with the column names, and the names; ``None`` at the end of
     the file."""
     number = 0
-    while line := stream.readline(LONGEST_HEAD):
+    while line := stream.readline(MAX_HEADER):
         number += 1
         text = line.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace").strip()
         if text and not text.startswith("#"):
@@ -169,7 +169,7 @@ def _parse(block: bytes, names: list[str], file: Path, before: int) -> Piece:
     if table is not None:
         lost = table["lost"].replace_strict({"0": 0, "1": 1}, default=None, return_dtype=pl.UInt8)
         frames = table["frames"].cast(pl.Int64, strict=False) if "frames" in wanted else None
-        ranged = frames is None or (frames.null_count() == 0 and frames.is_between(1, MOST_FRAMES).all())
+        ranged = frames is None or (frames.null_count() == 0 and frames.is_between(1, MAX_FRAMES).all())
         if lost.null_count() == 0 and ranged:
             return lost.to_numpy(), None if frames is None else frames.to_numpy()
     return _by_line(block, names, file, before)
@@ -198,7 +198,7 @@ def _by_line(block: bytes, names: list[str], file: Path, before: int) -> Piece:
         lost.append(int(row["lost"]))
         if "frames" in row:
             text = row["frames"]
-            if not (text.isascii() and text.isdecimal() and 1 <= int(text[:20]) <= MOST_FRAMES):
+            if not (text.isascii() and text.isdecimal() and 1 <= int(text[:20]) <= MAX_FRAMES):
                 raise InputError(f'{file}:{number}: frames is "{text[:40]}"; allowed: a whole number from 1')
             frames.append(int(text))
     return np.array(lost, dtype=np.uint8), np.array(frames, dtype=np.int64) if "frames" in names else None
@@ -222,7 +222,7 @@ def _parquet(file: Path) -> Iterator[Piece]:
         for begin in range(0, rows, ROWS):
             part = table.slice(begin, ROWS).collect()
             for name in wanted:
-                least, most = (0, 1) if name == "lost" else (1, MOST_FRAMES)
+                least, most = (0, 1) if name == "lost" else (1, MAX_FRAMES)
                 whole = part[name].cast(pl.Float64)
                 good = whole.is_between(least, most) & (whole.floor() == whole)
                 bad = (~good.fill_null(False)).arg_true()

@@ -28,7 +28,7 @@ STEPS: Final = 1350
 BEFORE: Final = 0.08
 
 
-class Stopped(Exception):  # noqa: N818 - it is no error
+class BuildStopped(Exception):  # noqa: N818 - it is no error
     """The caller stopped the build."""
 
 
@@ -40,7 +40,8 @@ def build(
 
     ``jobs`` compilers run at a time, by default one per processor. Raises ``OSError`` with the
     missing requirement or the compiler's message, :class:`bentpipe.InputError` for an unsupported
-    source, and :class:`Stopped` when ``progress`` returned False. The next call resumes the build.
+    source, and :class:`BuildStopped` when ``progress`` returned False. The next call resumes the
+    build.
     """
     tell = progress or (lambda _fraction, _doing: True)
     how = recipe.here()
@@ -89,7 +90,7 @@ def build(
 
 def _report(tell: Progress, fraction: float, doing: str) -> None:
     if not tell(fraction, doing):
-        raise Stopped
+        raise BuildStopped
 
 
 @contextmanager
@@ -221,7 +222,7 @@ def _run(command: list[str], folder: Path, log: Path, tell: Progress, fraction: 
         while process.poll() is None:
             if not tell(fraction, doing):
                 os.killpg(process.pid, signal.SIGTERM)
-                raise Stopped
+                raise BuildStopped
             time.sleep(0.1)
     if process.returncode:
         raise OSError(f"{' '.join(command)} failed; {log} says why:\n{_complaint(log)}")

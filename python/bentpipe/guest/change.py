@@ -1,8 +1,8 @@
 """Changes to the source of the guest's kernel: one file in ``changes`` for each change.
 
-A file begins with a comment. Its first line is the name that ``bentpipe kernel status`` lists, and
-its fields apply to the whole change. Each part follows, as a comment that describes the place and
-the text to insert there:
+A file begins with a comment. Its first line is the name that ``bentpipe machine kernel status``
+lists, and its fields apply to the whole change. Each part follows, as a comment that describes the
+place and the text to insert there:
 
 - ``file:`` the file in the kernel's source. Several lines name the file in different versions; the
   first existing file is changed.

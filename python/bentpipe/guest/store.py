@@ -23,7 +23,8 @@ USED: Final = "used"
 
 #: The remedy if no kernel is built.
 HOW: Final = (
-    "build one once with `bentpipe kernel build`, from the distribution's source package, in a few minutes"
+    "build one once with `bentpipe machine kernel build`, from the distribution's source package, in a few "
+    "minutes"
 )
 
 
@@ -126,7 +127,7 @@ def current(version: str | None = None) -> Kernel:
         return kernel
     if version and (fit := [kernel.version for kernel in kernels() if kernel.fits]):
         raise InputError(
-            f"there is no kernel {version}; there are {', '.join(fit)}: build it with `bentpipe kernel "
+            f"there is no kernel {version}; there are {', '.join(fit)}: build it with `bentpipe machine kernel "
             "build --source FILE`, from a package or an archive of its source"
         )
     others = kernels()

@@ -4,9 +4,9 @@ late packets and concealment.
 The run's traces ``speech`` (of flows with the app `voice`) and ``call_speech`` (of the app `calls`)
 contain the playout time of each packet, if it was played. The speech is encoded frame by frame from
 the beginning of the call, and repeated when it ends. Played frames are decoded and placed at their
-playout times. Lost and late frames are concealed (:mod:`bentpipe.voice.ear`). Periods without
+playout times. Lost and late frames are concealed (:mod:`bentpipe.voice.playout`). Periods without
 packets are silent. A party of a conference hears the mix of all other parties
-(:mod:`bentpipe.listening.conference`). :mod:`bentpipe.voice.coded` has the codecs.
+(:mod:`bentpipe.listening.conference`). :mod:`bentpipe.voice.speech_codecs` has the codecs.
 
 PyAV, PESQ (ITU-T P.862) and ViSQOL are optional: ``pip install 'bentpipe[voice]'``.
 """
@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError
-from bentpipe.voice import coded, ear
-from bentpipe.voice.coded import RATE as RATE
+from bentpipe.voice import playout, speech_codecs
+from bentpipe.voice.speech_codecs import RATE as RATE
 
 from . import conference
 
@@ -42,7 +42,7 @@ VISQOL_RATE: Final = 16000
 #: with its pause takes at least 300 ms, so a piece has at most 40.
 PIECE: Final = 12 * RATE
 #: Pieces with fewer samples of speech (0.5 s) are omitted, and recordings with fewer are refused.
-LEAST_SPEECH: Final = RATE // 2
+MIN_SPEECH: Final = RATE // 2
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ def read_speech(path: Path) -> Samples:
     except (OSError, EOFError, ValueError, wave.Error):
         # Not a WAV file: FFmpeg may support the format.
         pass
-    av = coded.av()
+    av = speech_codecs.av()
     try:
         with av.open(str(path)) as file:
-            return coded.resampled(av, file.decode(audio=0), RATE)
+            return speech_codecs.resampled(av, file.decode(audio=0), RATE)
     except (av.error.FFmpegError, IndexError) as error:
         # The exception's text contains an error number of FFmpeg.
         why = getattr(error, "strerror", None) or "it has no sound"
@@ -125,10 +125,10 @@ def heard(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> tu
 
     recordings = [speech] if isinstance(speech, np.ndarray) else list(speech)
     name, app = _call(run, call)
-    codec = coded.codec_named(str(app["codec"]))
+    codec = speech_codecs.codec_named(str(app["codec"]))
     if app["kind"] == "calls":
         party, reverse = _party(run, name, app)
-        found: ear.Heard | None = conference.hears(run, party, reverse, recordings, codec)
+        found: playout.PlayedSpeech | None = conference.hears(run, party, reverse, recordings, codec)
     else:
         rows = run.trace("speech", name).sort("sequence")
         if rows.height == 0:
@@ -137,9 +137,9 @@ def heard(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> tu
             )
         positions = [round(position * RATE) for position in rows["position"]]
         noise = [bool(value) for value in rows["noise"]]
-        packets = ear.Packets(rows["sequence"].to_list(), positions, rows["heard"].to_list(), noise)
+        packets = playout.Packets(rows["sequence"].to_list(), positions, rows["heard"].to_list(), noise)
         spoken = np.resize(recordings[0], packets.end + RATE)
-        found = ear.play(packets, spoken, spoken, codec, conference.frames_of(app, codec))
+        found = playout.play(packets, spoken, spoken, codec, conference.frames_of(app, codec))
     if found is None:
         raise InputError(
             f"every packet of the call {name} of {run.name} arrived too late, so no speech can be played"
@@ -215,7 +215,7 @@ def _with_speech(reference: Samples, degraded: Samples) -> list[tuple[Samples, S
     return [
         (reference[begin:end], degraded[begin:end])
         for begin, end in itertools.pairwise(bounds)
-        if spoken[begin:end].sum() >= LEAST_SPEECH
+        if spoken[begin:end].sum() >= MIN_SPEECH
     ]
 
 
@@ -228,7 +228,7 @@ def _listeners() -> tuple[Callable[[Samples, Samples], float | None], ...]:
         import pesq
         import visqol
     except ImportError as error:
-        raise coded.missing(error) from None
+        raise speech_codecs.missing(error) from None
     api = visqol.VisqolApi()
     # Suppress messages of the model's runtime about the processor.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
@@ -237,11 +237,11 @@ def _listeners() -> tuple[Callable[[Samples, Samples], float | None], ...]:
         # different scores.
         api.create(mode="speech", use_lattice_model=True)
     except ImportError as error:
-        raise coded.missing(error) from None
+        raise speech_codecs.missing(error) from None
 
     def by_pesq(reference: Samples, degraded: Samples) -> float | None:
         try:
-            return float(pesq.pesq(RATE, coded.whole(reference), coded.whole(degraded), "nb"))
+            return float(pesq.pesq(RATE, speech_codecs.whole(reference), speech_codecs.whole(degraded), "nb"))
         except (pesq.PesqError, ValueError):
             return None
 

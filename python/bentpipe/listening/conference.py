@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import InputError
-from bentpipe.voice.coded import RATE, codec_named
-from bentpipe.voice.ear import Heard, Packets, play, put
+from bentpipe.voice.playout import Packets, PlayedSpeech, play, put
+from bentpipe.voice.speech_codecs import RATE, codec_named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +65,7 @@ def recording_of(place: int, count: int, recordings: Sequence[Samples]) -> Sampl
     return np.roll(speech, -(place // len(recordings)) * len(speech) // turns)
 
 
-def hears(run: Run, party: Party, reverse: bool, recordings: Sequence[Samples], codec: Any) -> Heard:
+def hears(run: Run, party: Party, reverse: bool, recordings: Sequence[Samples], codec: Any) -> PlayedSpeech:
     """Returns the speech that the callee of a call or, with ``reverse``, the caller heard. In a
     conference, this is the mix of all other parties.
 
@@ -107,7 +107,7 @@ def frames_of(app: dict[str, Any], codec: Any) -> int:
 
 def _end(
     run: Run, party: Party, reverse: bool, speech: Samples, clean: Samples, codec: Any, *, repeated: bool
-) -> Heard:
+) -> PlayedSpeech:
     """Returns the speech that one end of a call heard. ``speech`` begins at the start of the run
     and is repeated if ``repeated`` is true."""
     import numpy as np

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Time limit for receiving a request, which is one line that clients send immediately.
 _LIMIT_S: Final = 5.0
-_LONGEST: Final = 1 << 20
+_MAX_LINE: Final = 1 << 20
 
 
 class Server:
@@ -104,7 +104,7 @@ def _address(record: Record) -> Iterator[str]:
 
 def _line(connection: socket.socket) -> bytes:
     received = b""
-    while not received.endswith(b"\n") and len(received) < _LONGEST:
+    while not received.endswith(b"\n") and len(received) < _MAX_LINE:
         part = connection.recv(65_536)
         if not part:
             break

@@ -1,4 +1,4 @@
-"""The process that keeps a network of ``bentpipe up``: ``python -P -m bentpipe.live.daemon``.
+"""The process that keeps a network of ``bentpipe net up``: ``python -P -m bentpipe.live.daemon``.
 
 The process reads the description of the network from standard input and reports on standard output
 that the network is up. It ends on SIGTERM, or at the end of the process for which the network is

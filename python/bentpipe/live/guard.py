@@ -1,10 +1,10 @@
 """The guard of a network, which ends the programs in its hosts if the process that keeps the
 network is killed.
 
-A killed process cleans up nothing, and the programs that ``bentpipe exec`` started in the hosts are
-not its children. They would continue in namespaces without a network. Therefore each process that
-keeps a network has a child process that only waits for its end. ``bentpipe down`` removes the other
-remains of a killed network.
+A killed process cleans up nothing, and the programs that ``bentpipe net exec`` started in the hosts
+are not its children. They would continue in namespaces without a network. Therefore each process
+that keeps a network has a child process that only waits for its end. ``bentpipe net down`` removes
+the other remains of a killed network.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def find(run: str | None) -> Record:
     if len(living) == 1:
         return living[0]
     if not living:
-        raise InputError("no network is up: start one with `bentpipe up SCENARIO`")
+        raise InputError("no network is up: start one with `bentpipe net up SCENARIO`")
     raise InputError(f"several networks are up; choose one of {', '.join(record.id for record in living)}")
 
 
@@ -227,7 +227,7 @@ def claim(label: str, command: str, name: str | None, *, switching: Switching | 
             record.id = next(free for free in numbered if free not in taken)
         elif name in taken:
             how = "is already up" if taken[name].alive else "was killed and has remains"
-            raise InputError(f"{name} {how}: run `bentpipe down {name}`, or choose another name")
+            raise InputError(f"{name} {how}: run `bentpipe net down {name}`, or choose another name")
         if switching is not None:
             record.rules = f"bentpipe_{record.id.replace('-', '_').replace('.', '_')}_{pid}"
             record.switched = switching(record, taken.values())

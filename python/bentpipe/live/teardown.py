@@ -65,7 +65,7 @@ def _clear(record: state.Record) -> None:
             if forwarding.out_of_reach(record, [other for other in known if other.alive]):
                 raise OSError(
                     f"the nftables table {record.rules} of {record.id} remains in the network namespace "
-                    f"where {record.id} was started: run `bentpipe down {record.id}` there, or remove that "
+                    f"where {record.id} was started: run `bentpipe net down {record.id}` there, or remove that "
                     "namespace first"
                 )
             forwarding.remove(record, known)

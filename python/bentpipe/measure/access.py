@@ -24,16 +24,16 @@ from .load_results import Loaded
 PERIODS: Final = (5e-3, 2.0)
 #: Minimum length of the mean vector of onsets on the circle for an accepted period; 1 means
 #: identical phases.
-LEAST_RESULTANT: Final = 0.85
+MIN_RESULTANT: Final = 0.85
 #: Probability of finding a period in onsets without one.
-LEAST_CHANCE: Final = 0.01
+FALSE_ALARM: Final = 0.01
 #: Minimum number of impulses for an estimate.
-LEAST_IMPULSES: Final = 6
+MIN_IMPULSES: Final = 6
 #: Minimum ratio of a constant rate to the rate of the measurement's own probes. Capacity that the
 #: probes request is rounded up to slots and stays assigned for some superframes.
-MOST_OWN: Final = 2.0
+MIN_OWN_RATIO: Final = 2.0
 #: Minimum logarithm of the likelihood ratio of two rates to one for an impulse to have an onset.
-LEAST_RATIO: Final = 4.0
+MIN_RATIO: Final = 4.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class _Impulse:
         """Returns the index of the first packet that leaves faster; None if all leave at one
         rate."""
         count, last = len(self.waits), float(self.waits[-1])
-        best, found = LEAST_RATIO, None
+        best, found = MIN_RATIO, None
         if last <= 0:
             return None
         alone = count * np.log(count / last)
@@ -95,13 +95,13 @@ def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | 
     """
     load = one.outcome.item.load
     impulses = _impulses(one, least)
-    if load.kind != "impulses" or len(impulses) < LEAST_IMPULSES:
+    if load.kind != "impulses" or len(impulses) < MIN_IMPULSES:
         return None
     onsets = [one.onset() for one in impulses]
     # A packet that leaves within the time of its own onset finds the queue empty.
     done = np.maximum.accumulate([one.end for one in impulses])
     with_onset = [float(one.waits[at]) for one, at in zip(impulses, onsets, strict=True) if at is not None]
-    if len(with_onset) < LEAST_IMPULSES:
+    if len(with_onset) < MIN_IMPULSES:
         return Access(load.direction, len(impulses), None, None, None, _slope(impulses), None, "CRA")
     typical = float(np.median(with_onset))
     idle = np.array([np.inf, *(np.array([one.start for one in impulses])[1:] - done[:-1])])
@@ -110,7 +110,7 @@ def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | 
         for one, at, quiet in zip(impulses, onsets, idle, strict=True)
         if quiet > typical and at is not None
     ]
-    if len(cold) < LEAST_IMPULSES:
+    if len(cold) < MIN_IMPULSES:
         return None
     waits = np.array([one.waits[at] for one, at in cold])
     superframe = period(np.array([one.start for one, _ in cold]) + waits)
@@ -123,7 +123,7 @@ def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | 
         constant = (
             8 * load.size * float(np.quantile([count / time for count, time in slow if time > 0], 0.25))
         )
-        if constant <= MOST_OWN * beside:
+        if constant <= MIN_OWN_RATIO * beside:
             constant = 0.0
     rate = max(
         8 * load.size * (len(one.waits) - 1 - at) / max(1e-4, one.end - one.start - one.waits[at])
@@ -158,7 +158,7 @@ def period(times: Times) -> float | None:
     0.094
     """
     span = float(np.ptp(times))
-    if len(times) < LEAST_IMPULSES or span <= 0:
+    if len(times) < MIN_IMPULSES or span <= 0:
         return None
     step = 1 / (8 * span)
     frequencies = np.arange(1 / PERIODS[1], 1 / PERIODS[0], step)
@@ -172,8 +172,8 @@ def period(times: Times) -> float | None:
         resultant[begin : begin + len(part)] = np.abs(turns[: len(part)] @ first) / len(times)
     # Few onsets are in step with one of many periods by chance: with probability exp(-n R^2) with
     # each of those that span and frequency tell apart (Fisher, section 4.3).
-    chance = np.sqrt(np.log(np.maximum(frequencies * span, 1) / LEAST_CHANCE) / len(times))
-    good = np.flatnonzero(resultant >= np.maximum(LEAST_RESULTANT, chance))
+    chance = np.sqrt(np.log(np.maximum(frequencies * span, 1) / FALSE_ALARM) / len(times))
+    good = np.flatnonzero(resultant >= np.maximum(MIN_RESULTANT, chance))
     if not len(good):
         return None
     # The maximum of the first peak.

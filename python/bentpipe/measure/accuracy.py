@@ -1,4 +1,4 @@
-"""Limits to the accuracy of measurements on this host: ``bentpipe doctor --measure``."""
+"""Limits to the accuracy of measurements on this host: ``bentpipe machine doctor --measure``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TRIALS: Final = 2000
 #: Load of a second test, in bit/s; the fraction of it that counts as reached; and the duration in
 #: seconds.
 LOAD_BIT_S: Final = 1e9
-REACHED: Final = 0.9
+MIN_LOAD_FRACTION: Final = 0.9
 LOADED_S: Final = 1.5
 
 #: SO_MAX_PACING_RATE of <asm-generic/socket.h>, in bytes a second.
@@ -150,13 +150,13 @@ def _load(bit_s: float) -> Iterator[bulk.Received]:
         here.connect(listener.getsockname())
         there, _ = listener.accept()
 
-        def keep_on() -> bool:
+        def should_continue() -> bool:
             return not ending.is_set()
 
         threads = [
-            threading.Thread(target=bulk.send, args=(here, 60.0, keep_on)),
+            threading.Thread(target=bulk.send, args=(here, 60.0, should_continue)),
             threading.Thread(
-                target=bulk.receive, args=(there, time.time_ns, keep_on), kwargs={"found": found}
+                target=bulk.receive, args=(there, time.time_ns, should_continue), kwargs={"found": found}
             ),
         ]
         for thread in threads:
@@ -188,7 +188,7 @@ def _stamps(bit_s: float = 0.0) -> dict[str, Any]:
     if bit_s:
         said += f"; the program's own times are {late:.0f} us later, 99th percentile {latest:.0f} us"
     remedy = "run nothing else on this machine during measurements"
-    if is_slow := errors.bit_s < REACHED * bit_s:
+    if is_slow := errors.bit_s < MIN_LOAD_FRACTION * bit_s:
         said += f"; the load reached only {rate_text(errors.bit_s)}"
     return _finding(about, "limited", said, remedy) if is_wrong or is_slow else _finding(about, "ok", said)
 

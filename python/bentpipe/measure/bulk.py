@@ -114,13 +114,16 @@ class Received:
 
 
 def receive(
-    sock: socket.socket, clock: Callable[[], int], keep_on: Callable[[], bool], found: Received | None = None
+    sock: socket.socket,
+    clock: Callable[[], int],
+    should_continue: Callable[[], bool],
+    found: Received | None = None,
 ) -> Received:
-    """Reads until the other end closes or resets the connection, or ``keep_on`` returns false.
-    Arrivals are added to ``found``, if given."""
+    """Reads until the other end closes or resets the connection, or ``should_continue`` returns
+    false. Arrivals are added to ``found``, if given."""
     found, room = found or Received(), bytearray(CHUNK)
     sock.settimeout(0.25)
-    while keep_on():
+    while should_continue():
         try:
             count = sock.recv_into(room)
         except TimeoutError:
@@ -133,14 +136,14 @@ def receive(
     return found
 
 
-def send(sock: socket.socket, seconds: float, keep_on: Callable[[], bool]) -> str | None:
+def send(sock: socket.socket, seconds: float, should_continue: Callable[[], bool]) -> str | None:
     """Sends for ``seconds``, then resets the connection, so that no retransmissions keep the path's
     queues filled. Returns the reason if the transfer ended early."""
     chunk, end = bytes(CHUNK), time.monotonic() + seconds
     # The data that waits in this host exceeds the capacity of the path only slightly.
     sock.settimeout(0.25)
     reason = None
-    while time.monotonic() < end and keep_on():
+    while time.monotonic() < end and should_continue():
         try:
             sock.send(chunk)
         except TimeoutError:

@@ -41,13 +41,13 @@ LIGHT: Final = 299_792_458.0
 #: Number of parts of a slot whose medians are compared, its minimum, and the minimum number of
 #: probes per part.
 PARTS: Final = 12
-LEAST_PARTS: Final = 5
-LEAST_PROBES: Final = 3
+MIN_PARTS: Final = 5
+MIN_PROBES: Final = 3
 #: Seconds ignored at both ends of a slot, because the time of a handover is not known exactly.
 EDGE_S: Final = 0.3
 #: Minimum error of a median, from hosts and from element sets with position errors of some
 #: kilometres.
-LEAST_ERROR_S: Final = 20e-6
+MIN_ERROR_S: Final = 20e-6
 #: Error of the change of the delay, in seconds per second: for elements some days old; and for an
 #: unknown gateway, whose distance changes by up to about 5 km/s.
 SLOPE: Final = 1e-6
@@ -55,10 +55,10 @@ UNKNOWN_SLOPE: Final = 25e-6
 #: Variation of a path's remainder between slots, from schedulers and queues; and the fraction of
 #: slots in which the remainder may have any value within a range.
 LEVEL_S: Final = 0.3e-3
-ODD: Final = 0.05
+OUTLIER_FRACTION: Final = 0.05
 RANGE_S: Final = 50e-3
 #: Minimum number of slots for an estimate of the remainder.
-LEAST_SLOTS: Final = 3
+MIN_SLOTS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def candidates(run: Run, sky: Sky, grid: Grid | None = None) -> tuple[list[Slot]
         for (_, _, own), in_sight in zip(kept, looks, strict=True)
     ]
     weights = [_weights(own) for own in seen]
-    common = _remainder(seen, weights) if sky.gateway is not None and len(kept) >= LEAST_SLOTS else None
+    common = _remainder(seen, weights) if sky.gateway is not None and len(kept) >= MIN_SLOTS else None
     found = []
     for (begin, end, own), those, likely in zip(kept, seen, weights, strict=True):
         if common is not None:
@@ -254,8 +254,8 @@ def _course(time: Times, level: Times, begin: float, end: float) -> tuple[Times,
     at, own = time[inside], level[inside]
     number = np.minimum((PARTS * (at - begin) / max(end - begin, 1e-9)).astype(int), PARTS - 1)
     parts = [(at[number == one], own[number == one]) for one in range(PARTS)]
-    parts = [part for part in parts if len(part[0]) >= LEAST_PROBES]
-    if len(parts) < LEAST_PARTS:
+    parts = [part for part in parts if len(part[0]) >= MIN_PROBES]
+    if len(parts) < MIN_PARTS:
         return None
     medians = np.array([np.median(values) for _, values in parts])
     apart = np.concatenate([np.abs(values - np.median(values)) for _, values in parts])
@@ -264,7 +264,7 @@ def _course(time: Times, level: Times, begin: float, end: float) -> tuple[Times,
     spread = 1.4826 * float(np.median(apart))
     error = np.array([1.2533 * spread / math.sqrt(len(values)) for _, values in parts])
     middles = np.array([times.mean() for times, _ in parts])
-    return middles, medians, np.hypot(error, LEAST_ERROR_S)
+    return middles, medians, np.hypot(error, MIN_ERROR_S)
 
 
 def _seen(one: Any, own: tuple[Times, Times, Times], slope: float) -> _Seen:
@@ -313,7 +313,7 @@ def _weights(seen: list[_Seen]) -> Times:
 def _near(remainders: Times, common: float) -> Times:
     """Returns the likelihood of remainders whose mean is `common`."""
     normal = np.exp(-(((remainders - common) / LEVEL_S) ** 2) / 2) / (LEVEL_S * math.sqrt(2 * math.pi))
-    near: Times = (1 - ODD) * normal + ODD / RANGE_S
+    near: Times = (1 - OUTLIER_FRACTION) * normal + OUTLIER_FRACTION / RANGE_S
     return near
 
 

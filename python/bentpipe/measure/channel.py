@@ -22,7 +22,7 @@ MAGIC: Final = b"bentpipe-control"
 #: Bytes of a random number, of an HMAC and of the name of a transfer.
 NUMBER: Final = 16
 #: The longest message, in bytes.
-MOST: Final = 64 << 20
+MAX_MESSAGE: Final = 64 << 20
 
 _LENGTHS: Final = struct.Struct("!II")
 
@@ -102,7 +102,7 @@ class Channel:
         end = time.monotonic() + patience
         head = exactly(self.sock, _LENGTHS.size, end)
         text_bytes, data_bytes = _LENGTHS.unpack(head)
-        if text_bytes + data_bytes > MOST:
+        if text_bytes + data_bytes > MAX_MESSAGE:
             raise ChannelError("a message that is too long")
         text, data = exactly(self.sock, text_bytes, end), exactly(self.sock, data_bytes, end)
         digest = _digest(self._key, self._heard.to_bytes(8), head, text, data)

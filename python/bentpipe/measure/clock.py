@@ -21,19 +21,19 @@ Times = NDArray[np.float64]
 
 #: Largest skew that a clock may have: 500 ppm, the most that NTP corrects (RFC 5905, appendix
 #: A.5.5.2).
-MOST_SKEW: Final = 500e-6
+MAX_SKEW: Final = 500e-6
 #: Number of times at which the bounds of the difference are computed in a part; the bounds are
 #: interpolated between them.
 INSTANTS: Final = 17
 #: Number of delays close to the minimum that make the minimum certain.
-AGAIN: Final = 3
+MIN_NEAR_DELAYS: Final = 3
 #: Error of the variation, in seconds, above which a direction may use the skew estimated from that
 #: direction alone.
-UNSURE_S: Final = 5e-3
+MAX_VARIATION_ERROR_S: Final = 5e-3
 #: Factor by which the error must shrink for that skew to be used.
-APART: Final = 4.0
+MIN_ERROR_RATIO: Final = 4.0
 #: Error that a direction's own skew adds, as a multiple of the error of its minimum delays.
-OWN_SKEW: Final = 8.0
+OWN_SKEW_ERROR: Final = 8.0
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,9 @@ def delays(
         fields[5][here] = _above(returned[here] - left[here] + skew * left[here])
         # A minimum that nearly recurs is certain; a single value may be far above the true minimum.
         # The skew is estimated from both directions, so an error in one affects the other.
-        again = [float(np.sort(fields[side][here])[min(AGAIN, last - first - 1)]) for side in (4, 5)]
+        again = [
+            float(np.sort(fields[side][here])[min(MIN_NEAR_DELAYS, last - first - 1)]) for side in (4, 5)
+        ]
         own = [drift + sum(again)] * 2
         # If one direction rarely reaches its minimum delay, as with capacity on demand, the skew
         # estimated from the other direction alone is more certain than the mean of both.
@@ -140,8 +142,8 @@ def delays(
             returned[here] - left[here] + skews[1] * left[here],
         )
         for side, gap in enumerate(map(_above, gaps)):
-            alone = (OWN_SKEW + 1) * float(np.sort(gap)[min(AGAIN, last - first - 1)])
-            if own[side] > UNSURE_S and alone < own[side] / APART:
+            alone = (OWN_SKEW_ERROR + 1) * float(np.sort(gap)[min(MIN_NEAR_DELAYS, last - first - 1)])
+            if own[side] > MAX_VARIATION_ERROR_S and alone < own[side] / MIN_ERROR_RATIO:
                 fields[4 + side][here], own[side] = gap, alone
         errors = (max(errors[0], own[0]), max(errors[1], own[1]))
         parts.append(part)
@@ -225,7 +227,7 @@ class _Lines:
         possible."""
         from scipy.optimize import linprog
 
-        bounds = [(None, None), (-MOST_SKEW, MOST_SKEW)]
+        bounds = [(None, None), (-MAX_SKEW, MAX_SKEW)]
         # The solver's tolerance of 1e-9 is relative, so it stays below a nanosecond for round-trip
         # times of seconds.
         found = linprog(cost, A_ub=self._rows, b_ub=self._most, bounds=bounds, method="highs")

@@ -31,7 +31,7 @@ HERE: Final = 0xFFFF_FFFF
 LANES: Final = 4
 _FIELDS: Final = struct.Struct("!8s16sIq")
 #: The smallest datagram, in bytes of payload.
-LEAST: Final = _FIELDS.size
+MIN_PAYLOAD: Final = _FIELDS.size
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Datagram:
     @classmethod
     def read(cls, packet: bytes) -> Self | None:
         """Returns the datagram; ``None`` for other bytes."""
-        if len(packet) < LEAST or not packet.startswith(MAGIC):
+        if len(packet) < MIN_PAYLOAD or not packet.startswith(MAGIC):
             return None
         _, name, number, time_ns = _FIELDS.unpack_from(packet)
         return cls(name, number, time_ns)
@@ -105,7 +105,7 @@ def send(
     pattern: Records,
     clock: Callable[[], int],
     headers: int,
-    keep_on: Callable[[], bool],
+    should_continue: Callable[[], bool],
 ) -> NDArray[np.int64]:
     """Sends the datagrams of a pattern, except those of lanes that are None. Returns the times at
     which they were sent; 0 for datagrams that were not sent."""
@@ -121,7 +121,7 @@ def send(
             # their distance.
             before, begin = lane, max(begin, time.monotonic() - at)
         while (left := begin + at - time.monotonic()) > 0:
-            if left > 0.05 and not keep_on():
+            if left > 0.05 and not should_continue():
                 return sent
             time.sleep(min(left, 0.1))
         sock, address = way
@@ -145,6 +145,6 @@ def send(
                 break
         if number % 64 == 0 and (now_s := time.monotonic()) - asked > 0.1:
             asked = now_s
-            if not keep_on():
+            if not should_continue():
                 return sent
     return sent

@@ -13,7 +13,7 @@ Several estimates have different error sources in the hosts and the path:
   needs no clock.
 
 The interval covers all estimates plus two packets on each side. If they differ by more than
-:data:`APART`, the reason is reported.
+:data:`REASON_DISTANCE`, the reason is reported.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from .load_results import Loaded
 #: Fraction of the longest wait from which the queue counts as full.
 FULL: Final = 0.85
 #: Minimum number of small datagrams in a burst for refining the depth.
-FEWEST_FILLERS: Final = 3
+MIN_FILLERS: Final = 3
 #: Seconds, and number of datagrams, within which delayed datagrams are followed by one without
 #: extra delay.
 HELD_UP_S: Final = 0.05
-MOST_HELD_UP: Final = 256
+MAX_HELD_UP: Final = 256
 #: Error of each estimate in packets: up to one packet of free space that is too small, and one
 #: packet partly sent at an arrival.
-FREE: Final = 2
+ESTIMATE_ERROR: Final = 2
 #: Fraction of the datagrams whose waits give a lower bound.
-USUALLY: Final = 0.9
+LOWER_BOUND_FRACTION: Final = 0.9
 #: Distance of a bound from the depth, as a fraction of the depth, from which a reason is given.
-APART: Final = 0.1
+REASON_DISTANCE: Final = 0.1
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ def of_policy(seen: Seen, likely: int, policy: str | None) -> Depth:
     else:
         return Depth(likely, _held(seen), None, "the queue management drops packets before the queue is full")
     told = [one for one in found if one]
-    least, most = max(0, min(told) - FREE * seen.size), max(told) + FREE * seen.size
+    least, most = max(0, min(told) - ESTIMATE_ERROR * seen.size), max(told) + ESTIMATE_ERROR * seen.size
     apart = max(likely - min(told), max(told) - likely) / max(1, likely)
     reason = None
-    if apart > APART:
+    if apart > REASON_DISTANCE:
         if policy == "drop-front" and found[-1]:
             likely = found[-1]
         cause = "a host or the path delayed datagrams, or the rate varied"
@@ -124,7 +124,7 @@ def in_time(seen: Seen) -> Times:
     taken = 8 * np.cumsum(size[both]) / seen.rate
     behind = seen.arrived[both] - taken
     usual = 8 * seen.size / seen.rate
-    count = int(np.clip(HELD_UP_S / usual, 1, MOST_HELD_UP))
+    count = int(np.clip(HELD_UP_S / usual, 1, MAX_HELD_UP))
     padded = np.concatenate([behind, np.full(count, np.inf)])
     own = np.lib.stride_tricks.sliding_window_view(padded, count + 1).min(axis=1) + taken
     late = np.zeros(len(seen.sent))
@@ -142,8 +142,8 @@ def _in_time(seen: Seen) -> int:
 def _held(seen: Seen) -> int:
     """Returns a lower bound of the depth: the wait that a tenth of the datagrams exceeded. Rarer,
     longer waits may come from a late host."""
-    wait = float(np.nanquantile(in_time(seen), USUALLY))
-    return max(0, int(wait * seen.rate / 8) - FREE * seen.size)
+    wait = float(np.nanquantile(in_time(seen), LOWER_BOUND_FRACTION))
+    return max(0, int(wait * seen.rate / 8) - ESTIMATE_ERROR * seen.size)
 
 
 def _around_losses(seen: Seen) -> int:
@@ -199,10 +199,10 @@ def _filled(seen: Seen) -> int:
     known &= (left > 0.1 * whole) & (left < 0.9 * whole)
     held = rate / 8 * (begin - begin[next_one]) + size[both]
     own = held[known & np.isin(both, seen.small)]
-    if len(own) < FEWEST_FILLERS:
+    if len(own) < MIN_FILLERS:
         own = held[known]
         own = own[own > FULL * own.max(initial=0.0)]
-    if len(own) < FEWEST_FILLERS:
+    if len(own) < MIN_FILLERS:
         return 0
     found = int(np.quantile(own, 0.9))
     return found if found < seen.longest + 1.1 * whole else 0

@@ -27,7 +27,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .sockets import Steady, received, stamping
+from .sockets import MonotonicClock, received, stamping
 
 #: Bytes of the payload: with ICMP and IPv4 headers as large as the smallest probe.
 PAYLOAD: Final = 112
@@ -71,7 +71,7 @@ class Echoes:
     with the path's."""
 
     def __init__(
-        self, family: int, address: tuple[object, ...], rate: float, seed: int, steady: Steady
+        self, family: int, address: tuple[object, ...], rate: float, seed: int, steady: MonotonicClock
     ) -> None:
         self._family, self._rate, self._steady = family, rate, steady
         self._address = (address[0], 0, *address[2:])

@@ -57,7 +57,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import call, page, survey, transports
-from .datagrams import LEAST, PATTERN, Records
+from .datagrams import MIN_PAYLOAD, PATTERN, Records
 
 KINDS: Final = ("tcp", "udp", "burst", "impulses", "call", "page", "survey", "transports")
 DIRECTIONS: Final = ("up", "down")
@@ -68,7 +68,7 @@ COMPANIONS: Final = 100
 COMPANION_S: Final = 0.004
 #: Small datagrams of a burst: number, and size in bytes.
 FILLERS: Final = 24
-FILLER: Final = LEAST + 28
+FILLER: Final = MIN_PAYLOAD + 28
 #: Seconds of the bulk transfer for comparison with other transports.
 TCP_S: Final = 5.0
 #: Bytes of IPv4 and UDP headers.
@@ -138,7 +138,7 @@ class Load:
         # Sparse datagrams of another port follow; fair queuing lets them pass.
         beside = np.zeros(COMPANIONS, dtype=PATTERN)
         beside["at"] = np.arange(1, COMPANIONS + 1) * COMPANION_S
-        beside["size"], beside["lane"] = LEAST + HEADERS, 1
+        beside["size"], beside["lane"] = MIN_PAYLOAD + HEADERS, 1
         return np.concatenate([rows, beside])
 
 
@@ -233,7 +233,7 @@ def load_of(table: Any, where: str) -> Load:
         elif key == "rate":
             values[key] = rate(named, value, where)
         elif key == "size":
-            least = transports.LEAST if kind == "transports" else LEAST + HEADERS
+            least = transports.MIN_DATAGRAM if kind == "transports" else MIN_PAYLOAD + HEADERS
             values[key] = size(named, value, where, least, 1500)
         elif key == "blocks":
             values[key] = whole(named, value, where, 1, 1000)
@@ -242,7 +242,7 @@ def load_of(table: Any, where: str) -> Load:
         elif key in ("pages", "objects"):
             values[key] = whole(named, value, where, 1, 1000)
         elif key == "object":
-            values[key] = size(named, value, where, 1, page.MOST)
+            values[key] = size(named, value, where, 1, page.MAX_OBJECT)
         elif key == "codec":
             values[key] = choice(named, value, list(codecs()), where)
         else:

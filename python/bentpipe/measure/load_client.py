@@ -20,14 +20,14 @@ from . import bulk, call, datagrams, page, transports
 from .channel import Channel, ChannelError
 from .datagrams import ARRIVED, HERE, Arrivals, Datagram, Records, read_records
 from .load import Item, length
-from .sockets import Steady, opened, received
+from .sockets import MonotonicClock, opened, received
 from .survey import handshake
 from .tcplog import COLUMNS, TcpLog, as_array
 
 #: The name of a transfer: sixteen bytes as hexadecimal digits.
 NAME: Final = re.compile(r"[0-9a-f]{32}")
 #: Seconds to wait for an answer of the reflector.
-PATIENCE_S: Final = 15.0
+TIMEOUT_S: Final = 15.0
 #: Seconds without a datagram after which a transfer has ended.
 QUIET_S: Final = 2.0
 #: Seconds to wait for the reflector's report, which it sends when the queue has drained.
@@ -71,9 +71,9 @@ def ask(family: int, address: tuple[Any, ...], key: bytes) -> dict[str, Any]:
     Raises :class:`ChannelError`.
     """
     with connected(family, address) as sock:
-        channel = Channel.opened(sock, key, PATIENCE_S)
+        channel = Channel.opened(sock, key, TIMEOUT_S)
         channel.say({"do": "list"})
-        return channel.hear(PATIENCE_S)[0]
+        return channel.hear(TIMEOUT_S)[0]
 
 
 def connected(family: int, address: tuple[Any, ...], congestion: str | None = None) -> socket.socket:
@@ -89,7 +89,7 @@ def connected(family: int, address: tuple[Any, ...], congestion: str | None = No
             f"congestion control {congestion}: {error.strerror or error}; {allowed}"
         ) from error
     try:
-        sock.settimeout(PATIENCE_S)
+        sock.settimeout(TIMEOUT_S)
         sock.connect(address)
     except OSError as error:
         sock.close()
@@ -108,7 +108,7 @@ class Loads:
         key: bytes,
         items: Sequence[Item],
         seed: int,
-        steady: Steady,
+        steady: MonotonicClock,
     ) -> None:
         self._family, self._address, self._key, self._items = family, address, key, items
         self._steady = steady
@@ -156,7 +156,7 @@ class Loads:
     def close(self) -> None:
         """Ends the running load and keeps its results."""
         self._ending.set()
-        self._thread.join(PATIENCE_S)
+        self._thread.join(TIMEOUT_S)
         if self._log is not None:
             self._log.close()
 
@@ -202,7 +202,7 @@ class Loads:
 
     def _pages(self, outcome: Outcome) -> None:
         item = outcome.item
-        channel, name = self._asked(item, seconds=page.PATIENCE_S * item.load.pages)
+        channel, name = self._asked(item, seconds=page.TIMEOUT_S * item.load.pages)
         browser = page.Browser(
             self._family, self._address, name, item.load.objects, item.load.object, self._steady.now
         )
@@ -218,9 +218,9 @@ class Loads:
         begin = time.monotonic()
         with connected(self._family, self._address) as sock:
             syn_s = time.monotonic() - begin
-            channel = Channel.opened(sock, self._key, PATIENCE_S)
+            channel = Channel.opened(sock, self._key, TIMEOUT_S)
             channel.say({"do": "handshake"})
-            answer = self._checked(channel.hear(PATIENCE_S)[0])
+            answer = self._checked(channel.hear(TIMEOUT_S)[0])
             here = handshake(sock)
         if not all(isinstance(answer.get(key), int) for key in (*here, "hop_limit")):
             raise ChannelError("a report that cannot be read")
@@ -229,7 +229,7 @@ class Loads:
     def _asked(self, item: Item, data: bytes = b"", seconds: float | None = None) -> tuple[Channel, bytes]:
         """Returns a control connection on which the reflector has accepted a load, and the name of
         the transfer."""
-        channel = Channel.opened(connected(self._family, self._address), self._key, PATIENCE_S)
+        channel = Channel.opened(connected(self._family, self._address), self._key, TIMEOUT_S)
         load = item.load
         request = {
             "do": load.kind if load.kind in ("tcp", "page") else "udp",
@@ -245,7 +245,7 @@ class Loads:
             request["port"] = transports.PORT
         try:
             channel.say(request, data)
-            answer = self._checked(channel.hear(PATIENCE_S)[0])
+            answer = self._checked(channel.hear(TIMEOUT_S)[0])
             name, port = answer.get("name"), answer.get("port")
             if not isinstance(name, str) or not NAME.fullmatch(name):
                 raise ChannelError("an answer that cannot be read")
@@ -375,7 +375,7 @@ class Loads:
                 if self._take(item, socks, name, found):
                     heard = time.monotonic()
                 if channel.sock in ready:
-                    answer, data = channel.hear(PATIENCE_S)
+                    answer, data = channel.hear(TIMEOUT_S)
                     heard = time.monotonic()
         outcome.arrived = found.records()
         if answer is None:
@@ -396,7 +396,7 @@ def _shown(item: Item, name: bytes, lane: int) -> bytes:
     """Returns the datagram that reports the receiving address of a lane."""
     packet = Datagram(name, HERE - lane, 0).packed(0)
     is_quic = item.load.kind == "transports" and transports.WAYS[lane][0] == "quic"
-    return transports.initial(name, 0, packet.ljust(transports.LEAST, b"\0")) if is_quic else packet
+    return transports.initial(name, 0, packet.ljust(transports.MIN_DATAGRAM, b"\0")) if is_quic else packet
 
 
 def _form(item: Item, name: bytes, pattern: Records) -> datagrams.Form:

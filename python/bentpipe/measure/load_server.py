@@ -22,15 +22,15 @@ from .survey import handshake, hop_limit
 from .tcplog import TcpLog, as_array, round_trip
 
 #: Maximum duration of a transfer, in seconds.
-MOST_S: Final = 3600.0
+MAX_DURATION_S: Final = 3600.0
 #: Maximum number of concurrent connections.
-MOST_CONNECTIONS: Final = 64
+MAX_CONNECTIONS: Final = 64
 #: Seconds within which a new connection must prove that it has the key.
 GREETING_S: Final = 10.0
 #: Seconds within which a requested transfer must begin.
-PATIENCE_S: Final = 30.0
+TIMEOUT_S: Final = 30.0
 #: Seconds to wait for the first datagram of each variant of a load with several variants.
-SHOWN_S: Final = 3.0
+FIRST_DATAGRAM_S: Final = 3.0
 #: Seconds for which data may still arrive after the sender has ended.
 GRACE_S: Final = 3.0
 
@@ -80,7 +80,7 @@ class Loads:
         #: Transfers that are calls, by the SSRC of their packets.
         self._calls: dict[bytes, Transfer] = {}
         self._ending = threading.Event()
-        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._room = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._log: TcpLog | None = None
         self._thread = threading.Thread(target=self._accept, name="loads", daemon=True)
         self._thread.start()
@@ -177,8 +177,8 @@ class Loads:
             channel.say(handshake(channel.sock) | {"hop_limit": hop_limit(channel.sock)})
             return
         seconds = message.get("seconds")
-        if not isinstance(seconds, int | float) or not 0 < seconds <= MOST_S:
-            channel.say({"error": f"seconds = {seconds!r}; allowed: above 0, up to {MOST_S:g}"})
+        if not isinstance(seconds, int | float) or not 0 < seconds <= MAX_DURATION_S:
+            channel.say({"error": f"seconds = {seconds!r}; allowed: above 0, up to {MAX_DURATION_S:g}"})
             return
         kinds = {
             ("tcp", "up"): self._sink,
@@ -248,8 +248,8 @@ class Loads:
                 threading.Thread(target=self._listen, args=(transfer,), daemon=True).start()
         if message.get("do") == "page":
             size = message.get("object")
-            if not isinstance(size, int) or not 0 < size <= page.MOST:
-                return f"object = {size!r}; allowed: 1 to {page.MOST} bytes"
+            if not isinstance(size, int) or not 0 < size <= page.MAX_OBJECT:
+                return f"object = {size!r}; allowed: 1 to {page.MAX_OBJECT} bytes"
             wanted = message.get("congestion")
             if wanted is not None and not bulk.can_choose(str(wanted)):
                 return f"congestion control {wanted}: not available at the reflector"
@@ -258,7 +258,7 @@ class Loads:
 
     def _pages(self, asked: Request) -> None:
         # The browser's connections have their own threads, until the browser closes this one.
-        until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
+        until = self._until(time.monotonic() + asked.seconds + TIMEOUT_S)
         while until() and not select.select([asked.channel.sock], [], [], 0.25)[0]:
             pass
 
@@ -266,9 +266,9 @@ class Loads:
         return lambda: time.monotonic() < end and not self._ending.is_set()
 
     def _joined(self, asked: Request) -> bool:
-        if asked.transfer.joined.wait(PATIENCE_S):
+        if asked.transfer.joined.wait(TIMEOUT_S):
             return True
-        asked.channel.say({"error": f"no data of the transfer arrived within {PATIENCE_S:g} s"})
+        asked.channel.say({"error": f"no data of the transfer arrived within {TIMEOUT_S:g} s"})
         return False
 
     def _sink(self, asked: Request) -> None:
@@ -276,15 +276,15 @@ class Loads:
             return
         ended: list[float] = []
 
-        def keep_on() -> bool:
+        def should_continue() -> bool:
             # Queued data may arrive long after it was sent. The sender also reports its end, in
             # case its reset is lost.
             if not ended and select.select([asked.channel.sock], [], [], 0)[0]:
                 ended.append(time.monotonic() + GRACE_S)
             return until() and (not ended or time.monotonic() < ended[0])
 
-        until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
-        got = bulk.receive(asked.transfer.sock, self._clock, keep_on)
+        until = self._until(time.monotonic() + asked.seconds + TIMEOUT_S)
+        got = bulk.receive(asked.transfer.sock, self._clock, should_continue)
         asked.channel.say({"total": got.total}, got.counted().tobytes())
 
     def _source(self, asked: Request) -> None:
@@ -314,14 +314,18 @@ class Loads:
         asked.channel.say(message, rows.tobytes())
 
     def _collect(self, asked: Request) -> None:
-        said, _data = asked.channel.hear(asked.seconds + PATIENCE_S)
+        said, _data = asked.channel.hear(asked.seconds + TIMEOUT_S)
         wanted, quiet = said.get("sent", 0), said.get("quiet", 2.0)
-        if not isinstance(wanted, int) or not isinstance(quiet, int | float) or not 0 <= quiet <= MOST_S:
+        if (
+            not isinstance(wanted, int)
+            or not isinstance(quiet, int | float)
+            or not 0 <= quiet <= MAX_DURATION_S
+        ):
             asked.channel.say({"error": f"sent = {wanted!r}, quiet = {quiet!r}; allowed: numbers"})
             return
         arrivals = asked.transfer.arrivals
         count, since = -1, time.monotonic()
-        until = self._until(since + MOST_S)
+        until = self._until(since + MAX_DURATION_S)
         while until() and len(arrivals.rows) < wanted and time.monotonic() < since + quiet:
             if len(arrivals.rows) != count:
                 count, since = len(arrivals.rows), time.monotonic()
@@ -356,13 +360,13 @@ class Loads:
         asked.transfer.lanes = int(pattern["lane"].max()) + 1
         if asked.transfer.tried:
             # No datagram of a blocked variant arrives.
-            asked.transfer.joined.wait(SHOWN_S)
+            asked.transfer.joined.wait(FIRST_DATAGRAM_S)
             if asked.transfer.addresses:
                 asked.transfer.joined.set()
         if not self._joined(asked):
             return
         addresses = [asked.transfer.addresses.get(lane) for lane in range(asked.transfer.lanes)]
-        until = self._until(time.monotonic() + asked.seconds + PATIENCE_S)
+        until = self._until(time.monotonic() + asked.seconds + TIMEOUT_S)
         headers = 28 if "." in str(next(one for one in addresses if one is not None)[0]) else 48
         # Loads use their own buffers, so they do not delay the replies to probes.
         with contextlib.ExitStack() as stack:

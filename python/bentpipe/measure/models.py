@@ -34,21 +34,21 @@ COMPARED: Final = {
     "retransmissions": (1, ""),
 }
 #: Relative difference above which the fit must not be trusted for a quantity.
-TRUSTED: Final = 0.15
+MAX_RESIDUAL: Final = 0.15
 #: Minimum number of losses for fitting more than a probability.
-LEAST_LOSSES: Final = 10
+MIN_LOSSES: Final = 10
 #: Minimum number of probes without load for estimating jitter; number of quantiles that describe
 #: it; and the highest of these: the few delays beyond it come from a host that was late for a
 #: while, not from single packets.
-LEAST_PROBES: Final = 40
+MIN_PROBES: Final = 40
 QUANTILES: Final = 51
 HIGHEST: Final = 0.99
 #: Minimum number of datagrams of a load for estimating its losses.
-LEAST_DATAGRAMS: Final = 200
+MIN_DATAGRAMS: Final = 200
 #: Kinds of loads whose datagrams are used to fit the error process.
 KINDS_FOR_LOSSES: Final = ("udp", "burst", "impulses", "call")
 #: Maximum number of slots of a frame of a scenario.
-MOST_SLOTS: Final = 4096
+MAX_SLOTS: Final = 4096
 #: Slots of the smallest assignment in which a fitted access network divides its constant rate.
 SLOTS: Final = 4
 
@@ -106,13 +106,13 @@ def fitted(run: Run, folder: Path) -> Fitted:
     sent, parts = _as_sent(document, run)
     simulated = bentpipe.simulate(_kept(text_of(sent), folder), out=folder / "simulated")
     residuals = compared(run, simulated, parts)
-    doubtful = [one for one in residuals if one.relative is None or abs(one.relative) > TRUSTED]
+    doubtful = [one for one in residuals if one.relative is None or abs(one.relative) > MAX_RESIDUAL]
     lines = [f"Models fitted to the measured run {run.path.name}.", *notes]
     lines += ["", "Residuals, of one simulation:", *(f"  {one.text()}" for one in residuals), ""]
     lines.append(
         "Do not trust it for: " + "; ".join(f"{one.quantity} of {one.flow}" for one in doubtful) + "."
         if doubtful
-        else f"All of these agree within {100 * TRUSTED:.0f} %. Other workloads may differ more."
+        else f"All of these agree within {100 * MAX_RESIDUAL:.0f} %. Other workloads may differ more."
     )
     return Fitted(lines, body, document, simulated, residuals)
 
@@ -203,10 +203,10 @@ def _error(run: Run, direction: str) -> tuple[dict[str, Any] | None, str]:
             lost = ~part.sort("sequence")["arrived"].to_numpy()
             if not str(name).startswith(KINDS_FOR_LOSSES) or f"-{direction}-" not in str(name):
                 continue
-            if name in overflowed or len(lost) < LEAST_DATAGRAMS:
+            if name in overflowed or len(lost) < MIN_DATAGRAMS:
                 continue
             said = f"{lost.sum()} of {len(lost)} datagrams of {name}"
-            if lost.sum() < LEAST_LOSSES:
+            if lost.sum() < MIN_LOSSES:
                 error = (
                     {"kind": "packet", "probability": float(lost.mean())} if lost.any() else {"kind": "none"}
                 )
@@ -237,7 +237,7 @@ def _jitter(run: Run, link: dict[str, Any]) -> list[str]:
         came = sent if direction == "up" else sent + np.nan_to_num(middle["forward"], nan=usual)
         pings = echoes if direction == "up" else echoes + usual
         own = rest & _unhindered(came, size, pings, base_value(side["rate"]))
-        if own.sum() < LEAST_PROBES:
+        if own.sum() < MIN_PROBES:
             return []
         delay = evened(middle[name][own], size[own])
         found.append((direction, side, np.quantile(delay - delay.min(), np.linspace(0, HIGHEST, QUANTILES))))
@@ -313,7 +313,7 @@ def _network(run: Run, link: dict[str, Any]) -> tuple[dict[str, Any] | None, lis
         )
     # Slots of whole bytes; the constant rate uses whole slots.
     smallest = row["cra"] or rate / 32
-    slot = max(16, round(smallest * superframe / 8 / SLOTS), int(rate * superframe / 8 / MOST_SLOTS) + 1)
+    slot = max(16, round(smallest * superframe / 8 / SLOTS), int(rate * superframe / 8 / MAX_SLOTS) + 1)
     slots = max(SLOTS, round(rate * superframe / (8 * slot)))
     slot_rate = round(8 * slot / superframe)
     constant = SLOTS if row["cra"] else 0

@@ -26,9 +26,9 @@ from .datagrams import Records
 #: Size of a request, in bytes: the default of the app `http`.
 REQUEST: Final = 400
 #: The largest object, in bytes.
-MOST: Final = 10_000_000
+MAX_OBJECT: Final = 10_000_000
 #: Seconds without a byte after which a page is aborted.
-PATIENCE_S: Final = 30.0
+TIMEOUT_S: Final = 30.0
 #: Record of each page: time of the request and duration in nanoseconds, received bytes, and a flag
 #: for complete pages.
 PAGE: Final = np.dtype([("at", "<i8"), ("took", "<i8"), ("bytes", "<i8"), ("complete", "?")])
@@ -77,18 +77,18 @@ class Browser:
         """Returns the pages so far as an array of :data:`PAGE`."""
         return np.array(self.pages, dtype=PAGE)
 
-    def fetch(self, keep_on: Callable[[], bool]) -> None:
+    def fetch(self, should_continue: Callable[[], bool]) -> None:
         """Fetches a page. Raises :class:`OSError` if the reflector cannot be reached or does not
         answer."""
         begin, got = self._clock(), 0
         try:
-            for count in self._fetch(keep_on):
+            for count in self._fetch(should_continue):
                 got += count
         finally:
             whole = got == self._objects * self._size
             self.pages.append((begin, self._clock() - begin, got, whole))
 
-    def _fetch(self, keep_on: Callable[[], bool]) -> Iterator[int]:
+    def _fetch(self, should_continue: Callable[[], bool]) -> Iterator[int]:
         """Yields the number of bytes of each arrival."""
         rest = self._objects - 1
         lanes = [self._lane(0, 1)]
@@ -99,9 +99,9 @@ class Browser:
             waiting = [lane.sock for lane in lanes if not lane.open]
             reading = [lane.sock for lane in lanes if lane.open and lane.missing]
             ready, opened, _ = select.select(reading, waiting, [], 0.25)
-            if time.monotonic() - heard > PATIENCE_S:
-                raise TimeoutError(None, f"no data of a page arrived within {PATIENCE_S:g} s")
-            if not keep_on():
+            if time.monotonic() - heard > TIMEOUT_S:
+                raise TimeoutError(None, f"no data of a page arrived within {TIMEOUT_S:g} s")
+            if not should_continue():
                 return
             for lane in list(lanes):
                 if lane.sock in opened:
@@ -148,15 +148,15 @@ class Browser:
             reset(sock)
 
 
-def answer(sock: socket.socket, size: int, keep_on: Callable[[], bool]) -> None:
+def answer(sock: socket.socket, size: int, should_continue: Callable[[], bool]) -> None:
     """Serves a browser's connection until it is closed. The beginning of its first request has
     already been read."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     body, rest = bytes(size), REQUEST - NUMBER
-    while keep_on():
+    while should_continue():
         try:
-            exactly(sock, rest, time.monotonic() + PATIENCE_S)
-            sock.settimeout(PATIENCE_S)
+            exactly(sock, rest, time.monotonic() + TIMEOUT_S)
+            sock.settimeout(TIMEOUT_S)
             sock.sendall(body)
         except (ChannelError, OSError):
             return

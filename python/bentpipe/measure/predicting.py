@@ -143,7 +143,7 @@ def verdict(found: Sequence[Error]) -> list[str]:
     noise = np.abs([other for one in found for other in one.noise])
     if len(noise):
         said += f"; further measurements differ by {100 * np.median(noise):.1f} % (median)"
-    wrong = [one for one in found if abs(one.relative) > max([models.TRUSTED, *np.abs(one.noise)])]
+    wrong = [one for one in found if abs(one.relative) > max([models.MAX_RESIDUAL, *np.abs(one.noise)])]
     uses = dict.fromkeys(f"{one.quantity} of {one.flow}" for one in wrong)
     if not uses:
         return [f"{said}.", "The prediction can be trusted for these loads."]

@@ -21,7 +21,7 @@ from .channel import ChannelError
 from .handshake import Message
 from .load import HEADERS, Item, schedule
 from .plan import Plan
-from .sockets import Steady, clock_error_s, departures, opened, received
+from .sockets import MonotonicClock, clock_error_s, departures, opened, received
 
 #: Seconds to wait for an answer in each attempt of the handshake.
 TRIES: Final = (1.0, 2.0, 3.0, 4.0)
@@ -217,7 +217,7 @@ class _Sender:
         self._left = card.left if isinstance(card, hardware.Card) else lambda _: None
         self.sock, self.plan, self.key, self.session = sock, plan, key, session
         self.shaken, self.host, self.port = shaken, host, port
-        self.steady = Steady()
+        self.steady = MonotonicClock()
         self.notes: dict[str, None] = {}
         self.loads: load_client.Loads | None = None
         #: Plan numbers of the sent packets; the index in this list is the number on the wire.

@@ -31,22 +31,22 @@ from .load_results import Loaded
 CATCHING_UP_S: Final = 0.025
 #: Minimum change of the delay, in seconds, that counts as a handover; the time before and after it
 #: for which the levels last, and the minimum number of datagrams in that time.
-LEAST_STEP_S: Final = 2.5e-3
+MIN_STEP_S: Final = 2.5e-3
 STEADY_S: Final = 0.1
 STEADY: Final = 8
 #: Minimum number of pairs of consecutive datagrams, both received, for an estimate of the rate.
-LEAST_PAIRS: Final = 30
+MIN_PAIRS: Final = 30
 #: Relative tolerance of equal gaps between arrivals, and the fraction of gaps that must be equal.
-ALIKE_GAPS: Final = 0.05
-MOST_GAPS: Final = 0.8
+GAP_TOLERANCE: Final = 0.05
+MAX_GAPS: Final = 0.8
 #: Maximum change of the delay by a handover, in seconds. There is at most one handover per second.
-MOST_STEP_S: Final = 0.03
+MAX_STEP_S: Final = 0.03
 #: Minimum number of losses for determining a policy; fewer may be random.
-LEAST_LOSSES: Final = 5
+MIN_LOSSES: Final = 5
 #: Factor between the sizes of two loads for finding a limit in packets, and the tolerance within
 #: which their packets must agree while their bytes do not.
-APART: Final = 1.1
-ALIKE: Final = 0.03
+MIN_SIZE_RATIO: Final = 1.1
+PACKETS_TOLERANCE: Final = 0.03
 #: From the most to the least specific.
 POLICIES: Final = ("fair-queuing", "drop-front", "aqm", "drop-tail")
 #: Seconds per value of the available rate.
@@ -78,7 +78,7 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Beside:
+class CrossLoad:
     """Packets other than the load's own: arrival times in ns by the receiver's clock, and sizes in
     bytes."""
 
@@ -89,7 +89,7 @@ class Beside:
 def bottlenecks(
     loads: Sequence[Loaded],
     losses: dict[str, tuple[float, float]],
-    probes: dict[str, Beside] | None = None,
+    probes: dict[str, CrossLoad] | None = None,
 ) -> list[Queue]:
     """Returns the bottleneck estimated from each load that filled one. ``losses`` are the fractions
     of packets that are lost at random in the directions "up" and "down", with their upper bounds;
@@ -135,12 +135,12 @@ def together(queues: Sequence[Queue], direction: str) -> Queue | None:
 
 def _is_in_packets(full: Sequence[Queue]) -> bool:
     """Returns true if a queue holds the same number of packets for two sizes."""
-    pairs = [(a, b) for a in full for b in full if a.size > APART * b.size]
-    return bool(pairs) and all(abs(a.packets / max(1, b.packets) - 1) <= ALIKE for a, b in pairs)
+    pairs = [(a, b) for a in full for b in full if a.size > MIN_SIZE_RATIO * b.size]
+    return bool(pairs) and all(abs(a.packets / max(1, b.packets) - 1) <= PACKETS_TOLERANCE for a, b in pairs)
 
 
 def queue(
-    one: Loaded, random_losses: tuple[float, float] = (0.0, 0.0), probes: Beside | None = None
+    one: Loaded, random_losses: tuple[float, float] = (0.0, 0.0), probes: CrossLoad | None = None
 ) -> Queue | None:
     """Returns the bottleneck estimated from a load; ``None`` for too few datagrams.
     ``random_losses`` are the fraction of packets that are lost at random, and its upper bound."""
@@ -180,13 +180,13 @@ def queue(
     lost = int((~got).sum())
     # More than random losses, by three standard deviations.
     expected = random_loss * len(got)
-    overflowed = lost >= LEAST_LOSSES + expected + 3 * expected**0.5
+    overflowed = lost >= MIN_LOSSES + expected + 3 * expected**0.5
     if not overflowed:
         policy, held = "fair-queuing" if fair else None, depth.at_least(seen)
     else:
         in_time = replace(seen, wait=depth.in_time(seen))
         # Delays in a host carry no information on the queue.
-        is_late = seen.longest > (1 + depth.APART) * in_time.longest
+        is_late = seen.longest > (1 + depth.REASON_DISTANCE) * in_time.longest
         likely = in_time.longest if is_late else depth.best(seen)
         waits = in_time.wait if is_late else wait
         policy = "fair-queuing" if fair else _policy(got, waits, likely, rate, load.size, random_losses)
@@ -227,7 +227,7 @@ def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Ti
     # Packets lost behind the bottleneck used its time; packets dropped by its queue did not. No
     # packet was lost between two consecutive ones.
     whole = busy & (np.diff(order) == 1)
-    busy = whole if whole.sum() >= LEAST_PAIRS else busy
+    busy = whole if whole.sum() >= MIN_PAIRS else busy
     gaps = np.diff(at)[busy]
     if len(gaps) < 8 or gaps.sum() <= 0:
         return None
@@ -238,9 +238,9 @@ def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Ti
     # If most gaps are equal and the sum of the others is small, the others come from a handover.
     # Gaps between the turns of a scheduler belong to the bottleneck.
     usual = float(np.median(gaps))
-    even = np.abs(gaps - usual) < ALIKE_GAPS * usual
+    even = np.abs(gaps - usual) < GAP_TOLERANCE * usual
     odd = abs(float((gaps[~even] - usual).sum()))
-    if even.mean() >= MOST_GAPS and odd <= MOST_STEP_S * (1 + float(gaps.sum())):
+    if even.mean() >= MAX_GAPS and odd <= MAX_STEP_S * (1 + float(gaps.sum())):
         gaps = gaps[even]
     rate = sending * len(gaps) / float(gaps.sum())
     # A late host releases packets in batches; the queue must have grown beyond these.
@@ -273,7 +273,7 @@ def _steadied(sent: Times, arrived: Times) -> Times:
     at, found = arrived[known], arrived.copy()
     gaps = np.diff(at)
     usual = float(np.median(gaps))
-    least = max(LEAST_STEP_S, 4 * usual)
+    least = max(MIN_STEP_S, 4 * usual)
     # The second datagram of a pair was sent before the first left the bottleneck, with few losses
     # between them.
     busy = sent[known][1:] + float(np.nanmin(arrived - sent)) + least < at[:-1]
@@ -343,7 +343,7 @@ def _policy(
     # Losses far from a full queue are random; only the order of magnitude of their rate is known.
     early, not_full = int((around < FULL * longest).sum()), int((wait < FULL * longest).sum())
     likely, most = (loss * (not_full + early) for loss in random_losses)
-    is_early = [early > LEAST_LOSSES + 1.5 * likely + 3 * likely**0.5, early > LEAST_LOSSES + most]
+    is_early = [early > MIN_LOSSES + 1.5 * likely + 3 * likely**0.5, early > MIN_LOSSES + most]
     if middle >= FULL * longest and same >= 0.5 * (len(lost) - random_loss * len(got)):
         return "aqm" if all(is_early) else None if any(is_early) else "drop-tail"
     # No more of the last datagrams are lost than by random losses.

@@ -21,7 +21,7 @@ from .survey import watch_hop_limit
 #: Seconds without a probe after which a session ends.
 IDLE_S: Final = 60.0
 #: Maximum number of concurrent sessions.
-MOST_SESSIONS: Final = 256
+MAX_SESSIONS: Final = 256
 #: Period of cookies in seconds; cookies of the current and the previous period are valid.
 _COOKIE_S: Final = 16
 
@@ -97,13 +97,13 @@ class _Reflector:
         self._send(reply.packed(self.key, len(packet)), sender)
         self.counts.replies += 1
 
-    def run(self, keep_on: Callable[[], bool]) -> None:
-        """Answers packets until ``keep_on`` returns false."""
+    def run(self, should_continue: Callable[[], bool]) -> None:
+        """Answers packets until ``should_continue`` returns false."""
         asked = 0.0
         while True:
             now = time.monotonic()
             if now - asked > 0.25:
-                if not keep_on():
+                if not should_continue():
                     return
                 self.error = stamp.error_estimate(clock_error_s())
                 asked = now
@@ -172,7 +172,7 @@ class _Reflector:
             return self.sessions[sender]
         for address in [one for one, session in self.sessions.items() if now - session.heard > IDLE_S]:
             self._leave(self.sessions.pop(address))
-        if len(self.sessions) >= MOST_SESSIONS:
+        if len(self.sessions) >= MAX_SESSIONS:
             self.counts.ignored += 1
             return None
         self.counts.sessions += 1
@@ -200,11 +200,11 @@ def reflect(
     *,
     rate: float = 1000.0,
     clock: Clock = time.time_ns,
-    keep_on: Callable[[], bool],
+    should_continue: Callable[[], bool],
     ready: Callable[[], None] = lambda: None,
 ) -> Counts:
-    """Answers probes until ``keep_on``, called four times a second, returns false. Returns the
-    counters.
+    """Answers probes until ``should_continue``, called four times a second, returns false. Returns
+    the counters.
 
     Without a key the reflector answers every packet that looks like a probe, like other reflectors
     of RFC 8762, at most ``rate`` per second and address. With a key it also takes part in loads, at
@@ -234,7 +234,7 @@ def reflect(
         try:
             ready()
             reflector.selector.register(sock, selectors.EVENT_READ)
-            reflector.run(keep_on)
+            reflector.run(should_continue)
         finally:
             reflector.close()
             if reflector.loads is not None:

@@ -24,7 +24,7 @@ from .probing import FIELDS, Measured
 
 FILE: Final = "interrupted.npz"
 #: Minimum duration of a continued measurement, in seconds.
-LEAST_S: Final = 1.0
+MIN_DURATION_S: Final = 1.0
 _ARRAYS: Final = ("counted", "tcp", "pattern", "sent", "arrived", "pages")
 _FLAGS: Final = (
     "numbers_replies",
@@ -100,7 +100,7 @@ def kept(folder: Path, host: str, seed: int, plan: Plan) -> Measured | None:
 def rest(plan: Plan, before: Measured) -> Plan:
     """Returns a plan of the remaining probes; its loads are those of the whole plan."""
     span = float(before.sent[-1] - before.sent[0]) / 1e9 if len(before.sent) > 1 else 0.0
-    return replace(plan, duration=max(LEAST_S, plan.duration - span))
+    return replace(plan, duration=max(MIN_DURATION_S, plan.duration - span))
 
 
 def left(items: list[Item], before: Measured) -> list[Item]:

@@ -32,26 +32,26 @@ from numpy.typing import NDArray
 from .clock import Times
 
 #: Probes before and after a step whose medians are compared.
-BESIDE: Final = 8
+MEDIAN_PROBES: Final = 8
 #: Minimum step of the round-trip time, in seconds and in medians of the difference between two
 #: probes.
-LEAST_STEP_S: Final = 1e-3
+MIN_STEP_S: Final = 1e-3
 NOISE: Final = 8
 #: Maximum gap between the probes around a step for a known time, in seconds.
-NARROW_S: Final = 0.5
+MAX_GAP_S: Final = 0.5
 #: Shortest slot in seconds, and tolerance of a step against its grid, in seconds and as a fraction
 #: of a slot.
-LEAST_SLOT_S: Final = 1.0
-OFF_S: Final = 0.25
-OFF: Final = 0.05
+MIN_SLOT_S: Final = 1.0
+GRID_TOLERANCE_S: Final = 0.25
+GRID_TOLERANCE: Final = 0.05
 #: Resolution of the distance between a step and a slot boundary, in seconds.
 RESOLUTION_S: Final = 1e-2
 #: Maximum number of slots between two steps.
-MOST_PARTS: Final = 4
+MAX_PARTS: Final = 4
 #: Maximum expected number of grids for steps at random times.
 CHANCE: Final = 0.02
 #: Minimum fraction of the steps that lie on a grid.
-LEAST_PART: Final = 2 / 3
+MIN_PART: Final = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def slots(time: Times, rtt: Times, size: NDArray[np.int64], quiet: NDArray[np.bo
     """Returns the levels of the probes without load; ``None`` for a path without steps."""
     good = quiet & np.isfinite(rtt)
     at = time[good]
-    if len(at) < 4 * BESIDE:
+    if len(at) < 4 * MEDIAN_PROBES:
         return None
     level = evened(rtt[good], size[good])
     places = _lasting(at, level, _steps(level))
@@ -112,42 +112,44 @@ def evened(rtt: Times, size: NDArray[np.int64]) -> Times:
 
 def _steps(level: Times) -> NDArray[np.int64]:
     """Returns the indices of the first probes after steps."""
-    medians = np.median(np.lib.stride_tricks.sliding_window_view(level, BESIDE), axis=1)
-    change = np.abs(medians[BESIDE:] - medians[:-BESIDE])
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(level, MEDIAN_PROBES), axis=1)
+    change = np.abs(medians[MEDIAN_PROBES:] - medians[:-MEDIAN_PROBES])
     found = []
     large = np.flatnonzero(change > _least(level))
     for group in np.split(large, np.flatnonzero(np.diff(large) > 1) + 1):
         if not len(group):
             continue
         # The split with the smallest deviation from the medians of both sides.
-        first, last = int(group[0]), int(group[-1]) + 2 * BESIDE
+        first, last = int(group[0]), int(group[-1]) + 2 * MEDIAN_PROBES
         own = level[first:last]
         off = [
             float(np.abs(part - np.median(part)).sum() + np.abs(rest - np.median(rest)).sum())
-            for part, rest in (np.split(own, [place]) for place in range(BESIDE // 2, len(own) - BESIDE // 2))
+            for part, rest in (
+                np.split(own, [place]) for place in range(MEDIAN_PROBES // 2, len(own) - MEDIAN_PROBES // 2)
+            )
         ]
-        found.append(first + BESIDE // 2 + int(np.argmin(off)))
+        found.append(first + MEDIAN_PROBES // 2 + int(np.argmin(off)))
     return np.unique(np.array(found, dtype=np.int64))
 
 
 def _least(level: Times) -> float:
-    return max(LEAST_STEP_S, NOISE * float(np.median(np.abs(np.diff(level)))))
+    return max(MIN_STEP_S, NOISE * float(np.median(np.abs(np.diff(level)))))
 
 
 def _timed(at: Times, places: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Returns true for steps with a known time: those between two close probes, unless the
     neighbouring medians span a pause that may hide another step."""
-    pauses = np.flatnonzero(np.diff(at) >= LEAST_SLOT_S) + 1
+    pauses = np.flatnonzero(np.diff(at) >= MIN_SLOT_S) + 1
     before, after = (
-        np.searchsorted(pauses, places - BESIDE, "right"),
-        np.searchsorted(pauses, places + BESIDE),
+        np.searchsorted(pauses, places - MEDIAN_PROBES, "right"),
+        np.searchsorted(pauses, places + MEDIAN_PROBES),
     )
-    timed: NDArray[np.bool_] = (at[places] - at[places - 1] < NARROW_S) & (before == after)
+    timed: NDArray[np.bool_] = (at[places] - at[places - 1] < MAX_GAP_S) & (before == after)
     return timed
 
 
 def _lasting(at: Times, level: Times, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the steps between levels that last for :data:`LEAST_SLOT_S`; a late host causes
+    """Returns the steps between levels that last for :data:`MIN_SLOT_S`; a late host causes
     shorter levels."""
     kept, least = places.tolist(), _least(level)
     while kept:
@@ -156,7 +158,7 @@ def _lasting(at: Times, level: Times, places: NDArray[np.int64]) -> NDArray[np.i
         medians = [float(np.median(level[begin:end])) for begin, end in itertools.pairwise(edges)]
         shortest = int(np.argmin(lasts))
         small = int(np.argmin(np.abs(np.diff(medians))))
-        if lasts[shortest] < LEAST_SLOT_S:
+        if lasts[shortest] < MIN_SLOT_S:
             # The remainder joins the previous level, or the next one at the start.
             del kept[max(0, shortest - 1)]
         elif abs(medians[small + 1] - medians[small]) < least:
@@ -173,7 +175,7 @@ def _off(steps: Times, length: float, begin: float) -> Times:
 
 
 def _tolerance(length: float) -> float:
-    return min(OFF_S, OFF * length)
+    return min(GRID_TOLERANCE_S, GRID_TOLERANCE * length)
 
 
 def _fit(steps: Times, grid: tuple[float, float]) -> tuple[float, float]:
@@ -195,11 +197,11 @@ def _grid(steps: Times) -> tuple[float, float] | None:
     # Also tries the next step but one, because the next one may be odd.
     pairs = [(one, other) for one in range(count) for other in (one + 1, one + 2) if other < count]
     best, least = None, math.log(CHANCE)
-    for (one, other), parts in itertools.product(pairs, range(1, MOST_PARTS + 1)):
+    for (one, other), parts in itertools.product(pairs, range(1, MAX_PARTS + 1)):
         grid = (float(steps[other] - steps[one]) / parts, float(steps[one]))
         kept = np.array([one, other])
         for _ in range(5):
-            if grid[0] < LEAST_SLOT_S:
+            if grid[0] < MIN_SLOT_S:
                 break
             kept = np.flatnonzero(np.abs(_off(steps, *grid)) <= _tolerance(grid[0]))
             borders = np.round((steps[kept] - grid[1]) / grid[0])
@@ -207,8 +209,8 @@ def _grid(steps: Times) -> tuple[float, float] | None:
                 kept = kept[:0]
                 break
             grid = _fit(steps[kept], grid)
-        fewest = max(3, math.ceil(LEAST_PART * count))
-        if grid[0] < LEAST_SLOT_S or len(kept) < fewest:
+        fewest = max(3, math.ceil(MIN_PART * count))
+        if grid[0] < MIN_SLOT_S or len(kept) < fewest:
             continue
         # A grid may be less likely by chance without its worst step.
         while len(kept) >= fewest:

@@ -239,7 +239,7 @@ def ahead(clock: Clock) -> int:
     return 0 if clock is time.time_ns else apart(clock, time.time_ns)
 
 
-class Steady:
+class MonotonicClock:
     """The time of this host by a clock without steps: the monotonic clock, shifted to the epoch at
     the start."""
 

@@ -16,7 +16,7 @@ from .clock import Delays, Times, delays
 from .load_results import Loaded, loaded
 from .plan import SIZES, TRAIN_BYTES
 from .probing import Measured
-from .queueing import Beside, Queue, bottlenecks
+from .queueing import CrossLoad, Queue, bottlenecks
 from .slots import Slots, slots
 from .survey_results import Survey, proxied, survey
 from .transport_results import Way, ways
@@ -26,12 +26,12 @@ Z: float = 1.959964
 
 #: Quantile of the round-trip times without load: probes sent within this time before a load are
 #: excluded.
-MOST_AT_REST: Final = 0.95
+MAX_AT_REST: Final = 0.95
 
 
 #: Shortest interruption in seconds, and the minimum number of packets without a reply in it.
 INTERRUPTED_S: Final = 1.0
-FEWEST: Final = 10
+MIN_MISSING: Final = 10
 
 
 @dataclass(frozen=True)
@@ -196,10 +196,13 @@ def _known(seen: Measured, local: int, remote: int) -> tuple[float, float] | Non
     return middle - error, middle + error
 
 
-def _beside(seen: Measured) -> dict[str, Beside]:
+def _beside(seen: Measured) -> dict[str, CrossLoad]:
     """Returns the probes that arrived in each direction, by the receiver's clock."""
     ok = seen.replied
-    return {"up": Beside(seen.arrived[ok], seen.size[ok]), "down": Beside(seen.returned[ok], seen.size[ok])}
+    return {
+        "up": CrossLoad(seen.arrived[ok], seen.size[ok]),
+        "down": CrossLoad(seen.returned[ok], seen.size[ok]),
+    }
 
 
 def _possible(seen: Measured, least_s: float, notes: list[str]) -> float:
@@ -307,12 +310,12 @@ def _at_rest(time: Times, rtt: Times, loads: list[Loaded]) -> NDArray[np.bool_]:
         return found
 
     seen = rtt[outside(margin) & np.isfinite(rtt)]
-    return outside(float(np.quantile(seen, MOST_AT_REST))) if len(seen) else outside(margin)
+    return outside(float(np.quantile(seen, MAX_AT_REST))) if len(seen) else outside(margin)
 
 
 def interruptions(time: Times, replied: NDArray[np.bool_]) -> list[tuple[float, float]]:
     """Returns start and end of each period of at least :data:`INTERRUPTED_S` in which at least
-    :data:`FEWEST` packets were sent and none had a reply, between two packets with a reply.
+    :data:`MIN_MISSING` packets were sent and none had a reply, between two packets with a reply.
 
     >>> at = np.arange(0, 10, 0.1)
     >>> interruptions(at, (at < 2) | (at > 5))
@@ -323,7 +326,7 @@ def interruptions(time: Times, replied: NDArray[np.bool_]) -> list[tuple[float, 
     return [
         (round(float(time[last]), 3), round(float(time[first]), 3))
         for last, first in pairs
-        if first - last > FEWEST and time[first] - time[last] >= INTERRUPTED_S
+        if first - last > MIN_MISSING and time[first] - time[last] >= INTERRUPTED_S
     ]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .load_results import Loaded
 
 #: A SYN-ACK earlier than this fraction of the minimum round-trip time of probes comes from a proxy.
-EARLY: Final = 0.8
+MAX_PROXY_FRACTION: Final = 0.8
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def proxied(
         found.append(f"the connection arrives with a hop limit of {limit}, probes with {hops}")
     if syn_s < 2 * least_s:
         found.append(f"the SYN-ACK came after {1e3 * syn_s:.1f} ms, earlier than light goes there and back")
-    if syn_s < EARLY * rtt_s:
+    if syn_s < MAX_PROXY_FRACTION * rtt_s:
         found.append(f"the SYN-ACK came after {1e3 * syn_s:.1f} ms, a probe needs {1e3 * rtt_s:.1f} ms")
     if here["options"] != there["options"]:
         found.append("the two hosts see different options of TCP")

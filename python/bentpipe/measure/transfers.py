@@ -29,10 +29,10 @@ SPAN_S: Final = 0.25
 SPANS: Final = 4
 #: Number of waiting packets above which the path counts as filled, and margin in packets of the
 #: bounds of its depth.
-LEAST_PACKETS: Final = 3
-FREE: Final = 2
+MIN_PACKETS: Final = 3
+DEPTH_ERROR: Final = 2
 #: Fraction of the round-trip times that gives a lower bound; a busy host increases some of them.
-USUALLY: Final = 0.9
+LOWER_BOUND_FRACTION: Final = 0.9
 
 
 def bottlenecks(loads: Sequence[Loaded], known: Sequence[Queue], losses: dict[str, float]) -> list[Queue]:
@@ -61,8 +61,8 @@ def bottleneck(one: Loaded, random_loss: float = 0.0) -> Queue | None:
     rate = _rate(one, counted, max(SPAN_S, float(np.median(rtt)))) if len(rtt) else None
     if rate is None:
         return None
-    least = float(np.quantile(rtt, USUALLY) - rtt.min())
-    if least < LEAST_PACKETS * 8 * PACKET / rate:
+    least = float(np.quantile(rtt, LOWER_BOUND_FRACTION) - rtt.min())
+    if least < MIN_PACKETS * 8 * PACKET / rate:
         return None
     repaired = np.nan_to_num(columns["retransmissions"])
     expected = random_loss * one.delivered / PAYLOAD
@@ -80,7 +80,7 @@ def bottleneck(one: Loaded, random_loss: float = 0.0) -> Queue | None:
         rate,
         depth,
         round(depth / PACKET),
-        max(0, min(depth, int(least * rate / 8)) - FREE * PACKET),
+        max(0, min(depth, int(least * rate / 8)) - DEPTH_ERROR * PACKET),
         None,
         reason,
         overflowed,

@@ -34,7 +34,7 @@ ROUNDS: Final = 2
 GAP_S: Final = 0.3
 #: The smallest datagram with an Initial packet (RFC 9000, section 14.1), with the headers of IPv6
 #: and UDP.
-LEAST: Final = 1248
+MIN_DATAGRAM: Final = 1248
 
 #: Long header of an Initial packet whose packet number has four bytes, version 1, two connection
 #: identifiers of eight bytes, no token, a length of two bytes, and the packet number.

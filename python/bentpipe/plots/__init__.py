@@ -17,23 +17,23 @@ PDF.
 from __future__ import annotations
 
 from .access import timelines, waits
-from .bars import MOST_ROWS, comparison
+from .bars import MAX_ROWS, comparison
 from .campaigns import campaign_cdf, campaign_lines, campaign_map, campaign_multiples
 from .constellation import constellation_globe, constellation_map
 from .contacts import contact_plan
 from .course import constellation_course
 from .distributions import cdf
-from .lines import MOST_LINES
+from .lines import MAX_LINES
 from .measured import delays
 from .sensors import query_plan
 from .series import dama, efficiency, flow, overview, queue, rtt, sent, side_by_side, throughput, window
-from .style import COLOURS, look, save, styled, to_svg
+from .style import COLOURS, look, save, show_in_notebooks, styled, to_svg
 from .wifi import rates
 
 __all__ = [
     "COLOURS",
-    "MOST_LINES",
-    "MOST_ROWS",
+    "MAX_LINES",
+    "MAX_ROWS",
     "campaign_cdf",
     "campaign_lines",
     "campaign_map",
@@ -64,3 +64,5 @@ __all__ = [
     "waits",
     "window",
 ]
+
+show_in_notebooks()

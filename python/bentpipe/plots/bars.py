@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from bentpipe.results.flows import FlowResult
 
 #: Maximum number of flows with rows of their own. With more flows, each run has one row.
-MOST_ROWS: Final = 60
+MAX_ROWS: Final = 60
 
 
 @figure_function
 def comparison(results: Mapping[str, Sequence[FlowResult]]) -> Figure:
     """Draws goodput, round-trip time (mean, and a line to the 95th percentile) and efficiency of
     each flow in each run, with the runs of a flow below each other. Diamonds are predictions. The
-    efficiency panel is omitted if no run has an efficiency. With more than :data:`MOST_ROWS` flows
+    efficiency panel is omitted if no run has an efficiency. With more than :data:`MAX_ROWS` flows
     in all, each run has one row, the medians over its flows."""
     from matplotlib.figure import Figure
 
     whole = {name: len(flows) for name, flows in results.items()}
-    if sum(whole.values()) > MOST_ROWS:
+    if sum(whole.values()) > MAX_ROWS:
         results = {name: [_median(flows)] for name, flows in results.items() if flows}
     # The runs of a flow are adjacent.
     flow_names = list(dict.fromkeys(flow.flow for flows in results.values() for flow in flows))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from .data import FloatArray, quantiles
-from .lines import MOST_LINES
+from .lines import MAX_LINES
 from .style import legend, line
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _draw(panel: _Panel, axes: Axes, run: Run) -> None:
     )
     parts = {str(name): part.sort("begin") for (name,), part in windows.group_by("call", maintain_order=True)}
     length = _length([part["begin"].to_numpy() for part in parts.values()])
-    if len(parts) <= MOST_LINES:
+    if len(parts) <= MAX_LINES:
         for index, (name, part) in enumerate(parts.items()):
             axes.plot(*_steps(part, length), label=name, drawstyle="steps-post", **line(index))
     else:

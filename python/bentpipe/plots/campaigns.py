@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from bentpipe.campaign import Campaign
 
 #: Maximum number of lines in one panel that readers can distinguish.
-MOST_LINES = 24
+MAX_LINES = 24
 
 #: Minimum ratio of the greatest to the smallest value for a logarithmic axis.
-_WIDE = 99
+_MIN_LOG_RATIO = 99
 
 #: Maximum number of values with ticks of their own on a logarithmic axis.
-_MOST_TICKS = 8
+_MAX_TICKS = 8
 
 #: Marks of lines that share a colour.
 _MARKS = ("o", "s", "^", "D")
@@ -82,9 +82,9 @@ def _lines(campaign: Campaign, metric: str, x: str | None, each: str | None, of:
     labels = list(
         dict.fromkeys(label for part in parts.values() for label in _parts(part, series, view.names))
     )
-    if len(labels) > MOST_LINES:
+    if len(labels) > MAX_LINES:
         raise InputError(
-            f"Too many lines ({len(labels)}; at most {MOST_LINES}). Choose panels by another key, or one flow or group "
+            f"Too many lines ({len(labels)}; at most {MAX_LINES}). Choose panels by another key, or one flow or group "
             "with --of."
         )
     for index, (axes, (title, part)) in enumerate(zip(all_axes, parts.items(), strict=True)):
@@ -166,9 +166,9 @@ def campaign_cdf(
     keys = [campaign.key(name) for name in by] if by is not None else campaign.varied
     view = _View.of(campaign, metric, of, keys)
     parts = _parts(campaign.values(metric, of), keys, view.names)
-    if len(parts) > MOST_LINES:
+    if len(parts) > MAX_LINES:
         raise InputError(
-            f"Too many curves ({len(parts)}; at most {MOST_LINES}). Average over a key with --by."
+            f"Too many curves ({len(parts)}; at most {MAX_LINES}). Average over a key with --by."
         )
     figure, (axes,) = panels([3.0])
     for index, (label, part) in enumerate(parts.items()):
@@ -230,14 +230,14 @@ class Axis:
         if not self.numbers:
             axes.set_xticks(values, self.labels)
             return
-        wide = len(values) > 2 and min(values) > 0 and max(values) >= _WIDE * min(values)
+        wide = len(values) > 2 and min(values) > 0 and max(values) >= _MIN_LOG_RATIO * min(values)
         if scale_x(wide) == "log":
             if min(values) <= 0:
                 raise InputError(
                     f"{self.title} has the value {min(values):g}, which a logarithmic axis cannot show"
                 )
             axes.set_xscale("log")
-            if len(values) <= _MOST_TICKS:
+            if len(values) <= _MAX_TICKS:
                 axes.set_xticks(sorted(values), self.labels)
                 axes.minorticks_off()
 

@@ -12,7 +12,7 @@ from bentpipe.scenario.constellations import constellation
 
 from .data import duration_s
 from .events import mark
-from .lines import MOST_LINES
+from .lines import MAX_LINES
 from .series import draw_rtt
 from .style import COLOURS, figure_function, legend, line, name_runs, panels
 
@@ -57,14 +57,14 @@ def constellation_course(run: Run, *, network: str | None = None) -> Figure:
 
 def _draw_paths(delays: Axes, hops: Axes, view: Constellation) -> None:
     times = [frame["time"] for frame in view.frames]
-    for index, flow in enumerate(view.flows[:MOST_LINES]):
+    for index, flow in enumerate(view.flows[:MAX_LINES]):
         paths = [frame["paths"][index] for frame in view.frames]
         delay = [math.nan if path is None else 1e3 * path["delay"] for path in paths]
         count = [math.nan if path is None else len(path["satellites"]) for path in paths]
         delays.plot(times, delay, label=flow["name"], **line(index))
         hops.plot(times, count, drawstyle="steps-post", **line(index))
-    more = len(view.flows) - MOST_LINES
-    delays.set_title("Path" + (f" (first {MOST_LINES} of {len(view.flows)} flows)" if more > 0 else ""))
+    more = len(view.flows) - MAX_LINES
+    delays.set_title("Path" + (f" (first {MAX_LINES} of {len(view.flows)} flows)" if more > 0 else ""))
     delays.set_ylabel("one way (ms)")
     hops.set_ylabel("satellites")
     hops.set_ylim(bottom=0)
@@ -72,7 +72,7 @@ def _draw_paths(delays: Axes, hops: Axes, view: Constellation) -> None:
 
 
 def _changing(view: Constellation) -> dict[str, list[float]]:
-    """Returns the times at which the satellites of each site change, for up to :data:`MOST_LINES`
+    """Returns the times at which the satellites of each site change, for up to :data:`MAX_LINES`
     sites with changes."""
     found: dict[str, list[float]] = {}
     for index, site in enumerate(view.sites):
@@ -82,7 +82,7 @@ def _changing(view: Constellation) -> dict[str, list[float]]:
             for before, after, frame in zip(serving, serving[1:], view.frames[1:], strict=False)
             if before != after
         ]
-        if changes and len(found) < MOST_LINES:
+        if changes and len(found) < MAX_LINES:
             found[site["name"]] = changes
     return found
 

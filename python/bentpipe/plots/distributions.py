@@ -14,7 +14,7 @@ from bentpipe.results.flows import flow_results
 from bentpipe.results.groups import OTHERS, by_class, by_group
 
 from .data import POINTS, FloatArray
-from .lines import MOST_LINES, Runs, named_runs
+from .lines import MAX_LINES, Runs, named_runs
 from .style import figure_function, legend_of_all, line, name_runs
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from bentpipe.results.runs import Run
 
 #: Minimum ratio of values for a logarithmic axis.
-WIDE: Final = 50.0
+MIN_LOG_RATIO: Final = 50.0
 
 #: Minimum number of values of a distribution.
-_LEAST: Final = 5
+_MIN_VALUES: Final = 5
 
 
 class _Panel(NamedTuple):
@@ -53,12 +53,15 @@ def cdf(runs: Runs, *, by: Literal["group", "class"] = "group") -> Figure:
     drawn = []
     for panel in _PANELS:
         lines = [(label, values) for label, run, flows in parted if len(values := panel.values(run, flows))]
-        if any(values.max() > 0 for _, values in lines) and sum(len(values) for _, values in lines) >= _LEAST:
+        if (
+            any(values.max() > 0 for _, values in lines)
+            and sum(len(values) for _, values in lines) >= _MIN_VALUES
+        ):
             drawn.append((panel, lines))
     if not drawn:
         raise InputError(
-            f"nothing to draw: a distribution needs {_LEAST} values of a quantity, such as the goodput of "
-            f"{_LEAST} flows"
+            f"nothing to draw: a distribution needs {_MIN_VALUES} values of a quantity, such as the goodput of "
+            f"{_MIN_VALUES} flows"
         )
     columns = min(2, len(drawn))
     rows = -(-len(drawn) // columns)
@@ -90,9 +93,9 @@ def _parted(runs: Runs, by: str) -> list[tuple[str, Run, Sequence[FlowResult]]]:
             if single:
                 members[OTHERS if members else "all flows"] = single
         parts += [(", ".join(filter(None, (name, part))), run, found) for part, found in members.items()]
-    if len(parts) > MOST_LINES:
+    if len(parts) > MAX_LINES:
         raise InputError(
-            f"Too many lines ({len(parts)}; at most {MOST_LINES} groups or classes of all runs together)."
+            f"Too many lines ({len(parts)}; at most {MAX_LINES} groups or classes of all runs together)."
         )
     return parts
 
@@ -133,7 +136,7 @@ def is_wide(values: FloatArray) -> bool:
     if len(values) == 0 or values.min() <= 0:
         return False
     low, high = np.quantile(values, (0.02, 0.98))
-    return bool(high > WIDE * low * 0.98)
+    return bool(high > MIN_LOG_RATIO * low * 0.98)
 
 
 def _of_flows(field: str, factor: float) -> Callable[[Run, Sequence[FlowResult]], FloatArray]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Runs: TypeAlias = "Run | Sequence[Run] | Mapping[str, Run]"
 
 #: Maximum number of lines that readers can distinguish. For more entities, quantiles are drawn.
-MOST_LINES: Final = 12
+MAX_LINES: Final = 12
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def draw_lines(
     """Draws the quantities of all entities, or of one flow, times ``factor``. Running totals of
     bytes are drawn as rates over bins of ``rate_bin_s`` seconds (0: automatic).
 
-    Up to :data:`MOST_LINES` entities have a line each. For more, one line per run and group of
+    Up to :data:`MAX_LINES` entities have a line each. For more, one line per run and group of
     flows shows the median over its entities; with too many groups, one line shows the median over
     all entities. Shading shows the range from the 10th to the 90th percentile and, lighter, from
     minimum to maximum. Only ``wanted`` entities are drawn. With ``steps``, a value holds until the
@@ -65,7 +65,7 @@ def draw_lines(
     lines = [
         one for one in _lines(runs, *quantities, flow=flow, bin_s=rate_bin_s or 0.0) if wanted(one.entity)
     ]
-    if len(lines) > MOST_LINES:
+    if len(lines) > MAX_LINES:
         return _draw_quantiles(axes, lines, factor, rate_bin_s)
     drawn = []
     for index, one in enumerate(lines):
@@ -105,7 +105,7 @@ def _draw_quantiles(
     groups: dict[str, list[Line]] = {}
     for one in lines:
         groups.setdefault(one.group, []).append(one)
-    if len(groups) > MOST_LINES:
+    if len(groups) > MAX_LINES:
         groups = {"": list(lines)}
     drawn, highest = [], 0.0
     for index, (name, members) in enumerate(groups.items()):

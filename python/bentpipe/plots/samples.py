@@ -2,7 +2,7 @@
 cell of time.
 
 A trace of a long run has more rows than memory holds, and thousands for each pixel. A trace with
-more than :data:`LARGE` rows is condensed during reading. For each entity and cell, the smallest
+more than :data:`MAX_ROWS` rows is condensed during reading. For each entity and cell, the smallest
 value, the mean (which represents all samples of the cell) and the greatest value remain. Bins of
 rates and means are a whole number of cells, so rates and means stay exact.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from bentpipe.results.runs import Run
 
 #: Number of rows beyond which a trace is condensed.
-LARGE: Final = 2_000_000
+MAX_ROWS: Final = 2_000_000
 
 #: Number of cells per bin for few entities. For many entities, only means over bins are drawn.
-_FINE: Final = 20
-_FEW: Final = 12
+_CELLS_PER_BIN: Final = 20
+_MAX_FINE_ENTITIES: Final = 12
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,13 @@ def samples_of(
     """
     if not run.has_trace(quantity):
         return {}
-    if rows(run, quantity) <= LARGE:
+    if rows(run, quantity) <= MAX_ROWS:
         traces = trace_of(run, quantity).items()
         return {entity: Samples(*trace) for entity, trace in traces if wanted(entity)}
     entities = [entity for entity in entities_of(run, quantity) if wanted(entity)]
-    cell_s = (bin_s or bin_for(duration_s(run))) / (_FINE if len(entities) <= _FEW else 1)
+    cell_s = (bin_s or bin_for(duration_s(run))) / (
+        _CELLS_PER_BIN if len(entities) <= _MAX_FINE_ENTITIES else 1
+    )
     condensed = _condensed(run, quantity, entities, cell_s)
     return {entity: _samples(condensed[entity]) for entity in entities if entity in condensed}
 

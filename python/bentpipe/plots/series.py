@@ -17,7 +17,7 @@ from .bundles import bundle_panels
 from .calls import call_panels
 from .data import POINTS, FloatArray, bin_for, duration_s, quantiles, rate, spread, superframes
 from .events import mark
-from .lines import MOST_LINES, Line, Runs, draw_lines, flow_of, named_runs, starts_s
+from .lines import MAX_LINES, Line, Runs, draw_lines, flow_of, named_runs, starts_s
 from .samples import entities_of, greatest, samples_of
 from .style import PREDICTED, figure_function, grid, legend, legend_of_all, line, name_runs, panels
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bentpipe.results.runs import Run
 
 #: Maximum number of flows for slow-start thresholds in windows, and for sent segments in overviews.
-FEW = 3
+MAX_FLOWS = 3
 
 #: A function that draws one quantity of runs into axes.
 Draw: TypeAlias = Callable[[Any, Any], None]
@@ -181,7 +181,7 @@ def overview(run: Run, *, predictions: bool = True) -> Figure:
     """Draws all recorded quantities of a run: throughput, segments sent (of few flows), round-trip
     time, window, queues, slots, the quality of calls, contacts and bundles. Dotted lines and shades
     mark events."""
-    few = len(entities_of(run, "tcp.sent")) <= FEW
+    few = len(entities_of(run, "tcp.sent")) <= MAX_FLOWS
     of_bundles = bundle_panels(run)
     shown = _with_data(
         (partial(draw_throughput, predictions=predictions), *_VOLUMES),
@@ -247,7 +247,7 @@ def draw_window(axes: Axes, runs: Runs, *, predictions: bool = True, flow: str |
     for colour, lines in drawn:
         if predictions:
             _draw_growth(axes, lines, colour, lambda curve: curve.window_segments)
-    if len(drawn) <= FEW:
+    if len(drawn) <= MAX_FLOWS:
         _draw_thresholds(axes, runs, [colour for colour, _ in drawn])
     axes.set_ylim(bottom=0)
     legend(axes)
@@ -293,15 +293,15 @@ def draw_link_queue(axes: Axes, runs: Runs) -> None:
         for link, samples in samples_of(run, "link.dropped").items()
         if samples.values.max(initial=0) > 0
     }
-    many = any(len(entities_of(run, "link.queue_packets")) > MOST_LINES for _, run in named_runs(runs))
+    many = any(len(entities_of(run, "link.queue_packets")) > MAX_LINES for _, run in named_runs(runs))
     # If there are many links, only links that dropped packets are drawn, instead of the median of
     # all.
-    few = many and 0 < len(dropping) <= MOST_LINES
+    few = many and 0 < len(dropping) <= MAX_LINES
     drawn = draw_lines(
         axes, runs, "link.queue_packets", steps=True, wanted=dropping.__contains__ if few else _all
     )
     axes.set_ylim(bottom=0)
-    if len(drawn) <= MOST_LINES and not isinstance(runs, Sequence | Mapping):
+    if len(drawn) <= MAX_LINES and not isinstance(runs, Sequence | Mapping):
         _draw_drops(axes, runs, drawn)
     legend(axes)
 

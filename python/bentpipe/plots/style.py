@@ -6,10 +6,12 @@ Figures are created without pyplot and need not be closed.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -171,6 +173,28 @@ def figure_function(function: Callable[P, Figure]) -> Callable[P, Figure]:
             return figure
 
     return run
+
+
+def show_in_notebooks() -> None:
+    """Lets notebooks display figures as PNG. Keeps another format that the notebook has chosen, for
+    example with ``%matplotlib inline``."""
+    if "IPython" not in sys.modules:
+        return
+    from IPython import get_ipython
+    from IPython.core.pylabtools import select_figure_formats
+
+    shell = get_ipython()
+    if shell is not None and not _displays_figures(shell):
+        select_figure_formats(shell, {"png"})
+
+
+def _displays_figures(shell: Any) -> bool:
+    """Returns true if a formatter of IPython knows figures of matplotlib."""
+    for formatter in shell.display_formatter.formatters.values():
+        with contextlib.suppress(KeyError):
+            formatter.lookup_by_type("matplotlib.figure.Figure")
+            return True
+    return False
 
 
 def _apply(figure: Figure, chosen: Look) -> None:

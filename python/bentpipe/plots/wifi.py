@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Maximum number of stations drawn per run, chosen by their number of transmissions.
-MOST = 3
+MAX_STATIONS = 3
 
 
 @figure_function
@@ -33,7 +33,7 @@ def rates(runs: Runs, *, bin_s: float | None = None) -> Figure:
             continue
         bins = bin_s or bin_for(duration_s(run))
         stations = samples_of(run, "wifi.rate", bin_s=bins)
-        busiest = sorted(stations, key=lambda station: -stations[station].count)[:MOST]
+        busiest = sorted(stations, key=lambda station: -stations[station].count)[:MAX_STATIONS]
         for station in busiest:
             sent = stations[station]
             middles, mean, least, greatest = spread(sent.time_s, sent.values / 1e6, bins, sent.weights)

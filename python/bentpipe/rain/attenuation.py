@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: The method of P.618-13, section 2.4.1, is for frequencies up to 20 GHz. The validation table of
 #: ITU-R Study Group 3 uses 20 GHz for higher frequencies: its rows for 29 GHz are exactly the
 #: results of the equations at 20 GHz.
-MOST_SCINTILLATION_GHZ: Final = 20.0
+MAX_SCINTILLATION_GHZ: Final = 20.0
 #: Percentages of an average year for which P.618 gives rain attenuation.
 PERCENTAGES: Final = (
     0.001,
@@ -151,11 +151,11 @@ class Sky:
     def scintillation(self, percent: float, diameter_m: float = 1.2, efficiency: float = 0.5) -> float:
         """Returns the attenuation in dB by scintillation, exceeded for a percentage of an average
         year, for an antenna with this diameter and efficiency. Above 20 GHz, returns the value at
-        20 GHz (:data:`MOST_SCINTILLATION_GHZ`)."""
+        20 GHz (:data:`MAX_SCINTILLATION_GHZ`)."""
         found = library().models.itu618.scintillation_attenuation(
             self.site.latitude,
             self.site.longitude,
-            min(self.frequency_ghz, MOST_SCINTILLATION_GHZ),
+            min(self.frequency_ghz, MAX_SCINTILLATION_GHZ),
             self.elevation,
             percent,
             diameter_m,

@@ -1,4 +1,4 @@
-"""The implementation of ``bentpipe rain``: sites, tables of attenuation, and time series."""
+"""The implementation of ``bentpipe space rain``: sites, tables of attenuation, and time series."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STORM: Final = {
     "at": "passes_s",
 }
 #: Maximum number of samples to write, over all columns.
-MOST: Final = 50_000_000
+MAX_SAMPLES: Final = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Sites:
 def sites(
     scenario: Path | None, given: Sequence[str], satellite: float | None, elevation: float | None
 ) -> Sites:
-    """Returns the sites of a scenario's star networks, and those given as ``NAME,LAT,LON``."""
+    """Returns the sites of a scenario's star networks, and those given as ``NAME=LAT,LON``."""
     if scenario is None and not given:
-        raise InputError("no site; allowed: a scenario with positions, or --site NAME,LAT,LON")
+        raise InputError("no site; allowed: a scenario with positions, or --site NAME=LAT,LON")
     found = Sites([_site(text) for text in given], satellite, elevation)
     if scenario is None:
         return found
@@ -64,10 +64,11 @@ def sites(
 
 def _site(text: str) -> Site:
     try:
-        name, latitude, longitude = text.split(",")
+        name, position = text.split("=")
+        latitude, longitude = position.split(",")
         site = Site(name.strip(), float(latitude), float(longitude))
     except ValueError:
-        raise InputError(f'--site "{text}"; allowed: NAME,LAT,LON, such as rome,41.9,12.5') from None
+        raise InputError(f'--site "{text}"; allowed: NAME=LAT,LON, such as rome=41.9,12.5') from None
     if not (-90 <= site.latitude <= 90 and -180 <= site.longitude <= 360):
         raise InputError(
             f'--site "{text}": no such place; allowed: latitude -90 to 90 and longitude -180 to 360 degrees'
@@ -112,7 +113,7 @@ def _of_scenario(scenario: Path) -> tuple[list[Site], float]:
         return found, float(parse(places["satellite"]))
     raise InputError(
         f"{scenario} has no star network with positions (propagation = {{ satellite, gateway, terminals }}); "
-        "allowed: --site NAME,LAT,LON in place of the scenario"
+        "allowed: --site NAME=LAT,LON in place of the scenario"
     )
 
 
@@ -147,9 +148,9 @@ def write(
     if len(set(names)) < len(names):
         raise InputError(f"two sites have the same name: {', '.join(names)}")
     samples = duration_s / step_s * len(skies)
-    if samples > MOST:
+    if samples > MAX_SAMPLES:
         raise InputError(
-            f"{samples:.0f} samples; allowed: at most {MOST}; use a longer --step or a shorter --duration"
+            f"{samples:.0f} samples; allowed: at most {MAX_SAMPLES}; use a longer --step or a shorter --duration"
         )
     if storm is None:
         series = synthesise(skies, duration_s, step_s=step_s, seed=seed)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bentpipe.scenario.variation import Variation
 
 #: Maximum number of runs for small panels per run. The bars show more runs.
-MOST_PANELS = 12
+MAX_PANELS = 12
 
 
 @dataclass(frozen=True)
@@ -219,12 +219,12 @@ def _figures(
     about = _about_quantiles(results)
     summarised = (
         "Each run is shown by the medians over its flows."
-        if sum(map(len, results.values())) > plots.MOST_ROWS
+        if sum(map(len, results.values())) > plots.MAX_ROWS
         else ""
     )
     figures = [(f"Flows of all runs. Diamonds: predicted values.{summarised}", plots.comparison(results))]
     traced = {name: run for name, run in runs.items() if run.traces}
-    if 0 < len(traced) <= MOST_PANELS:
+    if 0 < len(traced) <= MAX_PANELS:
         if any(run.has_trace("delivery") or run.has_trace("datagram") for run in traced.values()):
             figures.append(
                 (f"Throughput. Dashed lines: predicted.{about}", plots.side_by_side(traced, "throughput"))
@@ -259,10 +259,10 @@ def _of_constellation(run: Run) -> list[tuple[str, Figure]]:
 def _about_quantiles(results: Mapping[str, Sequence[FlowResult]]) -> str:
     from bentpipe import plots
 
-    if max(map(len, results.values()), default=0) <= plots.MOST_LINES:
+    if max(map(len, results.values()), default=0) <= plots.MAX_LINES:
         return ""
     return (
-        f" A panel of more than {plots.MOST_LINES} flows, terminals or links shows their median and the "
+        f" A panel of more than {plots.MAX_LINES} flows, terminals or links shows their median and the "
         "range from the 10th to the 90th percentile; the lighter range contains all of them. Predictions "
         "are then also medians."
     )

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 #: Maximum number of parts of a table. Of larger tables, which are in the run's folder, only the
 #: name is shown.
-MOST_PARTS: Final = 60
+MAX_PARTS: Final = 60
 
 #: Maximum number of parts for a table with a column per part, and a row per quantity with its
 #: meaning.
-FEW_PARTS: Final = 4
+MAX_COLUMNS: Final = 4
 
 
 #: Units of counts.
@@ -64,9 +64,9 @@ def _table(
     order = [*(key for key in columns if key in units), *(key for key in units if key not in columns)]
     shown = {key: _quantity(key, units[key], [row.get(key) for row in rows]) for key in order}
     about, parts = str(known.get("about", "")), [str(row[of]) for row in rows]
-    if len(rows) > MOST_PARTS:
+    if len(rows) > MAX_PARTS:
         return Counted(name, about, len(rows), [], [], [])
-    if len(rows) <= FEW_PARTS:
+    if len(rows) <= MAX_COLUMNS:
         return Counted(
             name,
             about,

@@ -28,7 +28,7 @@ FIN, SYN, RST, PSH, ACK = (1 << bit for bit in range(5))
 #: Number of bytes read at once.
 _PIECE: Final = 1 << 22
 #: Upper bound of the length of a block: a packet has at most 65535 bytes, and its comment 2000.
-_LONGEST: Final = 1 << 18
+_MAX_LENGTH: Final = 1 << 18
 #: The block type and the byte-order magic of a section header.
 _BEGIN: Final = (0x0A0D0D0A, 0x1A2B3C4D)
 _INTERFACE: Final = 1
@@ -210,7 +210,7 @@ def _pieces(file: Path, size: int = _PIECE) -> Iterator[tuple[bytes, npt.NDArray
             words, places, at, end = memoryview(padded).cast("I"), [], 0, len(content) // 4
             while at + 2 < end:
                 length = words[at + 1]
-                if length % 4 or not 12 <= length <= _LONGEST:
+                if length % 4 or not 12 <= length <= _MAX_LENGTH:
                     raise InputError(
                         f"{file} is damaged: no block of pcapng begins at byte {before + 4 * at}"
                     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .runs import Run
 
 #: Maximum number of flows outside of groups. More such flows form a separate group.
-MOST_FLOWS: Final = 30
+MAX_FLOWS: Final = 30
 
 #: Name of the group of flows outside of groups, if there are many.
 OTHERS: Final = "other flows"
@@ -113,14 +113,14 @@ class GroupResult:
 
 def by_group(flows: Iterable[FlowResult]) -> tuple[dict[str, list[FlowResult]], list[FlowResult]]:
     """Returns the flows of each group, and the single flows, including those in groups of one. More
-    than :data:`MOST_FLOWS` single flows form a group."""
+    than :data:`MAX_FLOWS` single flows form a group."""
     groups: dict[str, list[FlowResult]] = {}
     single: list[FlowResult] = []
     for flow in flows:
         (single if flow.group is None else groups.setdefault(flow.group, [])).append(flow)
     single += [flow for members in groups.values() if len(members) == 1 for flow in members]
     groups = {name: members for name, members in groups.items() if len(members) > 1}
-    if len(single) > MOST_FLOWS:
+    if len(single) > MAX_FLOWS:
         groups[OTHERS if groups else "all flows"] = single
         single = []
     return groups, single

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from bentpipe.errors import InputError, reading, text_of, trouble, unknown
 from bentpipe.quantities import listed
 
-from . import columns, former
+from . import columns, old_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,7 +86,7 @@ class Run:
     def scenario(self) -> dict[str, Any]:
         """The scenario of the run with all defaults. Quantities are texts with units. Keys have
         their current names, also in a run of an older version."""
-        return former.renamed(self._written)
+        return old_names.renamed(self._written)
 
     @cached_property
     def _written(self) -> dict[str, Any]:
@@ -210,7 +210,8 @@ class Run:
     def _trace_files(self) -> dict[str, Path]:
         """The files of the traces by their current names."""
         return {
-            former.TRACES.get(file.stem, file.stem): file for file in (self.path / "traces").glob("*.parquet")
+            old_names.TRACES.get(file.stem, file.stem): file
+            for file in (self.path / "traces").glob("*.parquet")
         }
 
     def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:
@@ -239,7 +240,7 @@ class Run:
 
         file, trace = self._file(quantity), self._find(quantity)[0]
         with reading(file):
-            lazy = pl.scan_parquet(file, glob=False).rename(former.COLUMNS.get(trace, {}), strict=False)
+            lazy = pl.scan_parquet(file, glob=False).rename(old_names.COLUMNS.get(trace, {}), strict=False)
             names = lazy.collect_schema().names()
             columns.check(file, ["time", *columns.TRACED.get(trace, ())], names, self._version)
             who = names[1]
@@ -297,7 +298,7 @@ class Run:
         import polars as pl
 
         with reading(file, "" if self.complete else " (the run is incomplete)"):
-            found = pl.read_parquet(file, glob=False).rename(former.COLUMNS.get(table, {}), strict=False)
+            found = pl.read_parquet(file, glob=False).rename(old_names.COLUMNS.get(table, {}), strict=False)
         columns.check(file, columns.NEEDED.get(table, ()), found.columns, self._version)
         return found
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from bentpipe import _native
 from bentpipe.quantities import base_value, listed
+from bentpipe.scenario.editor_schema import for_editors
 
 
 class Scenario:
@@ -173,30 +174,9 @@ def schema(editor: bool = False) -> dict[str, Any]:
     """Returns the JSON Schema of complete scenarios or, for editors, of scenarios that may use a
     preset, which supplies required keys and the kinds of tables."""
     document = cast("dict[str, Any]", json.loads(_native.schema()))
-    return cast("dict[str, Any]", _without_required(document)) if editor else document
-
-
-def _without_required(part: Any) -> Any:
-    """Returns a part of a schema without required keys. Tables may match several variants, since
-    the key `kind` may be missing.
-
-    >>> kinds = [{"properties": {"kind": {"const": "a"}, "required": {}}, "required": ["kind"]}]
-    >>> _without_required({"oneOf": kinds, "default": {"required": []}})
-    {'anyOf': [{'properties': {'kind': {'const': 'a'}, 'required': {}}}], 'default': {'required': []}}
-    """
-    if isinstance(part, list):
-        return [_without_required(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    whole: dict[str, Any] = {}
-    for keyword, value in part.items():
-        if keyword in ("properties", "$defs"):
-            whole[keyword] = {name: _without_required(one) for name, one in value.items()}
-        elif keyword in ("default", "examples", "const", "enum"):
-            whole[keyword] = value
-        elif keyword != "required":
-            whole["anyOf" if keyword == "oneOf" else keyword] = _without_required(value)
-    return whole
+    if not editor:
+        return document
+    return for_editors(document, ((name, about) for name, about, _ in _native.presets()))
 
 
 def override_texts(overrides: Overrides) -> list[Override]:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from .scenarios import Scenario
 
 #: Factor between a queue's size and a bandwidth-delay product that causes a warning.
-FAR: Final = 4.0
+WARNING_RATIO: Final = 4.0
 #: Maximum fraction of the rate of every hop at which a network counts as unloaded.
-UNLOADED: Final = 0.05
+MAX_UNLOADED: Final = 0.05
 
 
 @dataclass
@@ -302,12 +302,12 @@ def _about_queue(row: Row) -> str:
     held, product = row.queue_bytes, row.product_bytes
     if product <= row.packet_bytes or row.hop["queue"]["kind"] not in ("drop-tail", "unlimited"):
         return ""
-    if held < product / FAR:
+    if held < product / WARNING_RATIO:
         return (
             f"the queue of {size_text(held)} is {number(held / product, 2)} of a bandwidth-delay product "
             f"({size_text(product)}): the link may be idle after losses"
         )
-    if held > FAR * product and math.isfinite(held):
+    if held > WARNING_RATIO * product and math.isfinite(held):
         wait = span_text(8 * held / row.hop["rate_bit_s"]["mean"])
         return (
             f"the queue of {size_text(held)} is {number(held / product, 2)} times a bandwidth-delay product "
@@ -419,7 +419,7 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
         if scenario.data.get("network", {}).get(network, {}).get("kind") == "bundles":
             # Its rates apply only during contacts, which take a small part of the time.
             continue
-        if most.share < UNLOADED and not any(load.open for load in of_it.values()):
+        if most.share < MAX_UNLOADED and not any(load.open for load in of_it.values()):
             where = "it" if part == network else part
             asked, share = rate_text(most.asked), number(100 * most.share, 2)
             yield f"{network}: all flows over {where} together send {asked}, only {share} % of its rate"

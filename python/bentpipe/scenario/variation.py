@@ -150,7 +150,7 @@ def value_labels(values: Iterable[Any]) -> dict[str, str]:
 
 
 #: Maximum number of characters of a label that names what distinguishes a table.
-_LONGEST: Final = 40
+_MAX_LENGTH: Final = 40
 
 
 def _distinguished(short: str, texts: Sequence[str]) -> dict[str, str]:
@@ -159,7 +159,7 @@ def _distinguished(short: str, texts: Sequence[str]) -> dict[str, str]:
     paths = dict.fromkeys(path for one in leaves for path in one)
     differing = [path for path in paths if len({one.get(path) for one in leaves}) > 1]
     labels = [", ".join([short, *(one[path] for path in differing if path in one)]) for one in leaves]
-    if len(set(labels)) < len(labels) or max(map(len, labels)) > _LONGEST:
+    if len(set(labels)) < len(labels) or max(map(len, labels)) > _MAX_LENGTH:
         labels = [f"{short} ({number})" for number in range(1, len(texts) + 1)]
     return dict(zip(texts, labels, strict=True))
 
@@ -185,7 +185,7 @@ def source_name(text: str) -> str:
     if "\n" not in text:
         return text
     named = re.findall(r"^BP_VARIANT\((\w+)", text, re.MULTILINE)
-    return f"C source: {named[-1]}" if named else f"{text.strip().splitlines()[0][:_LONGEST]} ..."
+    return f"C source: {named[-1]}" if named else f"{text.strip().splitlines()[0][:_MAX_LENGTH]} ..."
 
 
 def parsed_value(text: str) -> Any:

@@ -29,12 +29,12 @@ REAL_TIME_DISABLED: Final = (
     "emulation in real time is disabled on this test bed; its administrator can enable it with --real-time"
 )
 NO_KERNEL: Final = (
-    "this test bed has no kernel for virtual time; its administrator can build one with `bentpipe kernel build`, as "
-    "the user of the executor"
+    "this test bed has no kernel for virtual time; its administrator can build one with "
+    "`bentpipe machine kernel build`, as the user of the executor"
 )
 OUTDATED_KERNEL: Final = (
     "the kernels of this test bed are for another processor or another version of bentpipe; its administrator can "
-    "build one with `bentpipe kernel build`, as the user of the executor"
+    "build one with `bentpipe machine kernel build`, as the user of the executor"
 )
 
 

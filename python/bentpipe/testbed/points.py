@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bentpipe.plots.data import by_entity, thin
-from bentpipe.plots.samples import LARGE, entities_of
+from bentpipe.plots.samples import MAX_ROWS, entities_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +54,7 @@ def lines_of(run: Run, quantity: str, start_s: float = -math.inf, end_s: float =
     inside = known.filter(time.is_between(start_s, end_s))
     counts = dict(inside.group_by(who).agg(pl.len()).collect(engine="streaming").iter_rows())
     # The trace of a long run may not fit into memory.
-    large = sum(counts.values()) > LARGE
+    large = sum(counts.values()) > MAX_ROWS
     within = by_entity((_extremes(inside, who) if large else inside).collect(engine="streaming"))
     before = _edge(known.filter(time < start_s), who, last=True)
     after = _edge(known.filter(time > end_s), who, last=False)

@@ -39,10 +39,10 @@ class Region:
 
 def of_folder(scenario: str, made: Sequence[ManualChange], folder: Path) -> list[Region]:
     """Returns the regions of a run that has ended."""
-    from bentpipe.results import former
+    from bentpipe.results import old_names
     from bentpipe.results.runs import Run
 
-    data = former.renamed(tomllib.loads(scenario))
+    data = old_names.renamed(tomllib.loads(scenario))
     run = Run(folder)
     starts = _changes(data, made)
     for trace in ("handover", "selection"):

@@ -57,10 +57,14 @@ class Address:
         return f"http://{host}:{self.port}"
 
 
-def prepare(settings: Settings) -> str | None:
+def prepare(settings: Settings, part: Part = "all") -> str | None:
     """Creates the folder and the database, or updates the database. Returns the secret of the first
     administrator's invitation if there is no administrator. Raises :class:`bentpipe.InputError` for
-    a folder with other contents."""
+    a folder with other contents.
+
+    The executor creates no invitation, because it would replace the invitation that the web
+    process has printed.
+    """
     _create(settings)
     # Other users get no access, regardless of the folder's mode. With a group, each of the two
     # processes may write the files of the other.
@@ -80,7 +84,7 @@ def prepare(settings: Settings) -> str | None:
     migrate(store)
     # Created after the database, so that a failure leaves no folder without a database.
     settings.runs.mkdir(exist_ok=True)
-    secret = accounts.first_invitation(store)
+    secret = None if part == "executor" else accounts.first_invitation(store)
     store.close()
     return secret
 

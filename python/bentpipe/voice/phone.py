@@ -24,7 +24,7 @@ SILENT: Final = 32
 
 
 @dataclass
-class Said:
+class CallResult:
     """The outcome of a call, and the speech heard in it."""
 
     #: True if the call was answered.
@@ -51,7 +51,7 @@ def call(
     user: str = "phone",
     stop: Callable[[], bool] = lambda: False,
     tell: Callable[[dict[str, Any]], None] = lambda _event: None,
-) -> Said:
+) -> CallResult:
     """Calls ``target`` from the address ``own``, and hangs up ``seconds`` after the answer.
 
     ``target`` is sip:NUMBER@HOST[:PORT] or iax2:NUMBER@HOST[:PORT]. The recording is repeated if it
@@ -94,7 +94,7 @@ class _Phone:
 
     def talk(
         self, user: str, number: str, peer: str, speech: Linear, seconds: float, stop: Callable[[], bool]
-    ) -> Said:
+    ) -> CallResult:
         began = time.monotonic_ns()
         call = self.line.call(began, user, number, peer)
         stream = self.line.speech[call]
@@ -138,7 +138,7 @@ class _Phone:
                 self._flush()
         after = None if self.answered_ns is None else (self.answered_ns - began) / 1e9
         recorded = np.concatenate(heard) if heard else np.zeros(0, np.int32)
-        return Said(
+        return CallResult(
             after is not None, self.status, after, stream.sent, stream.received, stream.lost, recorded
         )
 

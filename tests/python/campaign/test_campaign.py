@@ -31,7 +31,7 @@ def test_a_campaign_killed_at_any_moment_goes_on_and_comes_out_as_if_it_had_not_
     monkeypatch.setenv("TMPDIR", str(temporary))
     # Before the campaign starts, during its first runs, and during its last.
     for at_least in (0, 1, RUNS // 2, RUNS - 2):
-        process = start("run", scenario, "--out", store, "--workers", 2, folder=tmp_path)
+        process = start("run", scenario, "--out", store, "--jobs", 2, folder=tmp_path)
         while process.poll() is None and done(store) < at_least:
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)

@@ -140,7 +140,7 @@ def test_commands_refuse_with_exit_code_2(tmp_path: Path, monkeypatch: pytest.Mo
         (["run", "missing.toml"], "there is no such file"),
         (["run", "loss.toml", "--vary", "seed"], "is not a list of values; allowed: KEY.PATH=VALUE"),
         (["run", "loss.toml", "--replications", 1, "--out", "full"], "is not a campaign's folder"),
-        (["run", "loss.toml", "--replications", 1, "--workers", 1, "--dask", "x"], "give only one of them"),
+        (["run", "loss.toml", "--replications", 1, "--jobs", 1, "--dask", "x"], "give only one of them"),
         (["show", "full"], "is not a campaign's folder"),
         (["table", "nowhere"], "is not the folder of a campaign"),
     ):

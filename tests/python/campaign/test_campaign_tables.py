@@ -118,7 +118,7 @@ def test_every_kind_of_figure_is_drawn_from_the_means(store: Path, tmp_path: Pat
     assert [np.size(curve.get_xdata()) for curve in curves] == [1 + 24, 1 + 24]
     for kind in ("lines", "multiples", "heat-map", "cdf"):
         name = f"goodput-{kind}.svg"
-        text = call("plot", store, "--kind", kind, "--format", "svg", "--out", "figures", folder=tmp_path)
+        text = call("plot", store, "--figure", kind, "--format", "svg", "--out", "figures", folder=tmp_path)
         assert name in text and (tmp_path / "figures" / name).stat().st_size > 1000
     for words, message in (
         (["--x", "dealy"], "did you mean"),

@@ -48,10 +48,10 @@ TARGETS = ["/dev/full", "good.toml/below", "directory", "run", "/proc/nobody/x",
 READ = [
     *("simulate {} --no-report", "check {}", "show {}", "predict {}", "plot {}", "report {}", "explain {}"),
     *("plot run {}", "plot constellation {}", "compare {} run", "compare run {}", "reproduce {}", "new {}"),
-    *("trace {} out.csv", "trace {} out.parquet", "trace {} out --duration 1", "variants {}", "down {}"),
+    *("trace {} out.csv", "trace {} out.parquet", "trace {} out --duration 1", "variants {}", "net down {}"),
     *("campaign run {} --replications 1", "campaign show {}", "campaign table {}", "campaign plot {}"),
-    *("campaign export {} out.csv", "campaign batches {} rtt", "watch {} --once", "set {} a=1"),
-    *("up {} --name ../x", "exec {} -- true", "listen run --speech {}"),
+    *("campaign export {} out.csv", "campaign batches {} rtt", "net watch {} --once", "net set {} a=1"),
+    *("net up {} --name ../x", "net exec {} -- true", "voice listen run --speech {}"),
 ]
 WRITE = [
     *("simulate good.toml --no-report --out {}", "simulate good.toml --vary seed=1,2 --no-report --out {}"),
@@ -68,11 +68,11 @@ OTHER = [
     *("simulate good.toml --set x", "simulate good.toml --vary x", "simulate good.toml --vary seed=-1,2"),
     *("simulate good.toml --seed 99999999999999999999", "explain run --at noon", "plot run --figure x"),
     *("plot run --format gif", "campaign batches run rtt --confidence nan", "new no-such-preset"),
-    *("campaign batches run rtt --warm-up 1e9", "trace good.csv out --duration 1e-9", "set x"),
+    *("campaign batches run rtt --warm-up 1e9", "trace good.csv out --duration 1e-9", "net set x"),
     *(
         "plot constellation sky.toml --at 1e99",
         "reproduce dama --clock x",
-        "pep --mark x",
+        "machine pep --mark x",
         "run nothing -- true",
     ),
     *(
@@ -139,13 +139,14 @@ def _none_raises(place: Path, monkeypatch: pytest.MonkeyPatch, lines: list[list[
         assert code is not None, f"{line}\n{said}"
         assert not re.search(r"\[Errno|os error|Traceback|polars|pyarrow", said), f"{line}\n{said}"
         assert code == 0 or said.strip(), line
+        assert "is now bentpipe" not in said, line
 
 
-@pytest.mark.parametrize("line", ["run geo-ka ping -c 1 server", "exec user ping -c 1 server"])
+@pytest.mark.parametrize("line", ["run geo-ka ping -c 1 server", "net exec user ping -c 1 server"])
 def test_a_command_without_dashes_is_shown_with_them(line: str) -> None:
     code, said = called(*line.split())
-    words = line.split()
-    shown = " ".join([*words[:2], "--", *words[2:]])
+    before, ping, after = line.partition("ping")
+    shown = f"{before}-- {ping}{after}"
     assert code == 2 and "write -- before the command" in said and shown in " ".join(said.split())
 
 
@@ -273,10 +274,10 @@ def test_check_finds_what_campaigns_refuse_and_counts_runs(tmp_path: Path) -> No
         ("check sky.toml --set seed=x --set duration=1", "--set duration = 1: expected a span"),
         ("check list.json", "list.json: is a list in JSON, not a scenario; allowed: a table"),
         (
-            "contacts show semicolons.csv",
+            "space contacts show semicolons.csv",
             "semicolons.csv:1: values are separated by semicolons; allowed: commas",
         ),
-        ("budget budget.csv", "line 1: down.frequency: expected a frequency"),
+        ("space budget budget.csv", "line 1: down.frequency: expected a frequency"),
         ("plot run --figure rtt --figure x --figure y", 'unknown figure "y"'),
         ("plot run --out good.toml", "--out good.toml: is a file; allowed: a folder"),
         ("plot run --figure delays", "the figure delays needs a run of `bentpipe measure`"),
@@ -284,7 +285,7 @@ def test_check_finds_what_campaigns_refuse_and_counts_runs(tmp_path: Path) -> No
         ("new geo --out no/such/x.toml", "no/such/x.toml: there is no folder no/such"),
         ("serve --data bed --socket no/such/x", "--socket no/such/x: there is no folder no/such"),
         (
-            "listen run --speech short.wav",
+            "voice listen run --speech short.wav",
             "short.wav: 0.0035 s of sound; allowed: a recording of at least 0.5 s",
         ),
     ],
@@ -315,8 +316,10 @@ def test_figures_that_can_be_drawn_are_drawn_beside_one_that_cannot(
 
 def test_a_network_in_place_of_its_host_is_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bentpipe.live.state.records", lambda: [SimpleNamespace(id="d1")])
-    code, said = called("exec", "d1", "--", "true")
-    assert code == 2 and "d1 is a network: also name the host, as in `bentpipe exec d1 HOST -- true`" in said
+    code, said = called("net", "exec", "d1", "--", "true")
+    assert (
+        code == 2 and "d1 is a network: also name the host, as in `bentpipe net exec d1 HOST -- true`" in said
+    )
 
 
 def test_code_is_allowed_by_an_option_after_the_command(tmp_path: Path) -> None:
@@ -343,8 +346,8 @@ def test_rain_writes_the_series_that_its_scenario_names(tmp_path: Path) -> None:
         '[network.sat.forward]\nacm = { fade = { samples = { file = "fwd.csv" } } }\n'
     )
     storm = ("--storm", "peak=70,at=30", "--duration", 60, "-o", tmp_path / "fwd.csv")
-    assert commands.run("rain", scenario, "-f", 19.7, *storm).returncode == 0
+    assert commands.run("space", "rain", scenario, "-f", 19.7, *storm).returncode == 0
     assert commands.run("check", scenario).returncode == 0
     # Other missing or wrong input is still refused.
     scenario.write_text(scenario.read_text().replace('"60 s"', '"60 S"'))
-    assert 'did you mean "60 s"' in commands.run("rain", scenario, "-f", 19.7, *storm).stderr
+    assert 'did you mean "60 s"' in commands.run("space", "rain", scenario, "-f", 19.7, *storm).stderr

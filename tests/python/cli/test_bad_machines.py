@@ -23,7 +23,7 @@ def words(way: str, folder: Path, congestion: str = "reno") -> list[str]:
     file = folder / "s.toml"
     file.write_text(SCENARIO.replace("reno", congestion), encoding="utf-8")
     return {
-        "up": ["up", str(file)],
+        "up": ["net", "up", str(file)],
         "run": ["run", str(file), "--", "true"],
         "emulate": ["emulate", str(file), "--out", str(folder / "run"), "--no-report"],
     }[way]
@@ -78,7 +78,7 @@ def test_a_port_that_is_in_use(bentpipe: Bentpipe) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("0.0.0.0", 0))
         port = other.getsockname()[1]
-        said = bentpipe("up", "geo", "--host-at", f"server=127.0.0.2:{port}", code=1)
+        said = bentpipe("net", "up", "geo", "--host-at", f"server=127.0.0.2:{port}", code=1)
     assert str(port) in said and "choose another port" in said
     assert bentpipe.left() == [] and bentpipe.processes() == {}
 
@@ -91,10 +91,10 @@ def test_addresses_that_the_machine_uses_itself(bentpipe: Bentpipe, machine: Mac
     machine("ip", "route", "add", "198.18.32.0/28", "dev", "wire")
     machine("ip", "tuntap", "add", "bentpipe0", "mode", "tun")
     before = machine.picture()
-    said = json.loads(inside("up", "geo", "--internet", "--json"))
+    said = json.loads(inside("net", "up", "geo", "--internet", "--json"))
     assert said["hosts"]["user"]["ipv4"].startswith("198.18.48.")
     assert "bentpipe1" in machine("ip", "link")
-    inside("down")
+    inside("net", "down")
     assert machine.picture() == before
     machine("ip", "route", "add", "198.18.0.0/15", "dev", "wire")
     before = machine.picture()
@@ -113,7 +113,7 @@ def test_a_full_disk_for_what_lives(bentpipe: Bentpipe) -> None:
     )
     bentpipe.state.mkdir(mode=0o700)
     before = Bentpipe(bentpipe.state, before=["unshare", "-m", "sh", "-c", script, "sh"])
-    done = before.done("up", "geo")
+    done = before.done("net", "up", "geo")
     assert done.returncode == 1 and "No space left" in done.stderr, done.stderr
     assert bentpipe.processes() == {}
 
@@ -137,5 +137,5 @@ def test_a_full_disk_for_results(bentpipe: Bentpipe, tmp_path: Path, kilobytes: 
 
 def test_what_the_machine_lacks_is_what_doctor_says(bentpipe: Bentpipe) -> None:
     hide = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev/net && exec "$@"', "sh"]
-    done = Bentpipe(bentpipe.state, before=hide).done("doctor")
+    done = Bentpipe(bentpipe.state, before=hide).done("machine", "doctor")
     assert done.returncode == 1 and "modprobe tun" in done.stdout

@@ -10,30 +10,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bentpipe.campaign.jobs import NOTE
+from bentpipe.cli.renamed import COMMANDS as COMMANDS_RENAMED
 from bentpipe.results.flows import FAILURES
 from helpers import ROOT
+from helpers.command_tree import FAMILIES, TREE
 from helpers.folders import write_run
 from parity.pieces import PAIR, flow
 from rigs import commands
 
 COMMANDS = (
-    *("simulate", "emulate", "check", "show", "predict", "reproduce", "plot", "report", "compare"),
-    *("explain", "export", "netpipe", "measure", "reflect"),
-    *("run", "shell", "up", "ps", "exec", "set", "watch", "down", "new", "variants"),
-    *("emodel", "budget", "rain", "trace", "fit", "schema", "docs", "doctor", "calibrate"),
-    *("pep", "campaign", "kernel", "listen", "pabx", "phone", "dtn", "serve", "lab", "contacts"),
-    "sensors",
-)
-#: Commands without their own output, with the output of a program, or with subcommands.
-PROGRAMS = (
-    *("run", "shell", "exec", "set", "trace", "docs", "pep", "campaign", "kernel", "serve", "lab"),
-    *("contacts", "sensors", "dtn", "reflect", "export"),
+    *("new", "check", "show", "variants", "trace", "fit", "schema"),
+    *("predict", "simulate", "emulate", "measure", "reflect", "campaign", "reproduce"),
+    *("report", "plot", "export", "compare", "explain", "run", "shell", "net"),
+    *("voice", "space", "dtn", "sensors", "serve", "lab", "docs", "machine"),
 )
 START = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
 
@@ -66,45 +59,41 @@ def _said(done: subprocess.CompletedProcess[str], code: int) -> str:
 
 
 def test_help_shows_exactly_the_commands(place: Path) -> None:
-    listed = started("--help").partition("--help")[2].split("\n")[1:]
-    assert sorted(line.split()[0] for line in listed if line.startswith("  ")) == sorted(COMMANDS)
+    listed = started("--help").partition("--help")[2]
+    assert sorted(re.findall(r"^  ([a-z]+)  ", listed, re.MULTILINE)) == sorted(COMMANDS)
     assert call("--version").startswith("bentpipe ")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_every_command_fits_and_explains_every_option(place: Path, name: str) -> None:
-    text = call(name, "--help")
+@pytest.mark.parametrize("path", TREE)
+def test_help_of_every_command_fits_and_is_in_words(place: Path, path: str) -> None:
+    """Help fits into 80 columns and shows no types and symbols of Python: ranges, defaults and
+    choices are in words. TOML has its braces."""
+    text = call(*path.split()[1:], "--help")
     assert max(map(len, text.split("\n"))) <= 80
-    assert ("--json" in text) != (name in PROGRAMS)
+    assert not re.search(
+        r"x[<>]=|<=x|<[a-z|]+>|\{\w|default: \(|INTEGER|FLOAT|TEXT\b|PATH\.\.\.|None\b", text
+    ), text
     assert ("--out" in text) == ("-o, --out" in text)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_is_in_words(name: str) -> None:
-    """Help shows no types and symbols of Python: ranges, defaults and choices are in words. TOML
-    has its braces."""
-    from bentpipe.cli import app
-    from typer.main import get_command
-
-    def texts(command: Any, path: str) -> Iterator[str]:
-        context = command.make_context(path, [], resilient_parsing=True)
-        yield command.get_help(context)
-        for inner, sub in getattr(command, "commands", {}).items():
-            yield from texts(sub, f"{path} {inner}")
-
-    root: Any = get_command(app)
-    for text in texts(root.commands[name], f"bentpipe {name}"):
-        assert not re.search(
-            r"x[<>]=|<=x|<[a-z|]+>|\{\w|default: \(|INTEGER|FLOAT|TEXT\b|PATH\.\.\.|None\b", text
-        ), text
-
-
-@pytest.mark.parametrize("group", ["", "campaign", "contacts", "sensors", "dtn", "kernel", "lab"])
-def test_no_summary_of_a_command_is_cut_off(place: Path, group: str) -> None:
-    lines = call(*group.split(), "--help").splitlines()
+@pytest.mark.parametrize("path", FAMILIES)
+def test_no_summary_of_a_command_is_cut_off(place: Path, path: str) -> None:
+    lines = call(*path.split()[1:], "--help").splitlines()
     summaries = [line for line in lines[2:] if line.startswith("  ")]
     assert len(summaries) >= 3
     assert not [line for line in summaries if line.endswith("...")]
+
+
+@pytest.mark.parametrize("old", COMMANDS_RENAMED)
+def test_the_old_name_of_a_command_is_refused_with_the_new_one(old: str) -> None:
+    new = COMMANDS_RENAMED[old]
+    for words in ([old], [old, "--help"], ["--allow-code", old, "further", "words", "--jobs", "x"]):
+        done = commands.run(*words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"bentpipe {old} is now bentpipe {new}\n"
+    assert f"bentpipe {old}" not in TREE
+    command = " ".join(["bentpipe", *(word for word in new.split() if word.islower() and "." not in word)])
+    assert command in TREE
 
 
 def test_help_is_fast_because_nothing_heavy_is_imported(place: Path) -> None:
@@ -253,7 +242,7 @@ def test_bad_input_is_a_message_and_exit_code_2(place: Path, scenario: Path) -> 
             ("simulate", "upload.toml", "--seed", "-1"),
             "-1 is out of range; allowed: a whole number, at least 0",
         ),
-        (("plot", "run", "--at", "noon"), "noon is not a number; allowed: a number, at least 0"),
+        (("plot", "run", "--at", "noon"), '--at "noon": not a time; allowed: a value such as "12.3s"'),
         (
             ("check", "upload.toml", "--set", "seed=1.5"),
             "seed = 1.5: is not a whole number; allowed: a whole",
@@ -290,7 +279,7 @@ def test_compare_plot_and_report_read_runs(place: Path) -> None:
     assert "flow.upload.transport.congestion" in text and "-50" in text
     assert max(map(len, text.split("\n"))) <= 80
     assert (place / "both" / "rtt.png").is_file()
-    assert json.loads(call("compare", "a", "a", "--json", "--no-figures"))["equal"] is True
+    assert json.loads(call("compare", "a", "a", "--json", "--figure", "none"))["equal"] is True
     assert json.loads(call("plot", "a", "--json"))["figures"] == ["a/figures/overview.png"]
     assert call("plot", "a", "b", "--figure", "rtt", "--format", "svg").strip().endswith("rtt.svg")
     assert json.loads(call("report", "a", "b", "--out", "page.html", "--json"))["report"] == "page.html"
@@ -479,6 +468,7 @@ def test_an_interrupted_study_says_so_and_resumes_from_its_complete_runs(
 
 def test_a_call_is_rated_as_json_and_in_a_table_that_fits(place: Path) -> None:
     options = (
+        "voice",
         "emodel",
         "--codec",
         "g.729a",
@@ -515,4 +505,4 @@ def test_a_call_is_rated_as_json_and_in_a_table_that_fits(place: Path) -> None:
 def test_a_call_that_cannot_be_rated_is_refused_with_the_reason(
     place: Path, options: tuple[str, ...], message: str
 ) -> None:
-    assert message in " ".join(call("emodel", *options, code=2).split())
+    assert message in " ".join(call("voice", "emodel", *options, code=2).split())

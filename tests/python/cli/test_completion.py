@@ -24,6 +24,10 @@ def completed(words: str) -> list[str]:
     ("words", "offered"),
     [
         ("bentpipe simul", ["simulate"]),
+        ("bentpipe emo", []),
+        ("bentpipe voice e", ["emodel"]),
+        ("bentpipe space contacts ro", ["route"]),
+        ("bentpipe net watch --o", ["--once"]),
         ("bentpipe run geo-k", ["geo-ka"]),
         ("bentpipe new geo-k", ["geo-ka"]),
         (
@@ -34,7 +38,7 @@ def completed(words: str) -> list[str]:
             "bentpipe simulate examples/dvb-rcs-upload.toml --set flow.upload.transport.congestion=",
             ["flow.upload.transport.congestion=reno"],
         ),
-        ("bentpipe up geo-ka --set link.sat.queue.k", ["link.sat.queue.kind="]),
+        ("bentpipe net up geo-ka --set link.sat.queue.k", ["link.sat.queue.kind="]),
         ("bentpipe simulate nowhere.toml --set flow", []),
     ],
 )

@@ -16,8 +16,8 @@ BYTES = bytes(range(256))
     "words",
     [
         ("fit", "bytes.csv"),
-        ("contacts", "show", "bytes.csv"),
-        ("budget", "bytes.csv"),
+        ("space", "contacts", "show", "bytes.csv"),
+        ("space", "budget", "bytes.csv"),
         ("measure", "localhost", "--plan", "bytes.toml"),
         ("lab", "save", "bytes.toml"),
         ("lab", "launch", "bytes.toml"),

@@ -1,4 +1,4 @@
-"""``bentpipe doctor`` and ``bentpipe calibrate``, on the machine that runs the tests."""
+"""``bentpipe machine doctor`` and ``bentpipe machine calibrate``, on the machine of the tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from bentpipe.cli.doctor import explain
+from bentpipe.cli.machine.doctor import explain
 from rigs import commands
 
 NEEDED = {"TUN device", "network namespaces", "a host's interface"}
@@ -21,7 +21,7 @@ def bentpipe(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def examination() -> dict[str, Any]:
     """The doctor's findings on this machine."""
-    document: dict[str, Any] = json.loads(bentpipe("doctor", "--json").stdout)
+    document: dict[str, Any] = json.loads(bentpipe("machine", "doctor", "--json").stdout)
     return document
 
 
@@ -29,7 +29,7 @@ def test_the_exit_code_says_whether_emulation_is_possible(examination: dict[str,
     needed = {finding["what"]: finding["status"] for finding in examination["findings"] if finding["needed"]}
     assert set(needed) == NEEDED
     assert examination["possible"] == all(status != "missing" for status in needed.values())
-    assert bentpipe("doctor").returncode == (0 if examination["possible"] else 1)
+    assert bentpipe("machine", "doctor").returncode == (0 if examination["possible"] else 1)
 
 
 def test_everything_that_is_not_as_it_should_be_has_a_remedy(examination: dict[str, Any]) -> None:
@@ -40,7 +40,7 @@ def test_everything_that_is_not_as_it_should_be_has_a_remedy(examination: dict[s
 
 
 def test_what_is_found_stands_in_the_table(examination: dict[str, Any]) -> None:
-    shown = bentpipe("doctor").stdout
+    shown = bentpipe("machine", "doctor").stdout
     for finding in examination["findings"]:
         assert f"{finding['status']:<9}{finding['what']}" in shown
 
@@ -48,8 +48,8 @@ def test_what_is_found_stands_in_the_table(examination: dict[str, Any]) -> None:
 @pytest.mark.alone
 def test_calibration_measures_the_machine(examination: dict[str, Any]) -> None:
     if not examination["possible"]:
-        pytest.skip("emulation is impossible on this machine: see bentpipe doctor")
-    done = bentpipe("calibrate", "--json")
+        pytest.skip("emulation is impossible on this machine: see bentpipe machine doctor")
+    done = bentpipe("machine", "calibrate", "--json")
     assert done.returncode == 0, done.stderr
     measured = json.loads(done.stdout)
     assert measured["small_packets_per_s"] > 1000

@@ -74,7 +74,7 @@ def test_a_doctoral_student_reproduces_a_study_and_varies_it(call: Call, tmp_pat
     own = ("--set", f'{key}={{file="./mine.c"}}', *detail, "--out", "own", "--no-report")
     call("simulate", scenario, *own, code=2)
     call("--allow-code", "simulate", scenario, *own)
-    same = json.loads(call("compare", "one", "own", "--no-figures", "--json"))
+    same = json.loads(call("compare", "one", "own", "--figure", "none", "--json"))
     assert [one["key"] for one in same["scenario"]] in ([key], [])
     # The equations cover only congestion controls that they know; the simulated result is identical
     # to the last digit.
@@ -184,7 +184,7 @@ def test_an_administrator_runs_a_lab_for_a_group(call: Call, tmp_path: Path) -> 
     sees their actions, limits them, and ends actions that are no longer allowed. A copy of the
     folder is a backup."""
     httpx = pytest.importorskip("httpx2", reason="bentpipe[testbed] is not installed")
-    assert json.loads(call("doctor", "--json", code=None))
+    assert json.loads(call("machine", "doctor", "--json", code=None))
     data = tmp_path / "data"
     with serving(data) as served:
 

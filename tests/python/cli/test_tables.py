@@ -33,7 +33,7 @@ LINES = (
     "check examples/hub-storm.toml",
     "variants cubic",
     "new",
-    "emodel",
+    "voice emodel",
     "reproduce",
     "simulate examples/dvb-rcs-upload.toml --set duration=20s --vary network.sat.return.dama.scheme=rbdc,vbdc "
     "--vary flow.upload.transport.congestion=reno,vegas --vary network.sat.return.dama.cra=64kbit/s,128kbit/s",
@@ -119,7 +119,7 @@ def compared(tmp_path: Path) -> list[str]:
     ]
     for name, congestion in zip(names, ("reno", "vegas"), strict=True):
         write_run(tmp_path / name, congestion=congestion, speed=1.0 if congestion == "reno" else 2.0)
-    return ["compare", *names, "--no-figures"]
+    return ["compare", *names, "--figure", "none"]
 
 
 def test_a_file_has_each_row_in_a_line(compared: list[str], tmp_path: Path) -> None:

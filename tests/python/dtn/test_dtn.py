@@ -23,7 +23,7 @@ def test_files_cross_two_agents_and_deliveries_are_reported(tmp_path: Path) -> N
         with agent("dtn://mars/", tmp_path / "mars", *listen, *peer) as (mars, near):
             out = send(
                 "--to", "dtn://earth/in", "--via", f"tcpcl://{near}",
-                "--report", "dtn://earth/reports", *map(str, files),
+                "--report-to", "dtn://earth/reports", *map(str, files),
             )  # fmt: skip
             assert re.match(r"2 of 2 bundles accepted in", out)
             wait_for(lambda: len(list(inbox.glob("in/*"))) == 2 and len(list(inbox.glob("reports/*"))) == 2)

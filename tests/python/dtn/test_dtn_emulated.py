@@ -48,7 +48,7 @@ LIGHT_S = 2.0
 @contextmanager
 def running(bentpipe: Bentpipe, host: str, *command: str) -> Iterator[None]:
     """Runs a program in a host until the end of the block."""
-    words = bentpipe.words("exec", host, "--", *command)
+    words = bentpipe.words("net", "exec", host, "--", *command)
     process = subprocess.Popen(words, env=bentpipe.variables(), text=True, stdout=subprocess.PIPE)
     assert process.stdout is not None
     try:
@@ -63,7 +63,7 @@ def running(bentpipe: Bentpipe, host: str, *command: str) -> Iterator[None]:
 def space(bentpipe: Bentpipe, tmp_path: Path) -> Bentpipe:
     scenario = tmp_path / "space.toml"
     scenario.write_text(SCENARIO, encoding="utf-8")
-    bentpipe("up", str(scenario))
+    bentpipe("net", "up", str(scenario))
     return bentpipe
 
 
@@ -76,11 +76,11 @@ def test_ltp_brings_files_over_a_lossy_link_that_closes(space: Bentpipe, tmp_pat
     ]  # fmt: skip
     orbiter = [
         "dtn://orbiter/", "--storage", str(tmp_path / "orbiter"), "--listen", "tcpcl://127.0.0.1",
-        "--peer", "dtn://earth/=ltp://earth", "--light-time", "2 s", "--margin", "4 s", "--rate", "256 kbit/s",
+        "--peer", "dtn://earth/=ltp://earth", "--light-time", "2 s", "--ltp-margin", "4 s", "--rate", "256 kbit/s",
     ]  # fmt: skip
     with running(space, "earth", *agent, *earth), running(space, "orbiter", *agent, *orbiter):
         begun = time.monotonic()
-        space("exec", "orbiter", "--", *START, "dtn", "send", str(file), "--to", "dtn://earth/in")
+        space("net", "exec", "orbiter", "--", *START, "dtn", "send", str(file), "--to", "dtn://earth/in")
         until(lambda: [path.read_bytes() for path in inbox.glob("in/*")] == [file.read_bytes()], 100)
         took = time.monotonic() - begun
     # Light time and transmission; lost data takes another round trip.
@@ -105,7 +105,7 @@ def test_pyd3tn_sends_over_it_by_mtcp(space: Bentpipe, tmp_path: Path) -> None:
     ]  # fmt: skip
     with running(space, "earth", *START, "dtn", "agent", *earth):
         begun = time.monotonic()
-        space("exec", "orbiter", "--", sys.executable, "-c", SENDER, "earth")
+        space("net", "exec", "orbiter", "--", sys.executable, "-c", SENDER, "earth")
         expected = {b"%d" % number * 2000 for number in range(3)}
         until(lambda: {path.read_bytes() for path in inbox.glob("in/*")} == expected, 100)
         # The TCP handshake takes a round trip, and the bundles another light time.
@@ -130,12 +130,12 @@ def test_dtnd_and_the_agent_exchange_bundles_over_it(layer: str, space: Bentpipe
     # TCPCL session on which no complete message arrives for 15 s.
     file.write_bytes(bytes(range(256)) * (100 if layer == "mtcp" else 4))
     place = {
-        host: space("exec", host, "--", "getent", "ahostsv4", host).split()[0]
+        host: space("net", "exec", host, "--", "getent", "ahostsv4", host).split()[0]
         for host in ("earth", "orbiter")
     }
 
     def ask(path: str, *body: str) -> bytes:
-        return bytes.fromhex(space("exec", "earth", "--", sys.executable, "-c", ASK, path, *body))
+        return bytes.fromhex(space("net", "exec", "earth", "--", sys.executable, "-c", ASK, path, *body))
 
     back = None if layer == "tcpcl" else f"{place['orbiter']}:4701/orbiter"
     theirs = dtnd.words("theirs", layer, 4700, 3000, back, tmp_path)
@@ -145,12 +145,12 @@ def test_dtnd_and_the_agent_exchange_bundles_over_it(layer: str, space: Bentpipe
         "--deliver", str(inbox), "--rate", "256 kbit/s",
     ]  # fmt: skip
     with (tmp_path / "dtnd.log").open("w") as log:
-        daemon = space.begin("exec", "earth", "--", *theirs, stdout=log, stderr=log)
+        daemon = space.begin("net", "exec", "earth", "--", *theirs, stdout=log, stderr=log)
         try:
             with running(space, "orbiter", *START, "dtn", "agent", *orbiter):
                 begun, there = time.monotonic(), ("--to", "dtn://theirs/incoming")
                 for _ in range(4):
-                    space("exec", "orbiter", "--", *START, "dtn", "send", str(file), *there)
+                    space("net", "exec", "orbiter", "--", *START, "dtn", "send", str(file), *there)
                 nothing = b"Nothing to receive"
                 got = until(lambda: (one := ask("endpoint?incoming")) != nothing and one, 100)
                 assert time.monotonic() - begun > LIGHT_S and file.read_bytes() in got

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from bentpipe.cli import app
-from bentpipe.dtn.proxy import HEAD, Exit
+from bentpipe.dtn.proxy import HEADER, Egress
 from helpers.agents import BENTPIPE, agent, counts, wait_for
 from typer.testing import CliRunner
 
@@ -97,11 +97,11 @@ def test_an_exit_orders_payloads_and_waits_for_its_destination(tmp_path: Path) -
     places = [0, 4, 8]
     names = ["c", "a", "b"]
     payloads = {
-        name: HEAD.pack(stream, place, place == 8) + part
+        name: HEADER.pack(stream, place, place == 8) + part
         for name, place, part in zip(names, places, parts, strict=True)
     }
     inbox = tmp_path / "in"
-    first = Exit(inbox, (host, port))
+    first = Egress(inbox, (host, port))
     for name in ("a", "b"):
         (inbox / name).write_bytes(payloads[name])
     (inbox / "c.part").write_bytes(payloads["c"][:5])
@@ -112,12 +112,12 @@ def test_an_exit_orders_payloads_and_waits_for_its_destination(tmp_path: Path) -
     assert len(list(inbox.iterdir())) == 3
     destination = Destination(port)
     # A new proxy resumes with the stored data of the first one.
-    second = Exit(inbox, (host, port))
+    second = Egress(inbox, (host, port))
     assert second.step()
     wait_for(lambda: destination.ended == 1)
     # Duplicates are not written again.
     (inbox / "again").write_bytes(payloads["a"])
-    third = Exit(inbox, (host, port))
+    third = Egress(inbox, (host, port))
     assert not third.step()
     destination.close()
     assert [bytes(one) for one in destination.received] == [b"one two three"]

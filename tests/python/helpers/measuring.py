@@ -57,7 +57,7 @@ def reflecting(
                 "127.0.0.1",
                 port,
                 key,
-                keep_on=lambda: not go_on.is_set(),
+                should_continue=lambda: not go_on.is_set(),
                 ready=ready.set,
                 rate=rate,
                 clock=clock,
@@ -109,7 +109,7 @@ begin, ahead, fast = time.time_ns(), *map(int, sys.argv[1:])
 def shifted():
     now = time.time_ns()
     return now + ahead + (now - begin) * fast // 1_000_000
-measure.reflect("0.0.0.0", 8620, Path("key").read_bytes(), clock=shifted, keep_on=lambda: True)
+measure.reflect("0.0.0.0", 8620, Path("key").read_bytes(), clock=shifted, should_continue=lambda: True)
 """
 
 
@@ -130,16 +130,16 @@ def path(
     shifted. Both hosts have the given `receive_memory`, by default that of this machine."""
     (folder / "path.toml").write_text(scenario)
     (folder / "key").write_bytes(KEY)
-    bentpipe("up", folder / "path.toml")
+    bentpipe("net", "up", folder / "path.toml")
     for host in ("user", "server") if receive_memory else ():
         setting = f"echo {receive_memory} > /proc/sys/net/ipv4/tcp_rmem"
-        bentpipe("exec", host, "--", "sh", "-c", setting)
+        bentpipe("net", "exec", host, "--", "sh", "-c", setting)
     program = [sys.executable, "-c", REFLECTOR, str(ahead_ns), str(fast_ppm)]
-    words = bentpipe.words("exec", "server", "--", *program)
+    words = bentpipe.words("net", "exec", "server", "--", *program)
     with subprocess.Popen(words, env=bentpipe.variables(), cwd=folder) as process:
         try:
             listening = ["grep", "-q", ":21AC", "/proc/net/udp"]
-            until(lambda: bentpipe.done("exec", "server", "--", *listening).returncode == 0)
+            until(lambda: bentpipe.done("net", "exec", "server", "--", *listening).returncode == 0)
             yield
         finally:
             process.kill()
@@ -149,4 +149,4 @@ def measure_path(bentpipe: Bentpipe, folder: Path, plan: str, *options: object) 
     """Measures from `user` to `server` into the folder `run`. Returns the command's output."""
     (folder / "plan.toml").write_text(plan)
     command: Sequence[object] = ["measure", "server", "--key", "key", "--plan", "plan.toml", "--out", "run"]
-    return bentpipe("exec", "user", "--", *bentpipe.start, *command, *options, cwd=folder, timeout=300)
+    return bentpipe("net", "exec", "user", "--", *bentpipe.start, *command, *options, cwd=folder, timeout=300)

@@ -126,7 +126,7 @@ def test_without_a_kernel_it_is_said_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "nothing"))
-    with pytest.raises(bp.InputError, match="bentpipe kernel build") as refused:
+    with pytest.raises(bp.InputError, match="bentpipe machine kernel build") as refused:
         bp.emulate(scenario, clock="kernel", out=tmp_path / "run")
     assert str(tmp_path / "nothing") in str(refused.value)
     with pytest.raises(bp.InputError, match='unknown clock "kernal", did you mean "kernel"'):

@@ -251,7 +251,7 @@ def test_a_build_that_was_killed_goes_on_where_it_was(
 @pytest.mark.usefixtures("builder")
 def test_a_build_reports_its_progress_without_a_terminal(tmp_path: Path) -> None:
     file = archive(tmp_path, "6.1", TRACED)
-    words = ["kernel", "build", "--jobs", "1", "--source", str(file), "--json"]
+    words = ["machine", "kernel", "build", "--jobs", "1", "--source", str(file), "--json"]
     often = "from bentpipe.cli import main, progress; progress.INTERVAL_S = 0.5; main()"
     done = subprocess.run([sys.executable, "-c", often, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@ end badly."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -93,39 +92,40 @@ def test_the_real_program_through_run_takes_as_long_as_simulated(bentpipe: Bentp
 @pytest.mark.quiet
 @networks
 def test_delay_errors_and_contract_change_while_it_is_up(bentpipe: Bentpipe) -> None:
-    bentpipe("up", ISLANDS, "--set", legs(10))
-    ping = ["exec", "island-1", "--", "ping", "-c", "2", "-i", "0.2", "-W", "1", "-q", "island-2"]
+    bentpipe("net", "up", ISLANDS, "--set", legs(10))
+    ping = ["net", "exec", "island-1", "--", "ping", "-c", "2", "-i", "0.2", "-W", "1", "-q", "island-2"]
 
     def least_ms() -> float:
         return float(bentpipe(*ping).split(" = ")[1].split("/")[0])
 
     assert 10 < least_ms() < 20
-    bentpipe("set", "network.wan.legs.1.delay=50 ms")
+    bentpipe("net", "set", "network.wan.legs.1.delay=50 ms")
     assert 100 < least_ms() < 110
-    bentpipe("set", "network.wan.legs.1.error={ kind = 'packet', probability = 1.0 }")
+    bentpipe("net", "set", "network.wan.legs.1.error={ kind = 'packet', probability = 1.0 }")
     assert bentpipe.done(*ping).returncode == 1
-    bentpipe("set", "network.wan.legs.1.error=none")
+    bentpipe("net", "set", "network.wan.legs.1.error=none")
     # One cell in 424 s conforms, so no packet of several cells conforms.
-    bentpipe("set", "network.wan.contract={ category = 'cbr', peak = '1 bit/s' }")
+    bentpipe("net", "set", "network.wan.contract={ category = 'cbr', peak = '1 bit/s' }")
     assert bentpipe.done(*ping).returncode == 1
     assert "the number of legs cannot change" in bentpipe(
-        "set", "network.wan.legs=[{ rate = '2 Mbit/s' }]", code=2
+        "net", "set", "network.wan.legs=[{ rate = '2 Mbit/s' }]", code=2
     )
 
 
 @pytest.mark.parametrize("mode", ["ping-pong", "one-way", "stream"])
-def test_results_are_in_both_units(mode: str, tmp_path: Path) -> None:
+def test_np_out_is_exported_in_the_programs_units(mode: str, tmp_path: Path) -> None:
     short = [f"flow.np.app.mode={mode}", "flow.np.app.last=4 B", "duration=10 min"]
     run = bp.simulate(ISLANDS, overrides=short, out=tmp_path / "run")
-    result = CliRunner().invoke(app, ["netpipe", str(run.path), "--json"])
-    said = json.loads(result.stdout)
-    for row, block in zip(said["blocks"], blocks(run), strict=True):
-        assert row["bit_s"] == pytest.approx(8 * block.size / block.time_s)
-        assert row["program_mbps"] == pytest.approx(row["bit_s"] / 2**20)
-    assert said["pending"] == 0
+    result = CliRunner().invoke(app, ["export", str(run.path), str(tmp_path / "np.out")])
+    assert result.exit_code == 0, result.output
+    for line, block in zip((tmp_path / "np.out").read_text().splitlines(), blocks(run), strict=True):
+        size, program_mbps, time_s = map(float, line.split())
+        assert size == block.size
+        assert program_mbps == pytest.approx(8 * block.size / block.time_s / 2**20, abs=1e-6)
+        assert time_s == pytest.approx(block.time_s, abs=1e-8)
     # A ping-pong of a byte takes half a round trip, a one-way block a whole one.
     expected = {"ping-pong": 0.2, "one-way": 0.4}.get(mode)
-    assert expected is None or said["blocks"][0]["time_s"] == pytest.approx(expected, abs=0.002)
+    assert expected is None or blocks(run)[0].time_s == pytest.approx(expected, abs=0.002)
 
 
 def test_np_out_is_the_programs_file(tmp_path: Path) -> None:
@@ -152,6 +152,9 @@ def test_a_block_larger_than_the_run_is_named(tmp_path: Path) -> None:
         out=tmp_path / "run",
     )
     assert blocks(run) == [] and pending(run) == 1_000_000
+    result = CliRunner().invoke(app, ["export", str(run.path), str(tmp_path / "np.out")])
+    assert result.exit_code == 1 and "the block of 1000000 bytes" in result.stderr
+    assert (tmp_path / "np.out").read_text() == ""
 
 
 def test_a_cell_loss_of_100_percent_ends_with_a_name(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ def test_the_command_writes_a_process_that_loads(tmp_path: Path) -> None:
     def call(*arguments: object) -> str:
         return commands.call(*arguments, folder=tmp_path).stdout
 
-    document = json.loads(call("fit", trace, "--json", "-o", "fitted.toml", "--figure", "fit.png"))
+    document = json.loads(call("fit", trace, "--json", "-o", "fitted.toml", "--draw", "fit.png"))
     assert (tmp_path / "fit.png").read_bytes().startswith(b"\x89PNG")
     bistable = document["processes"]["bistable"]["error"]
     assert set(bistable) == {"kind", "probability", "burst"}

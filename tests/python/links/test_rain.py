@@ -138,10 +138,10 @@ def test_a_storm_passes_from_west_to_east() -> None:
 
 
 def test_the_command_prints_a_table_and_writes_series_that_scenarios_read(tmp_path: Path) -> None:
-    sites = ("--site", "st1,41.9,12.5", "--site", "gw,45.4,9.2", "--satellite", "13")
-    assert "scintillation" in call("rain", "-f", "19.7", *sites)
+    sites = ("--site", "st1=41.9,12.5", "--site", "gw=45.4,9.2", "--satellite", "13")
+    assert "scintillation" in call("space", "rain", "-f", "19.7", *sites)
     for name in ("a.csv", "a.parquet"):
-        call("rain", "-f", "19.7", *sites, "--duration", "60", "-o", tmp_path / name)
+        call("space", "rain", "-f", "19.7", *sites, "--duration", "60", "-o", tmp_path / name)
     call("trace", "--fade", tmp_path / "a.parquet", tmp_path / "b.csv")
     scenario = tmp_path / "rain.toml"
     for name in ("a.csv", "b.csv"):
@@ -164,32 +164,32 @@ def test_the_command_prints_a_table_and_writes_series_that_scenarios_read(tmp_pa
 
 
 def test_the_file_of_a_storm_says_it_as_the_command_takes_it(tmp_path: Path) -> None:
-    sites = ("--site", "st1,41.9,12.5", "--satellite", "13", "--duration", "60", "-f", "19.7")
-    call("rain", *sites, "--storm", "peak=60,speed=8.5", "-o", tmp_path / "a.csv")
+    sites = ("--site", "st1=41.9,12.5", "--satellite", "13", "--duration", "60", "-f", "19.7")
+    call("space", "rain", *sites, "--storm", "peak=60,speed=8.5", "-o", tmp_path / "a.csv")
     first = (tmp_path / "a.csv").read_text().splitlines()[0]
     storm = first.removeprefix("# A passing storm: ").partition(";")[0]
     assert "peak=60" in storm and "speed=8.5" in storm
-    call("rain", *sites, "--storm", storm, "-o", tmp_path / "b.csv")
+    call("space", "rain", *sites, "--storm", storm, "-o", tmp_path / "b.csv")
     assert (tmp_path / "b.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("-f", "70", "--site", "a,40,10", "--elevation", "40"), "1 to 55 GHz"),
-        (("-f", "20", "--site", "a,40", "--elevation", "40"), "NAME,LAT,LON"),
-        (("-f", "20", "--site", "a,91,10", "--satellite", "9"), "latitude -90 to 90"),
+        (("-f", "70", "--site", "a=40,10", "--elevation", "40"), "1 to 55 GHz"),
+        (("-f", "20", "--site", "a=40", "--elevation", "40"), "NAME=LAT,LON"),
+        (("-f", "20", "--site", "a=91,10", "--satellite", "9"), "latitude -90 to 90"),
         (("-f", "20"), "no site"),
-        (("-f", "20", "--site", "a,40,10"), "--satellite or --elevation"),
-        (("-f", "20", "--site", "a,40,10", "--satellite", "170"), "elevation -"),
+        (("-f", "20", "--site", "a=40,10"), "--satellite or --elevation"),
+        (("-f", "20", "--site", "a=40,10", "--satellite", "170"), "elevation -"),
         (
-            ("-f", "20", "--site", "a,40,10", "--satellite", "9", "--storm", "height=3", "-o", "x.csv"),
+            ("-f", "20", "--site", "a=40,10", "--satellite", "9", "--storm", "height=3", "-o", "x.csv"),
             "unknown key",
         ),
     ],
 )
 def test_bad_input_is_refused(arguments: tuple[str, ...], words: str) -> None:
-    assert words in " ".join(call("rain", *arguments, code=2).split())
+    assert words in " ".join(call("space", "rain", *arguments, code=2).split())
     assert not Path("x.csv").exists()
 
 

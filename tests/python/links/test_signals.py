@@ -206,13 +206,13 @@ def test_budgets_are_printed_line_by_line_and_warn_when_the_margin_is_gone(tmp_p
     file = tmp_path / "down.csv"
     rows = "symbol_rate,30 MBd\ndown.frequency,19.7 GHz\ndown.distance,37500 km\ndown.eirp_dbw,54\ndown.gt_db_k,14\n"
     file.write_text(rows)
-    printed = call("budget", file)
+    printed = call("space", "budget", file)
     # 54 - 209.82 + 14 + 228.60 - 74.77 dB.
     assert "-209.82" in printed.stdout and "12.01" in printed.stdout and "16APSK 3/4" in printed.stdout
     assert printed.stderr == ""
     assert max(map(len, printed.stdout.split("\n"))) <= 80
     file.write_text(rows + "down.losses_db.rain,20\n")
-    assert "the link has no margin" in call("budget", file).stderr
+    assert "the link has no margin" in call("space", "budget", file).stderr
     scenario = tmp_path / "budget.toml"
     scenario.write_text(
         RAIN.replace('delay = "500 ms", fade', 'esn0_db = 9.0, delay = "500 ms", fade').replace(
@@ -232,9 +232,9 @@ def test_budgets_are_printed_line_by_line_and_warn_when_the_margin_is_gone(tmp_p
     assert "the margin is gone" in warned.stderr and "network.sat.forward.acm.budget" in warned.stderr
     (sheet,) = budgets.of(scenario)
     assert sheet.margin_db < 0 and sheet.modcod is None
-    assert json.loads(call("budget", scenario, "--json").stdout)[0]["modcod"] is None
+    assert json.loads(call("space", "budget", scenario, "--json").stdout)[0]["modcod"] is None
     file.write_text(rows + "down.eirp,54\n")
-    refused = call("budget", file, code=2).stderr
+    refused = call("space", "budget", file, code=2).stderr
     assert "down.csv: line 6: down.eirp" in " ".join(refused.split())
     assert "down.csv:6:1: " in call("check", scenario, code=2).stderr
 

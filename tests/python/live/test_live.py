@@ -30,23 +30,23 @@ def rtts_ms(text: str) -> list[float]:
 
 
 def test_ping_takes_twice_the_delay_and_what_the_packet_takes_at_the_rate(bentpipe: Bentpipe) -> None:
-    bentpipe("up", "geo", *LINK)
-    rtts = rtts_ms(bentpipe("exec", "user", "--", "ping", "-c", "20", "-i", "0.05", "server"))
-    late = json.loads(bentpipe("watch", "--once", "--json"))["late"]
+    bentpipe("net", "up", "geo", *LINK)
+    rtts = rtts_ms(bentpipe("net", "exec", "user", "--", "ping", "-c", "20", "-i", "0.05", "server"))
+    late = json.loads(bentpipe("net", "watch", "--once", "--json"))["late"]
     expected = 40 + 2 * 84 * 8 / 20_000
     assert len(rtts) == 20
     # Median, because the machine schedules the programs at the ends.
     assert 0 <= sorted(rtts)[10] - expected < max(2.0, 2000 * late["p99"])
     # IPv6 has a separate name.
-    assert rtts_ms(bentpipe("exec", "user", "--", "ping", "-c", "1", "ip6-server"))
+    assert rtts_ms(bentpipe("net", "exec", "user", "--", "ping", "-c", "1", "ip6-server"))
 
 
 def test_addresses_are_settled_when_a_network_is_up(bentpipe: Bentpipe) -> None:
     # Programs that monitor addresses, such as browsers, would take a later change for another
     # network.
-    bentpipe("up", "geo", *LINK)
+    bentpipe("net", "up", "geo", *LINK)
     for host in ("user", "server"):
-        addresses = bentpipe("exec", host, "--", "ip", "address", "show", "dev", "sat0")
+        addresses = bentpipe("net", "exec", host, "--", "ip", "address", "show", "dev", "sat0")
         assert "inet " in addresses and "tentative" not in addresses, addresses
 
 
@@ -155,10 +155,10 @@ def test_what_does_not_listen_is_killed(bentpipe: Bentpipe) -> None:
     process.stdout.close()
     # The same in a network that stays up; processes that a command leaves behind end with its
     # network.
-    bentpipe("up", "geo")
-    bentpipe("exec", "user", "--", "sh", "-c", f"({script}) >/dev/null 2>&1 &")
+    bentpipe("net", "up", "geo")
+    bentpipe("net", "exec", "user", "--", "sh", "-c", f"({script}) >/dev/null 2>&1 &")
     (record,) = bentpipe.records()
-    bentpipe("down")
+    bentpipe("net", "down")
     assert bentpipe.processes() == {}
     assert processes.started(record["pid"]) is None
 
@@ -194,18 +194,18 @@ RETURN = ["--set", "link.sat.return.error.probability=0"]
 
 
 def test_two_networks_at_once_have_names_and_delays_of_their_own(bentpipe: Bentpipe) -> None:
-    bentpipe("up", "geo", *LINK, "--name", "one")
-    bentpipe("up", "geo", "--set", "link.sat.delay=60 ms")
-    listed = {run["run"]: run for run in json.loads(bentpipe("ps", "--json"))}
+    bentpipe("net", "up", "geo", *LINK, "--name", "one")
+    bentpipe("net", "up", "geo", "--set", "link.sat.delay=60 ms")
+    listed = {run["run"]: run for run in json.loads(bentpipe("net", "ps", "--json"))}
     assert set(listed) == {"one", "geo"} and all(run["alive"] for run in listed.values())
     ping = ["--", "ping", "-c", "3", "-i", "0.2", "server"]
-    assert min(rtts_ms(bentpipe("exec", "one", "user", *ping))) == pytest.approx(40, abs=2)
-    assert min(rtts_ms(bentpipe("exec", "geo", "user", *ping))) == pytest.approx(120, abs=2)
-    assert "one" in bentpipe("exec", "user", *ping, code=2)
-    assert "choose another name" in bentpipe("up", "geo", "--name", "one", code=2)
-    bentpipe("down", "one")
-    assert "did you mean" not in bentpipe("exec", "one", "user", *ping, code=2)
-    bentpipe("exec", "user", *ping)
+    assert min(rtts_ms(bentpipe("net", "exec", "one", "user", *ping))) == pytest.approx(40, abs=2)
+    assert min(rtts_ms(bentpipe("net", "exec", "geo", "user", *ping))) == pytest.approx(120, abs=2)
+    assert "one" in bentpipe("net", "exec", "user", *ping, code=2)
+    assert "choose another name" in bentpipe("net", "up", "geo", "--name", "one", code=2)
+    bentpipe("net", "down", "one")
+    assert "did you mean" not in bentpipe("net", "exec", "one", "user", *ping, code=2)
+    bentpipe("net", "exec", "user", *ping)
 
 
 def test_flows_that_are_simulated_run_in_it_and_need_no_hosts(bentpipe: Bentpipe, tmp_path: Path) -> None:
@@ -223,60 +223,60 @@ def test_flows_that_are_simulated_run_in_it_and_need_no_hosts(bentpipe: Bentpipe
             for n in range(1, 20)
         )
     )
-    hosts = json.loads(bentpipe("up", file, "--json"))["hosts"]
+    hosts = json.loads(bentpipe("net", "up", file, "--json"))["hosts"]
     assert set(hosts) == {"st1", "st20", "gw"}
-    until(lambda: '"flow_destination"' in bentpipe("watch", "--once", "--json"))
+    until(lambda: '"flow_destination"' in bentpipe("net", "watch", "--once", "--json"))
     time.sleep(1)
-    status = json.loads(bentpipe("watch", "--once", "--json"))
+    status = json.loads(bentpipe("net", "watch", "--once", "--json"))
     used = {
         row["entity"]: row["values"]["used_bytes"] for row in status["rows"] if row["table"] == "terminal"
     }
     assert used["st2"] > 0 and used["st1"] == 0
-    shown = bentpipe("watch", "--once")
+    shown = bentpipe("net", "watch", "--once")
     assert max(map(len, shown.splitlines())) <= 80 and "st2" in shown and "sat.forward" in shown
 
 
 def test_a_host_may_be_on_another_machine(bentpipe: Bentpipe) -> None:
     # crates/emu/tests/real/tunnel.rs tests that it then works.
-    said = json.loads(bentpipe("up", "geo", "--host-at", "server=127.0.0.2:4797", "--json"))
+    said = json.loads(bentpipe("net", "up", "geo", "--host-at", "server=127.0.0.2:4797", "--json"))
     assert set(said["hosts"]) == {"user"}
     assert "remote 127.0.0.1 dstport 4797" in said["elsewhere"]["server"]["join"][0]
-    assert "server" in bentpipe("exec", "user", "--", "cat", "/etc/hosts")
-    status = json.loads(bentpipe("watch", "--once", "--json"))
+    assert "server" in bentpipe("net", "exec", "user", "--", "cat", "/etc/hosts")
+    status = json.loads(bentpipe("net", "watch", "--once", "--json"))
     assert status["tunnels"]["server"]["rtt"]["count"] == 0
 
 
 def test_set_changes_a_network_that_is_up(bentpipe: Bentpipe) -> None:
-    bentpipe("up", "geo", *LINK)
-    ping = ["exec", "user", "--", "ping", "-c", "3", "-i", "0.2", "server"]
+    bentpipe("net", "up", "geo", *LINK)
+    ping = ["net", "exec", "user", "--", "ping", "-c", "3", "-i", "0.2", "server"]
     assert min(rtts_ms(bentpipe(*ping))) == pytest.approx(40, abs=2)
-    assert bentpipe("set", "link.sat.delay=50 ms", "link.sat.return.delay=30 ms") == ""
+    assert bentpipe("net", "set", "link.sat.delay=50 ms", "link.sat.return.delay=30 ms") == ""
     assert min(rtts_ms(bentpipe(*ping))) == pytest.approx(80, abs=2)
-    bentpipe("set", "link.sat.rate=1 Mbit/s")
+    bentpipe("net", "set", "link.sat.rate=1 Mbit/s")
     # 1028 bytes of ping take 8.2 ms at 1 Mbit/s and 0.4 ms on the way back, which has settings of
     # its own since its delay was changed.
-    large = ["exec", "user", "--", "ping", "-c", "3", "-i", "0.2", "-s", "1000", "server"]
+    large = ["net", "exec", "user", "--", "ping", "-c", "3", "-i", "0.2", "-s", "1000", "server"]
     assert min(rtts_ms(bentpipe(*large))) == pytest.approx(80 + 8.2 + 0.4, abs=2)
-    bentpipe("set", "geo", "link.sat.error={ kind = 'packet', probability = 1 }")
+    bentpipe("net", "set", "geo", "link.sat.error={ kind = 'packet', probability = 1 }")
     assert rtts_ms(bentpipe.done(*ping).stdout) == []
     for wrong in (["link.sat.delay=50"], ["link.sat.dely=5 ms"], ["geo"], ["link.sat.from=x"], ["geo", "x"]):
-        assert bentpipe("set", *wrong, code=2)
-    assert "link.sat.delay" in bentpipe("set", "link.sat.delay=fifty", code=2)
+        assert bentpipe("net", "set", *wrong, code=2)
+    assert "link.sat.delay" in bentpipe("net", "set", "link.sat.delay=fifty", code=2)
 
 
 def test_set_takes_a_network_into_an_outage_and_back(bentpipe: Bentpipe) -> None:
     """The signal of a running star with ACM; every packet is delivered, dropped or still inside."""
-    bentpipe("up", "ka-hub", "--set", "network.sat.forward.acm.delay=200 ms")
-    ping = ["exec", "st1", "--", "ping", "-c", "4", "-i", "0.2", "-W", "2", "gw"]
+    bentpipe("net", "up", "ka-hub", "--set", "network.sat.forward.acm.delay=200 ms")
+    ping = ["net", "exec", "st1", "--", "ping", "-c", "4", "-i", "0.2", "-W", "2", "gw"]
     assert len(rtts_ms(bentpipe(*ping))) == 4
-    bentpipe("set", "network.sat.forward.acm.esn0_db=-20")
+    bentpipe("net", "set", "network.sat.forward.acm.esn0_db=-20")
     assert rtts_ms(bentpipe.done(*ping).stdout) == []
-    bentpipe("set", "network.sat.forward.acm.esn0_db=3.0")
+    bentpipe("net", "set", "network.sat.forward.acm.esn0_db=3.0")
     until(lambda: rtts_ms(bentpipe.done(*ping).stdout) != [])
-    packets = json.loads(bentpipe("watch", "--once", "--json"))["packets"]
+    packets = json.loads(bentpipe("net", "watch", "--once", "--json"))["packets"]
     assert packets["dropped"] >= 4
     assert packets["created"] == packets["consumed"] + packets["dropped"] + packets["held"]
-    assert "-50 to 60" in bentpipe("set", "network.sat.forward.acm.esn0_db=70", code=2)
+    assert "-50 to 60" in bentpipe("net", "set", "network.sat.forward.acm.esn0_db=70", code=2)
 
 
 @pytest.mark.parametrize("family", ["-4", "-6"])
@@ -285,16 +285,18 @@ def test_large_packets_and_fragments_pass(bentpipe: Bentpipe, family: str) -> No
     fragments."""
     server = "server" if family == "-4" else "ip6-server"
     header = 28 if family == "-4" else 48
-    bentpipe("up", "geo", *LINK, "--mtu", "9000")
+    bentpipe("net", "up", "geo", *LINK, "--mtu", "9000")
     whole = ["ping", family, "-c", "1", "-W", "5", "-M", "do"]
-    assert rtts_ms(bentpipe("exec", "user", "--", *whole, "-s", str(9000 - header), server))
-    assert bentpipe.done("exec", "user", "--", *whole, "-s", str(9001 - header), server).returncode != 0
+    assert rtts_ms(bentpipe("net", "exec", "user", "--", *whole, "-s", str(9000 - header), server))
+    assert (
+        bentpipe.done("net", "exec", "user", "--", *whole, "-s", str(9001 - header), server).returncode != 0
+    )
     in_pieces = ["ping", family, "-c", "1", "-W", "5", "-s", "30000", server]
-    assert rtts_ms(bentpipe("exec", "user", "--", *in_pieces))
-    bentpipe("down")
-    bentpipe("up", "geo", *LINK, "--mtu", "1280")
-    assert rtts_ms(bentpipe("exec", "user", "--", *in_pieces))
-    packets = json.loads(bentpipe("watch", "--once", "--json"))["packets"]
+    assert rtts_ms(bentpipe("net", "exec", "user", "--", *in_pieces))
+    bentpipe("net", "down")
+    bentpipe("net", "up", "geo", *LINK, "--mtu", "1280")
+    assert rtts_ms(bentpipe("net", "exec", "user", "--", *in_pieces))
+    packets = json.loads(bentpipe("net", "watch", "--once", "--json"))["packets"]
     # 30 000 bytes in fragments of at most 1280, in both directions; IPv6 fragments have an
     # additional header.
     assert packets["created"] >= 2 * 24 and packets["dropped"] == 0
@@ -302,30 +304,30 @@ def test_large_packets_and_fragments_pass(bentpipe: Bentpipe, family: str) -> No
 
 def test_an_mtu_that_no_interface_has_is_refused(bentpipe: Bentpipe) -> None:
     for wrong in ("1279", "9001", "jumbo"):
-        assert "--mtu" in bentpipe("up", "geo", "--mtu", wrong, code=2)
+        assert "--mtu" in bentpipe("net", "up", "geo", "--mtu", wrong, code=2)
 
 
 def test_set_changes_how_capacity_is_asked_for_and_assigned(bentpipe: Bentpipe) -> None:
     """RBDC's weight and time-out, and the forward rate, of a DVB-RCS network that is up and in
     use."""
-    bentpipe("up", "dvb-rcs", "--set", "network.sat.return.dama.scheme=rbdc")
-    ping = ["exec", "st1", "--", "ping", "-c", "4", "-i", "0.2", "gw"]
+    bentpipe("net", "up", "dvb-rcs", "--set", "network.sat.return.dama.scheme=rbdc")
+    ping = ["net", "exec", "st1", "--", "ping", "-c", "4", "-i", "0.2", "gw"]
     before = min(rtts_ms(bentpipe(*ping)))
     scheme = "network.sat.return.dama.scheme"
-    bentpipe("set", f"{scheme}.gamma=0.9", f"{scheme}.timeout=30", "network.sat.forward.rate=2 Mbit/s")
+    bentpipe("net", "set", f"{scheme}.gamma=0.9", f"{scheme}.timeout=30", "network.sat.forward.rate=2 Mbit/s")
     assert len(rtts_ms(bentpipe(*ping))) == 4 and before > 500
-    assert "0 to 1" in bentpipe("set", f"{scheme}.gamma=7", code=2)
+    assert "0 to 1" in bentpipe("net", "set", f"{scheme}.gamma=7", code=2)
     # The frame's composition does not change while the network runs.
-    assert "cannot" in bentpipe("set", "network.sat.return.slots_per_frame=8", code=2)
+    assert "cannot" in bentpipe("net", "set", "network.sat.return.slots_per_frame=8", code=2)
 
 
 def test_watch_follows_until_the_network_ends(bentpipe: Bentpipe) -> None:
-    bentpipe("up", "geo", *LINK)
-    following = bentpipe.begin("watch", "--every", "0.2", "--json", stdout=subprocess.PIPE)
+    bentpipe("net", "up", "geo", *LINK)
+    following = bentpipe.begin("net", "watch", "--interval", "0.2", "--json", stdout=subprocess.PIPE)
     assert following.stdout is not None
     times = [json.loads(following.stdout.readline())["time"] for _ in range(3)]
     assert times == sorted(times)
-    bentpipe("down")
+    bentpipe("net", "down")
     assert following.wait(20) == 0
     following.stdout.close()
 
@@ -347,14 +349,14 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
         (["run", "mar", "--set", "nonsense", "--", "true"], '--set: "nonsense"'),
         (["run", "i", "--", "true"], "iridium or iridium-next"),
         (["run", "", "--", "true"], "unknown preset or scenario file"),
-        (["up", "missing.toml"], "missing.toml"),
-        (["up", "geo", "--name", "../x"], "is not a valid network id"),
-        (["up", "geo", "--host-at", "sever=127.0.0.2"], 'did you mean "server"'),
-        (["up", "geo", "--host-at", "user=127.0.0.2"], "your programs run in user"),
-        (["up", "geo", "--host-at", "server=there"], "allowed: an address"),
-        (["exec", "user", "--", "true"], "no network is up"),
-        (["watch", "geo"], 'unknown network "geo"'),
-        (["down", "geo"], 'unknown network "geo"'),
+        (["net", "up", "missing.toml"], "missing.toml"),
+        (["net", "up", "geo", "--name", "../x"], "is not a valid network id"),
+        (["net", "up", "geo", "--host-at", "sever=127.0.0.2"], 'did you mean "server"'),
+        (["net", "up", "geo", "--host-at", "user=127.0.0.2"], "your programs run in user"),
+        (["net", "up", "geo", "--host-at", "server=there"], "allowed: an address"),
+        (["net", "exec", "user", "--", "true"], "no network is up"),
+        (["net", "watch", "geo"], 'unknown network "geo"'),
+        (["net", "down", "geo"], 'unknown network "geo"'),
     ],
 )
 def test_bad_input_is_a_message(bentpipe: Bentpipe, arguments: list[str], said: str) -> None:
@@ -383,7 +385,7 @@ def test_the_state_is_private_or_refused(bentpipe: Bentpipe) -> None:
     bentpipe.state.chmod(0o755)
     assert "only you can access" in bentpipe("run", "geo", "--", "true", code=1)
     bentpipe.state.chmod(0o700)
-    bentpipe("up", "geo")
+    bentpipe("net", "up", "geo")
     modes = {file.name: file.stat().st_mode & 0o777 for file in bentpipe.state.iterdir()}
     assert modes["geo.json"] == modes["geo.sock"] == modes["geo.log"] == 0o600
 
@@ -391,7 +393,7 @@ def test_the_state_is_private_or_refused(bentpipe: Bentpipe) -> None:
 def test_a_record_that_was_never_finished_is_removed(bentpipe: Bentpipe) -> None:
     bentpipe.state.mkdir(mode=0o700)
     (bentpipe.state / "geo.new").write_text("{")
-    bentpipe("down", "--all")
+    bentpipe("net", "down", "--all")
     assert bentpipe.left() == []
 
 
@@ -432,12 +434,12 @@ def test_without_root_too(open_path: Path) -> None:
         assert min(rtts_ms(as_nobody("run", "geo", *LINK, "--", *ping))) == pytest.approx(40, abs=3)
         inner = [*start, "run", "wifi-loss", "--set", "link.wifi.error.probability=0", "--", *ping]
         assert min(rtts_ms(as_nobody("run", "geo", *LINK, "--", *inner))) == pytest.approx(44, abs=3)
-        as_nobody("up", "geo", *LINK)
-        assert as_nobody("exec", "user", "--", "id", "-u").strip() == str(nobody)
-        assert min(rtts_ms(as_nobody("exec", "user", "--", *ping))) == pytest.approx(40, abs=3)
+        as_nobody("net", "up", "geo", *LINK)
+        assert as_nobody("net", "exec", "user", "--", "id", "-u").strip() == str(nobody)
+        assert min(rtts_ms(as_nobody("net", "exec", "user", "--", *ping))) == pytest.approx(40, abs=3)
         assert "as root" in as_nobody("run", "geo", "--internet", "--", "true", code=1)
         # Networks of root are separate.
-        assert Bentpipe(open_path / "root")("ps") == "no network is up\n"
+        assert Bentpipe(open_path / "root")("net", "ps") == "no network is up\n"
     finally:
         clear(as_nobody)
 
@@ -477,14 +479,14 @@ def test_the_way_out_leads_through_the_machine_and_closes_behind_the_last(
         assert server.stderr is not None and server.stderr.readline().startswith("203.0.113.1 ")
         assert machine.picture() == before
         # Two networks at once: the first ends first, and the other continues.
-        inside("up", "geo", *LINK, "--internet", "--name", "one")
-        inside("up", "geo", *LINK, "--internet", "--name", "two")
+        inside("net", "up", "geo", *LINK, "--internet", "--name", "one")
+        inside("net", "up", "geo", *LINK, "--internet", "--name", "two")
         assert machine.forwards
-        inside("exec", "one", "user", "--", *fetch)
-        inside("down", "one")
+        inside("net", "exec", "one", "user", "--", *fetch)
+        inside("net", "down", "one")
         assert machine.forwards
-        inside("exec", "two", "user", "--", *fetch)
-        inside("down", "two")
+        inside("net", "exec", "two", "user", "--", *fetch)
+        inside("net", "down", "two")
         assert machine.picture() == before
         # A network without an outlet.
         assert inside.done("run", "geo", "--", *fetch[:-1], "--max-time", "2", fetch[-1]).returncode == 7
@@ -508,14 +510,16 @@ def test_fifty_hosts_come_up(bentpipe: Bentpipe, tmp_path: Path) -> None:
     file = tmp_path / "fifty.toml"
     file.write_text(f'name = "fifty"\nduration = "1 h"\n{links}')
     begin = time.monotonic()
-    hosts = json.loads(bentpipe("up", file, "--json"))["hosts"]
+    hosts = json.loads(bentpipe("net", "up", file, "--json"))["hosts"]
     print(f"{len(hosts)} hosts are up after {time.monotonic() - begin:.2f} s")
     assert len(hosts) == 50
-    assert min(rtts_ms(bentpipe("exec", "h0", "--", "ping", "-c", "2", "h48"))) == pytest.approx(20, abs=3)
+    assert min(rtts_ms(bentpipe("net", "exec", "h0", "--", "ping", "-c", "2", "h48"))) == pytest.approx(
+        20, abs=3
+    )
 
 
 def test_a_process_that_got_the_number_of_ours_is_not_ours(bentpipe: Bentpipe) -> None:
-    bentpipe("up", "geo")
+    bentpipe("net", "up", "geo")
     (record,) = bentpipe.records()
     stranger = subprocess.Popen(["unshare", "-n", "sleep", "60"])
     try:
@@ -525,9 +529,9 @@ def test_a_process_that_got_the_number_of_ours_is_not_ours(bentpipe: Bentpipe) -
         record["pid"] = stranger.pid
         record["hosts"]["user"]["inode"] = namespace_of(stranger)
         (bentpipe.state / "geo.json").write_text(json.dumps(record))
-        assert "killed" in bentpipe("ps")
-        assert "was killed" in bentpipe("exec", "geo", "user", "--", "true", code=2)
-        bentpipe("down", "--all")
+        assert "killed" in bentpipe("net", "ps")
+        assert "was killed" in bentpipe("net", "exec", "geo", "user", "--", "true", code=2)
+        bentpipe("net", "down", "--all")
         assert stranger.poll() is None
         assert bentpipe.left() == []
     finally:

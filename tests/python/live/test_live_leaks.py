@@ -1,4 +1,4 @@
-"""`bentpipe down --all` removes all leftovers of networks killed at any time, and nothing that
+"""`bentpipe net down --all` removes all leftovers of networks killed at any time, and nothing that
 belongs to others."""
 
 from __future__ import annotations
@@ -58,11 +58,13 @@ def test_killed_at_any_moment(bentpipe: Bentpipe, machine: Machine, strangers: S
     # Programs that outlive their parent, alone in a namespace.
     stays = ["sh", "-c", "sleep 200 & exec sleep 100"]
     for turn in range(4):
-        words = ["up", "geo", "--internet"] if turn % 2 else ["run", "geo", "--internet", "--", *stays]
+        words = ["net", "up", "geo", "--internet"] if turn % 2 else ["run", "geo", "--internet", "--", *stays]
         started = inside.begin(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(chance.uniform(0.0, 0.9))
         if turn == 3:
-            inside.done("exec", "geo", "user", "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 &", timeout=20)
+            inside.done(
+                "net", "exec", "geo", "user", "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 &", timeout=20
+            )
         for record in inside.records():
             inodes |= {host["inode"] for host in record["hosts"].values()}
             kill(record["pid"])
@@ -72,7 +74,7 @@ def test_killed_at_any_moment(bentpipe: Bentpipe, machine: Machine, strangers: S
     for pid in inside.processes():
         if b"bentpipe.live.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes():
             kill(pid)
-    inside("down", "--all")
+    inside("net", "down", "--all")
     assert machine.picture() == before
     # A killed process releases its namespaces shortly after it has disappeared.
     until(lambda: in_use(inodes) == [])
@@ -91,17 +93,17 @@ def kill(pid: int) -> None:
 
 @pytest.mark.parametrize("turn", range(5))
 def test_programs_of_exec_end_with_a_killed_keeper(bentpipe: Bentpipe, turn: int) -> None:
-    bentpipe("up", "geo", "--name", "one")
+    bentpipe("net", "up", "geo", "--name", "one")
     (record,) = bentpipe.records()
     inodes = {host["inode"] for host in record["hosts"].values()}
     # A program in the terminal's session, one in its own session, and one that ignores SIGTERM.
     script = "sleep 300 & setsid sleep 300 & trap '' TERM; while true; do sleep 1; done"
-    program = bentpipe.begin("exec", "one", "user", "--", "sh", "-c", script)
+    program = bentpipe.begin("net", "exec", "one", "user", "--", "sh", "-c", script)
     until(lambda: len(processes.inside(inodes)) >= 3)
     kill(record["pid"])
     until(lambda: processes.inside(inodes) == {})
     program.wait()
-    bentpipe("down", "--all")
+    bentpipe("net", "down", "--all")
     until(lambda: bentpipe.processes() == {})
     assert bentpipe.left() == []
 
@@ -111,31 +113,33 @@ def test_what_one_removes_another_keeps(bentpipe: Bentpipe, machine: Machine, st
     both used."""
     inside = Bentpipe(bentpipe.state, before=machine.inside)
     before = machine.picture()
-    inside("up", "geo", "--internet", "--name", "one")
-    inside("up", "geo", "--internet", "--name", "two")
+    inside("net", "up", "geo", "--internet", "--name", "one")
+    inside("net", "up", "geo", "--internet", "--name", "two")
     first, second = inside.records()
     assert (first["id"], second["id"]) == ("one", "two")
     kill(first["pid"])
-    inside("down", "one")
+    inside("net", "down", "one")
     assert machine.forwards
     rules = machine("nft", "list", "tables")
     assert first["rules"] not in rules and second["rules"] in rules
-    inside("exec", "two", "user", "--", "ping", "-c", "1", machine.SERVER)
+    inside("net", "exec", "two", "user", "--", "ping", "-c", "1", machine.SERVER)
     # The outlet belongs to another namespace: only items in this one are touched.
     kill(second["pid"])
-    said = bentpipe("down", "--all", code=1)
+    said = bentpipe("net", "down", "--all", code=1)
     assert second["rules"] in said and second["rules"] in machine("nft", "list", "tables")
-    inside("down", "--all")
+    inside("net", "down", "--all")
     assert machine.picture() == before
     assert strangers.are_untouched()
 
 
 def test_one_network_within_another_goes_with_it(bentpipe: Bentpipe) -> None:
-    bentpipe("up", "geo", "--name", "outer")
-    bentpipe("exec", "outer", "user", "--", *bentpipe.start, "up", "wifi-loss", "--name", "inner")
+    bentpipe("net", "up", "geo", "--name", "outer")
+    bentpipe(
+        "net", "exec", "outer", "user", "--", *bentpipe.start, "net", "up", "wifi-loss", "--name", "inner"
+    )
     inner = next(record for record in bentpipe.records() if record["id"] == "inner")
     assert inner["rules"] is not None
     kill(inner["pid"])
-    assert "run `bentpipe down inner` there" in bentpipe("down", "inner", code=1)
-    bentpipe("down", "--all")
+    assert "run `bentpipe net down inner` there" in bentpipe("net", "down", "inner", code=1)
+    bentpipe("net", "down", "--all")
     assert (bentpipe.left(), bentpipe.processes()) == ([], {})

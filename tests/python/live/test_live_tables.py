@@ -1,4 +1,4 @@
-"""The output of ``bentpipe watch``, in the units of the results' tables."""
+"""The output of ``bentpipe net watch``, in the units of the results' tables."""
 
 from __future__ import annotations
 

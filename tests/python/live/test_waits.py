@@ -64,7 +64,7 @@ def test_for_another_build_of_the_kernel_can_be_ended(tmp_path: Path) -> None:
 
     with (tmp_path / "lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(build.Stopped), build._build_lock(tmp_path / "lock", tell):
+        with pytest.raises(build.BuildStopped), build._build_lock(tmp_path / "lock", tell):
             pass
     assert told == ["waiting for another process that builds this kernel"] * 2
     with build._build_lock(tmp_path / "lock", tell):

@@ -327,7 +327,7 @@ def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytes
             ("measure 127.0.0.1 --distance 3", '--distance "3"'),
             (f"measure 127.0.0.1 --out {tmp_path}", "is not empty"),
             ("reflect", "--key FILE"),
-            (f"reflect --open --bind 127.0.0.1 --port {port}", f"port {port}"),
+            (f"reflect --open --address 127.0.0.1 --port {port}", f"port {port}"),
         ):
             answer = CliRunner().invoke(app, line.split())
             assert answer.exit_code == 2 and said in answer.stderr, (line, answer.output)
@@ -344,7 +344,7 @@ def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytes
 
 
 def test_the_doctor_says_what_limits_measurements() -> None:
-    answer = CliRunner().invoke(app, ["doctor", "--measure", "--json"])
+    answer = CliRunner().invoke(app, ["machine", "doctor", "--measure", "--json"])
     assert answer.exit_code == 0, answer.output
     found = {one["what"]: one for one in json.loads(answer.output)["findings"]}
     assert {
@@ -359,7 +359,9 @@ def test_the_doctor_says_what_limits_measurements() -> None:
     assert all(
         one["remedy"] for one in found.values() if one["status"] == "limited" and "yet" not in one["found"]
     )
-    assert max(map(len, CliRunner().invoke(app, ["doctor", "--measure"]).output.splitlines())) <= 80
+    assert (
+        max(map(len, CliRunner().invoke(app, ["machine", "doctor", "--measure"]).output.splitlines())) <= 80
+    )
 
 
 @pytest.mark.parametrize(

@@ -281,7 +281,7 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
     # Models fitted to the run reproduce and report the measured values.
     out, shown = str(tmp_path / "fitted.toml"), str(tmp_path / "figure.png")
     answer = CliRunner().invoke(
-        app, ["fit", str(run.path), "--model", "fitted", "--out", out, "--figure", shown]
+        app, ["fit", str(run.path), "--model", "fitted", "--out", out, "--draw", shown]
     )
     assert answer.exit_code == 0, answer.output
     text = Path(out).read_text()

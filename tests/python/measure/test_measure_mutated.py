@@ -21,7 +21,7 @@ from bentpipe.measure.folder import write
 from bentpipe.measure.load import Item, Load
 from bentpipe.measure.load_client import Outcome
 from bentpipe.measure.plan import PLANS, Plan, read_plan
-from bentpipe.measure.sockets import Steady
+from bentpipe.measure.sockets import MonotonicClock
 from bentpipe.measure.summary import summarise
 from bentpipe.measure.tcplog import TcpLog
 from bentpipe.results.runs import open_run
@@ -142,14 +142,14 @@ def test_any_answer_of_a_reflector_ends_a_load_with_a_reason(
 ) -> None:
     line = Line(messages)
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
-        for name in ("PATIENCE_S", "REPORT_S", "QUIET_S"):
+        for name in ("TIMEOUT_S", "REPORT_S", "QUIET_S"):
             patch.setattr(load_client, name, 0.02)
         patch.setattr(Channel, "opened", line.opened)
-        patch.setattr("bentpipe.measure.page.PATIENCE_S", 0.02)
+        patch.setattr("bentpipe.measure.page.TIMEOUT_S", 0.02)
         for name in ("survey.GAP_S", "transports.GAP_S", "load.COMPANION_S"):
             patch.setattr(f"bentpipe.measure.{name}", 1e-4)
         address = listener.getsockname()
-        loads = load_client.Loads(socket.AF_INET, address, KEY, [], 1, Steady())
+        loads = load_client.Loads(socket.AF_INET, address, KEY, [], 1, MonotonicClock())
         load = Load(kind, direction, duration=0.02, packets=3, pages=1, rate=1e7)
         outcome = Outcome(Item("one", 0.0, load, "reno"))
         loads._log = TcpLog()

@@ -128,7 +128,7 @@ def measured(
             measure_path(bentpipe, folder, plan, "--seed", seed)
             (folder / "run").rename(folder / name)
             found.append(open_run(folder / name))
-    bentpipe("down", "--all")
+    bentpipe("net", "down", "--all")
     return found
 
 

@@ -140,7 +140,7 @@ def test_the_serving_satellite_is_among_the_first_candidates(tmp_path: Path) -> 
     run, file = simulated(tmp_path, datetime(2026, 3, 1, 12, 0, 3, tzinfo=UTC), 180)
     sky = ["--elements", tmp_path / "sky.tle", "--terminal", "{},{}".format(*TERMINAL), "--slots", "15,12"]
     places = ["--gateway", "{},{},0".format(*GATEWAY)]
-    text = invoke("fit", run.path, *sky, *places, "--figure", tmp_path / "sky.png")
+    text = invoke("fit", run.path, *sky, *places, "--draw", tmp_path / "sky.png")
     assert max(map(len, text.splitlines())) <= 80
     assert (tmp_path / "sky.png").stat().st_size > 20_000
     known = ranks(run, file, "user")

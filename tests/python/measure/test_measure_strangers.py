@@ -46,7 +46,7 @@ def reflector(folder: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
         port = probe.getsockname()[1]
     program = (
         "import sys; from bentpipe import measure; print(measure.reflect('127.0.0.1', int(sys.argv[1]), "
-        "open('key', 'rb').read(), keep_on=lambda: True, ready=lambda: print('ready', flush=True)))"
+        "open('key', 'rb').read(), should_continue=lambda: True, ready=lambda: print('ready', flush=True)))"
     )
     words = [sys.executable, "-c", program, str(port)]
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
@@ -201,7 +201,7 @@ MESSAGES = st.fixed_dictionaries(
 @given(st.lists(st.tuples(MESSAGES, st.binary(max_size=30)), min_size=2, max_size=3))
 def test_any_request_of_a_client_is_answered_or_refused(messages: list[tuple[dict[str, Any], bytes]]) -> None:
     with pytest.MonkeyPatch.context() as patch, socket.socket() as listener, socket.socket() as udp:
-        for name in ("PATIENCE_S", "GRACE_S", "MOST_S"):
+        for name in ("TIMEOUT_S", "GRACE_S", "MAX_DURATION_S"):
             patch.setattr(load_server, name, 0.02)
         patch.setattr(transports, "PORT", PORT)
         listener.bind(("127.0.0.1", 0))
@@ -261,12 +261,12 @@ def test_irtt_sees_the_same_path(bentpipe: Bentpipe, tmp_path: Path) -> None:
         document = json.loads(
             measure_path(bentpipe, tmp_path, 'duration = "5 s"\nrate = 60\ntrain = 0\n', "--json")
         )
-        server = bentpipe.begin("exec", "server", "--", "irtt", "server", "-b", "0.0.0.0:2112")
+        server = bentpipe.begin("net", "exec", "server", "--", "irtt", "server", "-b", "0.0.0.0:2112")
         try:
             listening = ["grep", "-q", ":0840", "/proc/net/udp"]
-            until(lambda: bentpipe.done("exec", "server", "--", *listening).returncode == 0)
+            until(lambda: bentpipe.done("net", "exec", "server", "--", *listening).returncode == 0)
             words = ["irtt", "client", "-i", "20ms", "-d", "5s", "-l", "112", "-q", "-o", "-", "server:2112"]
-            text = bentpipe("exec", "user", "--", *words)
+            text = bentpipe("net", "exec", "user", "--", *words)
         finally:
             server.kill()
             server.wait()

@@ -99,18 +99,20 @@ while True:
 @needs("nft", "ip")
 def test_a_middlebox_is_seen(bentpipe: Bentpipe, tmp_path: Path) -> None:
     with path(bentpipe, tmp_path, PATH, ahead_ns=0, fast_ppm=0):
-        address = bentpipe("exec", "user", "--", "getent", "ahostsv4", "server").split()[0]
+        address = bentpipe("net", "exec", "user", "--", "getent", "ahostsv4", "server").split()[0]
         device = (
-            bentpipe("exec", "user", "--", "ip", "-o", "route", "get", address).split(" dev ")[1].split()[0]
+            bentpipe("net", "exec", "user", "--", "ip", "-o", "route", "get", address)
+            .split(" dev ")[1]
+            .split()[0]
         )
         (tmp_path / "rules").write_text(RULES)
-        bentpipe("exec", "user", "--", "nft", "-f", tmp_path / "rules")
-        bentpipe("exec", "user", "--", "ip", "link", "set", device, "mtu", "1450")
-        words = bentpipe.words("exec", "user", "--", sys.executable, "-c", PROXY, address)
+        bentpipe("net", "exec", "user", "--", "nft", "-f", tmp_path / "rules")
+        bentpipe("net", "exec", "user", "--", "ip", "link", "set", device, "mtu", "1450")
+        words = bentpipe.words("net", "exec", "user", "--", sys.executable, "-c", PROXY, address)
         with subprocess.Popen(words, env=bentpipe.variables()) as process:
             try:
                 listening = ["grep", "-q", ":2328", "/proc/net/tcp"]
-                until(lambda: bentpipe.done("exec", "user", "--", *listening).returncode == 0)
+                until(lambda: bentpipe.done("net", "exec", "user", "--", *listening).returncode == 0)
                 text = measure_path(bentpipe, tmp_path, PLAN, "--json")
             finally:
                 process.kill()
@@ -164,12 +166,12 @@ table ip classifier {
 """
 
 
-#: A reflector at a server behind `bentpipe pep`.
+#: A reflector at a server behind `bentpipe machine pep`.
 FAR = """
 import sys
 from pathlib import Path
 from bentpipe import measure
-measure.reflect("0.0.0.0", 8620, Path(sys.argv[1]).read_bytes(), keep_on=lambda: True)
+measure.reflect("0.0.0.0", 8620, Path(sys.argv[1]).read_bytes(), should_continue=lambda: True)
 """
 
 
@@ -178,7 +180,7 @@ measure.reflect("0.0.0.0", 8620, Path(sys.argv[1]).read_bytes(), keep_on=lambda:
 @needs("nft", "ip", "sysctl", "setpriv")
 @pytest.mark.parametrize("accept", ["late", "early"])
 def test_our_own_proxy_is_told_by_its_hop_limit(tmp_path: Path, accept: str) -> None:
-    """`bentpipe pep` keeps addresses, ports and options, but its own connection has one hop
+    """`bentpipe machine pep` keeps addresses, ports and options, but its own connection has one hop
     less."""
     (tmp_path / "key").write_bytes(KEY)
     (tmp_path / "plan.toml").write_text(PLAN)
@@ -209,7 +211,7 @@ def test_blocked_and_shaped_transports_are_told(bentpipe: Bentpipe, tmp_path: Pa
     with path(bentpipe, tmp_path, PATH.replace("60 ms", "20 ms"), ahead_ns=0, fast_ppm=0):
         (tmp_path / "rules").write_text(CLASSIFIER)
         for host in ("user", "server"):
-            bentpipe("exec", host, "--", "nft", "-f", tmp_path / "rules")
+            bentpipe("net", "exec", host, "--", "nft", "-f", tmp_path / "rules")
         said = measure_path(bentpipe, tmp_path, TRANSPORTS)
     rows = {
         (row["direction"], row["transport"], row["port"]): row

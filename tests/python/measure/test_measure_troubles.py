@@ -52,7 +52,7 @@ def test_times_do_not_follow_the_clock_of_this_host_when_it_is_set(monkeypatch: 
         monotonic_ns=lambda: state["monotonic"], time_ns=lambda: state["wall"], monotonic=time.monotonic
     )
     monkeypatch.setattr(sockets, "time", clocks)
-    steady = sockets.Steady()
+    steady = sockets.MonotonicClock()
     assert steady.of(state["wall"]) == state["wall"] and steady.moved == 0
     # A second later the wall clock has been set back by 700 ms.
     state["monotonic"] += 10**9
@@ -88,10 +88,10 @@ def test_a_middlebox_that_drops_stamp_is_said_and_what_came_before_is_kept(
     with path(bentpipe, tmp_path, PATH):
         for name, quota in (("nothing", 200), ("half", 14_000)):
             (tmp_path / "rules").write_text(RULES.format(quota=quota))
-            bentpipe("exec", "server", "--", "nft", "-f", tmp_path / "rules")
-            words = ["exec", "user", "--", *bentpipe.start, "measure", "server", "--key", "key"]
+            bentpipe("net", "exec", "server", "--", "nft", "-f", tmp_path / "rules")
+            words = ["net", "exec", "user", "--", *bentpipe.start, "measure", "server", "--key", "key"]
             done = bentpipe.done(*words, "--plan", "plan.toml", "--out", name, cwd=tmp_path, timeout=60)
-            bentpipe("exec", "server", "--", "nft", "delete", "table", "ip", "middlebox")
+            bentpipe("net", "exec", "server", "--", "nft", "delete", "table", "ip", "middlebox")
             assert (tmp_path / name / "provenance.json").is_file(), done
             run = open_run(tmp_path / name)
             replied = run.trace("probe")["replied"]

@@ -234,7 +234,7 @@ def test_a_large_trace_is_condensed_to_the_same_rates_means_and_extremes(
 ) -> None:
     run = open_run(busy)
     whole = samples.samples_of(run, "delivery.delivered"), samples.samples_of(run, "rtt")
-    monkeypatch.setattr(samples, "LARGE", 100)
+    monkeypatch.setattr(samples, "MAX_ROWS", 100)
     volumes, round_trips = samples.samples_of(run, "delivery.delivered"), samples.samples_of(run, "rtt")
     assert list(volumes) == list(whole[0]) and list(round_trips) == list(whole[1])
     for exact, condensed in ((whole[0]["f"], volumes["f"]), (whole[1]["g"], round_trips["g"])):
@@ -254,7 +254,7 @@ def test_a_large_trace_is_condensed_to_the_same_rates_means_and_extremes(
 def test_many_entities_of_a_large_trace_have_a_cell_for_each_bin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(samples, "LARGE", 100)
+    monkeypatch.setattr(samples, "MAX_ROWS", 100)
     link = {"name": "w", "from": "a", "to": "b", "rate": "4 Mbit/s", "delay": "20 ms"}
     flow = {"name": "f", "count": 13, "from": "a", "to": "b", "app": "bulk", "transport": "tcp"}
     run = simulate({"name": "x", "duration": "20 s", "link": [link], "flow": [flow]}, out=tmp_path / "run")

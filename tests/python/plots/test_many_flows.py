@@ -86,15 +86,15 @@ def test_the_cost_of_a_report_is_linear_in_the_flows(tmp_path: Path, work: Calla
 
 
 def test_many_flows_are_quantiles_and_few_are_lines(tmp_path: Path) -> None:
-    few, many = run_with(plots.MOST_LINES, tmp_path), run_with(plots.MOST_LINES + 1, tmp_path)
-    for run, entries in ((few, plots.MOST_LINES + 1), (many, 4)):
+    few, many = run_with(plots.MAX_LINES, tmp_path), run_with(plots.MAX_LINES + 1, tmp_path)
+    for run, entries in ((few, plots.MAX_LINES + 1), (many, 4)):
         (axes,) = plots.window(run).axes
         legend = axes.get_legend()
         assert legend is not None
         assert len(legend.get_texts()) == entries
     assert legend is not None
     labels = [text.get_text() for text in legend.get_texts()]
-    assert labels == [f"median of {plots.MOST_LINES + 1}", "10 % to 90 %", "all", "predicted"]
+    assert labels == [f"median of {plots.MAX_LINES + 1}", "10 % to 90 %", "all", "predicted"]
     assert "10th to the 90th percentile" in page([many]) and "percentile" not in page([few])
 
 

@@ -1,4 +1,4 @@
-"""`bentpipe pep` as seen by the ends of connections, and its traces on its machine."""
+"""`bentpipe machine pep` as seen by the ends of connections, and its traces on its machine."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def test_a_process_that_does_not_drain_is_killed(lab: Lab) -> None:
 
 
 def test_more_connections_than_it_may_have_pass_by(lab: Lab) -> None:
-    lab.start("--connections", 2, "--workers", 1, *METRICS)
+    lab.start("--connections", 2, "--threads", 1, *METRICS)
     pairs = [lab.pair(8000 + number) for number in range(4)]
     for near, far in pairs:
         near.sendall(b"x")
@@ -302,7 +302,7 @@ def test_few_descriptors_make_more_workers_not_fewer_connections(lab: Lab) -> No
 
 
 def test_a_congestion_control_may_be_ours(lab: Lab) -> None:
-    said = commands.run("doctor", "--json").stdout
+    said = commands.run("machine", "doctor", "--json").stdout
     [bpf] = [finding for finding in json.loads(said)["findings"] if finding["what"] == "BPF"]
     if bpf["status"] != "ok":
         pytest.skip(bpf["found"])

@@ -1,5 +1,5 @@
-"""`bentpipe pep` with ends that die, do not read, or do not exist: nothing is corrupted or left
-behind."""
+"""`bentpipe machine pep` with ends that die, do not read, or do not exist: nothing is corrupted or
+left behind."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_ends_that_die_or_read_slowly_corrupt_nothing_and_leave_nothing(lab: Lab
     # Linux answers a reset that arrives behind a lost segment at most twice a second (RFC 5961,
     # section 7) and otherwise ignores it. Then only keepalive reports to the proxy that the end is
     # gone.
-    lab.start("--workers", 2, "--buffer", buffer, "--keepalive", 5, *METRICS)
+    lab.start("--threads", 2, "--buffer", buffer, "--keepalive", 5, *METRICS)
     # Both workers have started, and closed the descriptors of the other.
     for _ in range(WARM):
         for made in lab.pair(9000):
@@ -188,7 +188,7 @@ def forged(source: tuple[str, int], destination: tuple[str, int], sequence: int,
 
 
 def test_a_flood_of_syns_and_blind_resets_harms_nobody_else(lab: Lab) -> None:
-    lab.start("--workers", 2, *METRICS)
+    lab.start("--threads", 2, *METRICS)
     chance = random.Random(3)
     near, far = lab.pair()
     here, there = near.getsockname(), near.getpeername()

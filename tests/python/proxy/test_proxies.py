@@ -96,12 +96,12 @@ def test_check_describes_proxies() -> None:
     assert "serves no flow" in commands.call("check", EXAMPLE, "--set", "proxy.pep.flows=[]").stdout
 
 
-@pytest.mark.parametrize("command", ["emulate", "up"])
+@pytest.mark.parametrize("command", ["emulate", "net up"])
 def test_an_emulation_refuses_a_simulated_proxy_and_says_what_to_do(command: str, tmp_path: Path) -> None:
-    done = commands.run(command, EXAMPLE, folder=tmp_path)
+    done = commands.run(*command.split(), EXAMPLE, folder=tmp_path)
     assert done.returncode == 2, done.stderr
     assert "proxy.pep.mechanism" in done.stderr
-    assert "bentpipe pep" in done.stderr
+    assert "bentpipe machine pep" in done.stderr
 
 
 def test_a_splitting_proxy_named_like_an_end_of_a_flow_is_refused() -> None:

@@ -123,8 +123,8 @@ def test_only_what_the_machine_disturbed_is_repeated(tmp_path: Path, at_a_time: 
 def test_networks_tell_by_how_much_packets_were_late(
     bentpipe: Bentpipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bentpipe("up", "geo", *LINK)
-    bentpipe("exec", "user", "--", "ping", "-c", "2", "-i", "0.1", "server")
+    bentpipe("net", "up", "geo", *LINK)
+    bentpipe("net", "exec", "user", "--", "ping", "-c", "2", "-i", "0.1", "server")
     monkeypatch.setattr(disturbance, "LATE_S", 0.0)
     (reason,) = disturbance.network_reasons(bentpipe.state)
     assert reason.startswith("a packet of ") and "was late by 0." in reason

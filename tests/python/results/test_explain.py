@@ -103,7 +103,7 @@ def test_the_command_says_it_in_words_in_json_and_in_a_figure(run: bp.Run, tmp_p
     )
 
     wrong = CliRunner().invoke(app, ["explain", str(run.path), "--terminal", "st1", "--at", "soon"])
-    assert wrong.exit_code == 2 and "250 ms" in wrong.output
+    assert wrong.exit_code == 2 and "12.3s" in wrong.output
 
 
 def test_terminals_to_choose_from_are_listed_in_their_order(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_runs_of_one_scenario_and_seed_agree(run: Path, tmp_path: Path) -> None:
     count = sum(block[0] == PACKET for block in blocks_of(run / FILE))
     assert both.equal and one.first is None and one.differs == []
     assert one.agree == one.in_time == one.until.packets == one.a.packets == one.b.packets == count
-    said = " ".join(call("compare", run, again, "--no-figures").output.split())
+    said = " ".join(call("compare", run, again, "--figure", "none").output.split())
     assert f"all {count} packets of 1 connection at a agree, at the same times" in said
 
 
@@ -257,7 +257,7 @@ def test_a_run_that_ends_earlier_agrees_as_far_as_it_goes(run: Path, tmp_path: P
     one = only(compare_packets(run, other))
     assert one.differs == ["only in A"] and one.agree == one.b.packets == one.a.packets - 5
     assert [pair[1] for pair in [one.first, *one.after] if pair] == [None] * 4
-    said = " ".join(call("compare", run, other, "--no-figures").output.split())
+    said = " ".join(call("compare", run, other, "--figure", "none").output.split())
     assert f"all {one.agree} packets that other has agree" in said
 
 
@@ -380,16 +380,16 @@ def test_nodes_connections_and_datagrams_are_told_apart(tmp_path: Path) -> None:
     assert (
         not both.equal and both.only_b == {} and [one.name for one in both.connections] == [("b", "TCP", "f")]
     )
-    said = call("compare", ours, alone, "--no-figures").output
+    said = call("compare", ours, alone, "--figure", "none").output
     assert "packets in ours only" in said and "UDP probe at b" in said
-    assert "probe at" not in call("compare", ours, alone, "--no-figures", "--flow", "f").output
+    assert "probe at" not in call("compare", ours, alone, "--figure", "none", "--flow", "f").output
 
 
 def test_the_command_shows_both_runs_within_80_columns(run: Path, tmp_path: Path) -> None:
     other = bp.simulate(scenario("flow.f.transport.ack_pushed=false"), out=tmp_path / "other").path
     one = only(compare_packets(run, other, context=2))
     assert one.first and one.first[0] and one.first[1]
-    said = call("compare", run, other, "--no-figures", "--context", "2").output
+    said = call("compare", run, other, "--figure", "none", "--context", "2").output
     lines = said.splitlines()
     assert max(map(len, lines)) <= 80
     assert f"TCP f at a: {one.agree} packets agree, packet {one.agree + 1} differs in acknowledgment" in said
@@ -407,13 +407,15 @@ def test_the_command_shows_both_runs_within_80_columns(run: Path, tmp_path: Path
     )
     totals = next(line for line in lines if line.startswith(" of one segment"))
     assert totals.split()[-3:] == [str(side.of_one_segment) for side in (one.until, one.a, one.b)]
-    document = json.loads(call("compare", run, other, "--no-figures", "--json").stdout)
+    document = json.loads(call("compare", run, other, "--figure", "none", "--json").stdout)
     (connection,) = document["packets"]["connections"]
     assert connection["agree"] == one.agree and connection["differs"] == one.differs
     assert connection["first"][0]["acknowledgment"] == one.first[0].acknowledgment
     assert connection["a"]["packets"] == one.a.packets
     assert (
-        json.loads(call("compare", run, other, "--no-figures", "--no-packets", "--json").stdout)["packets"]
+        json.loads(call("compare", run, other, "--figure", "none", "--no-packets", "--json").stdout)[
+            "packets"
+        ]
         is None
     )
 
@@ -433,15 +435,15 @@ def test_packets_that_cannot_be_compared_are_refused_in_words(run: Path, tmp_pat
         bp.simulate(one, out=tmp_path / name)
         with pytest.raises(UncapturedError):
             compare_packets(run, tmp_path / name)
-        refused = call("compare", run, tmp_path / name, "--no-figures", "--packets", code=2).output
+        refused = call("compare", run, tmp_path / name, "--figure", "none", "--packets", code=2).output
         assert refused.startswith("bentpipe: ") and said[name] in refused
         # The numbers of flows can be compared.
-        shown = call("compare", run, tmp_path / name, "--no-figures")
+        shown = call("compare", run, tmp_path / name, "--figure", "none")
         assert f"warning: packets are not compared: {refused[len('bentpipe: ') :]}" in shown.stderr
-    assert not call("compare", tmp_path / "nothing", tmp_path / "nothing", "--no-figures").stderr
+    assert not call("compare", tmp_path / "nothing", tmp_path / "nothing", "--figure", "none").stderr
     for words in (["--tolerance", "5"], ["--tolerance", "-1 ms"], ["--ignore", "color"], ["--context", "-1"]):
-        assert call("compare", run, run, "--no-figures", *words, code=2).output
-    call("compare", run, run, "--no-figures", "--tolerance", "0 s", "--ignore", "PSH", "--context", "0")
+        assert call("compare", run, run, "--figure", "none", *words, code=2).output
+    call("compare", run, run, "--figure", "none", "--tolerance", "0 s", "--ignore", "PSH", "--context", "0")
 
 
 @pytest.mark.parametrize(
@@ -463,7 +465,7 @@ def test_a_damaged_capture_is_refused(
 ) -> None:
     other = shutil.copytree(run, tmp_path / "other")
     (other / FILE).write_bytes(made((run / FILE).read_bytes()))
-    refused = call("compare", run, other, "--no-figures", code=2).output
+    refused = call("compare", run, other, "--figure", "none", code=2).output
     assert refused.startswith(f"bentpipe: {other / FILE} {said}") and len(refused.splitlines()) == 1
 
 

@@ -3,10 +3,8 @@ scenario's first line."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +66,49 @@ def test_no_key_of_the_schema_is_lost() -> None:
     assert keys(bp.schema(editor=True)) == keys(bp.schema()) and len(keys(bp.schema())) > 700
 
 
-def test_taplo_finds_the_schema_and_a_misspelt_key(tmp_path: Path) -> None:
-    taplo = shutil.which("taplo")
-    if taplo is None:
-        pytest.skip("taplo is not installed")
-    (tmp_path / "bentpipe.schema.json").write_text(json.dumps(bp.schema(editor=True)), encoding="utf-8")
-    for name, line in (("right", "seed = 3"), ("wrong", "seeds = 3")):
-        (tmp_path / f"{name}.toml").write_text(f'{SCHEMA}\npreset = "geo"\n{line}\n', encoding="utf-8")
+def parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yields all parts of a schema."""
+    if isinstance(schema, list):
+        for item in schema:
+            yield from parts(item)
+    elif isinstance(schema, dict):
+        yield schema
+        for keyword, value in schema.items():
+            if keyword in ("properties", "$defs"):
+                for one in value.values():
+                    yield from parts(one)
+            elif keyword not in ("default", "examples", "const", "enum", "units"):
+                yield from parts(value)
 
-    def check(name: str) -> subprocess.CompletedProcess[str]:
-        words = [taplo, "check", "--colors", "never", f"{name}.toml"]
-        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
 
-    assert check("right").returncode == 0
-    wrong = check("wrong")
-    assert wrong.returncode == 1 and "'seeds' was unexpected" in wrong.stderr
+def test_every_key_and_every_kind_has_a_description() -> None:
+    bare = []
+    kinds = 0
+    for part in parts(bp.schema(editor=True)):
+        for key, value in part.get("properties", {}).items():
+            kinds += key == "kind" and "const" in value
+            if not value.get("description"):
+                bare.append((part.get("description"), key))
+    assert bare == []
+    assert kinds > 100
+
+
+def test_nothing_is_null_and_quantities_state_their_range_and_units() -> None:
+    quantities = 0
+    for part in parts(bp.schema(editor=True)):
+        assert part.get("type") != "null" and "null" not in part.get("type", [])
+        assert part.get("default", 0) is not None
+        if "units" in part and "$ref" not in part:
+            quantities += 1
+            assert "; units: " in part["description"], part
+    assert quantities > 200
+
+
+def test_presets_are_listed_with_their_descriptions(validator: Any) -> None:
+    one = bp.schema(editor=True)["properties"]["preset"]["anyOf"][0]["anyOf"]
+    assert [(name["const"], name["description"]) for name in one] == [
+        (name, about) for name, about, _ in _native.presets()
+    ]
+    first, second = one[0]["const"], one[1]["const"]
+    assert not list(validator.iter_errors({"preset": [first, second]}))
+    assert list(validator.iter_errors({"preset": "gee"}))

@@ -63,7 +63,7 @@ def test_a_hub_of_200_terminals_is_a_scenario_of_under_40_lines_and_10_s_of_proc
 
 
 def test_every_flow_is_shown_on_request(tmp_path: Path) -> None:
-    shown = call("simulate", HUB, "--set", "duration=3 s", "--flows", "--no-report", folder=tmp_path)
+    shown = call("simulate", HUB, "--set", "duration=3 s", "--all-flows", "--no-report", folder=tmp_path)
     assert all(f" {name} " in f" {shown} " for name in ("web1", "web200", "voice100"))
 
 

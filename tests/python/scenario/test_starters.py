@@ -75,7 +75,7 @@ def test_of_sites_those_with_the_fewest_and_the_most_antennas_are_the_ends() -> 
 @needs("ping")
 def test_programs_run_behind_constellations(bentpipe: Bentpipe) -> None:
     assert "1 received" in bentpipe("run", "geo-five", "--", "ping", "-c", "1", "-W", "5", "server")
-    bentpipe("up", "iridium-next")
-    assert "1 received" in bentpipe("exec", "user", "--", "ping", "-c", "1", "-W", "5", "server")
-    assert "sky.user.up" in bentpipe("watch", "--once")
-    bentpipe("down")
+    bentpipe("net", "up", "iridium-next")
+    assert "1 received" in bentpipe("net", "exec", "user", "--", "ping", "-c", "1", "-W", "5", "server")
+    assert "sky.user.up" in bentpipe("net", "watch", "--once")
+    bentpipe("net", "down")

@@ -62,7 +62,7 @@ def test_a_comparison_calls_source_by_its_name(own: Path) -> None:
         words = ("simulate", "mine.toml", "--set", "duration=2 s", *more, "--out", out, "--no-report")
         done = call("--allow-code", *words, folder=own)
         assert done.returncode == 0, done.stderr
-    compared = call("compare", "reno", "mine", "--no-figures", folder=own)
+    compared = call("compare", "reno", "mine", "--figure", "none", folder=own)
     assert re.search(rf"{re.escape(KEY)} +reno +C source: aimd *$", compared.stdout, re.MULTILINE), (
         compared.stdout
     )

@@ -130,6 +130,14 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
             one.name for one in Path("got").iterdir()
         }
         assert json.loads(lab("api", "GET", "/audit"))[0]["action"] == "launch"
+        # With --json, each command prints one document.
+        assert json.loads(lab("save", str(file), "--json"))["name"] == "small"
+        assert json.loads(lab("configurations", "--json"))[0]["name"] == "small"
+        assert json.loads(lab("runs", "--json"))[0]["number"] == 1
+        fetched = json.loads(lab("fetch", "1", "--out", "again", "--json"))["files"]
+        assert {"flows.parquet", "scenario.toml"} <= {Path(file).name for file in fetched}
+        assert json.loads(lab("cancel", "1", "--json"))["state"] == "done"
+        assert lab("api", "GET", "/audit", "--json") == lab("api", "GET", "/audit")
         assert "allowed: DELETE, GET" in lab("api", "LOOK", "/audit", code=2)
         assert "did you mean" in lab("launch", "smal", code=2)
         assert "no file nofile.toml" in lab("launch", "nofile.toml", code=2)
@@ -137,6 +145,7 @@ def test_the_command_line_does_what_the_page_does(tmp_path: Path, monkeypatch: p
         with monkeypatch.context() as interrupted:
             interrupted.setattr(Laboratory, "wait", interrupt)
             assert "run 2  small  queued" in lab("launch", "small", "--wait", code=130)
+        assert json.loads(lab("launch", "small", "--json"))[0]["number"] == 3
         for words in (("cancel", "7"), ("fetch", "7"), ("cancel", "small one")):
             assert "there is no" in lab(*words, code=2)
         monkeypatch.setenv("BENTPIPE_TOKEN", "wrong")

@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 from bentpipe.errors import InputError
+from bentpipe.testbed import accounts
 from bentpipe.testbed import store as store_module
+from bentpipe.testbed.serving import prepare
+from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store, migrate
 from helpers.beds import Bed, _cheap_passwords, bed, said, saved
 from rigs.testbeds import BENTPIPE, PASSWORD, SMALL, until
@@ -157,9 +160,6 @@ def test_32_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: Path
 def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
     """The test bed sets the mode only of folders that it creates, and its files in any folder are
     for its user alone."""
-    from bentpipe.testbed.serving import prepare
-    from bentpipe.testbed.settings import Settings
-
     home, made, empty = tmp_path / "home", tmp_path / "new" / "data", tmp_path / "empty"
     home.mkdir(mode=0o755)
     (home / "thesis.txt").write_text("years of work")
@@ -187,3 +187,18 @@ def test_a_folder_of_something_else_stays_as_it_is(tmp_path: Path) -> None:
             assert prepare(Settings(folder, f"sqlite:///{tmp_path / 'elsewhere.sqlite'}"))
     finally:
         os.umask(before)
+
+
+def test_the_executor_keeps_the_invitation_of_the_web_process(tmp_path: Path) -> None:
+    """As two services they start in any order."""
+    settings = Settings(tmp_path / "data")
+    before = os.umask(0o077)
+    try:
+        secret = prepare(settings, "web")
+        assert secret is not None
+        assert prepare(settings, "executor") is None
+    finally:
+        os.umask(before)
+    store = Store(settings.url)
+    assert accounts.accept(store, secret, "root", PASSWORD)
+    store.close()

@@ -1,5 +1,5 @@
-"""``bentpipe emodel`` and ``bentpipe.voice.emodel``: the interface of the E-model, whose numbers
-are tested in Rust."""
+"""``bentpipe voice emodel`` and ``bentpipe.voice.emodel``: the interface of the E-model, whose
+numbers are tested in Rust."""
 
 from __future__ import annotations
 

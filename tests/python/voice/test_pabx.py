@@ -71,8 +71,10 @@ def phone(folder: Path, user: str, tone_hz: int) -> Path:
 def test_sipp_calls_the_exchange_across_a_satellite(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """Two calls by sipp: set up and ended, in the round trips of SIP."""
     (tmp_path / "calls.toml").write_text(SCENARIO)
-    bentpipe("up", str(tmp_path / "calls.toml"))
-    words = bentpipe.words(*("exec", "server", "--", PROGRAM, "pabx", "--address", "server", "--json"))
+    bentpipe("net", "up", str(tmp_path / "calls.toml"))
+    words = bentpipe.words(
+        *("net", "exec", "server", "--", PROGRAM, "voice", "pabx", "--address", "server", "--json")
+    )
     out = tmp_path / "exchange"
     with out.open("w") as file:
         exchange = subprocess.Popen(words, env=bentpipe.variables(), stdout=file, stderr=subprocess.STDOUT)
@@ -93,7 +95,7 @@ def test_sipp_calls_the_exchange_across_a_satellite(bentpipe: Bentpipe, tmp_path
             "echo",
             "-nostdin",
         )
-        done = bentpipe.done("exec", "user", "--", *command, "-timeout", "30")
+        done = bentpipe.done("net", "exec", "user", "--", *command, "-timeout", "30")
         assert done.returncode == 0, done.stdout + done.stderr
     finally:
         exchange.terminate()
@@ -114,7 +116,7 @@ def exchange_at(
 ) -> Iterator[None]:
     """Runs the exchange in a host until the end of the block; its output is in the file ``out``."""
     listens = ("--address", address or host, "--json", *options)
-    words = bentpipe.words("exec", host, "--", PROGRAM, "pabx", *listens)
+    words = bentpipe.words("net", "exec", host, "--", PROGRAM, "voice", "pabx", *listens)
     with out.open("w") as file:
         exchange = subprocess.Popen(words, env=bentpipe.variables(), stdout=file, stderr=subprocess.STDOUT)
     try:
@@ -129,7 +131,7 @@ def exchange_at(
 def began(bentpipe: Bentpipe, host: str, *words: str) -> subprocess.Popen[str]:
     """Returns a program that was started in a host."""
     return subprocess.Popen(
-        bentpipe.words("exec", host, "--", *words),
+        bentpipe.words("net", "exec", host, "--", *words),
         env=bentpipe.variables(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -140,7 +142,7 @@ def began(bentpipe: Bentpipe, host: str, *words: str) -> subprocess.Popen[str]:
 
 def address_of(bentpipe: Bentpipe, host: str) -> str:
     """Returns the IPv4 address of a host, because baresip resolves names only by name servers."""
-    return bentpipe("exec", "user", "--", "getent", "ahostsv4", host).split()[0]
+    return bentpipe("net", "exec", "user", "--", "getent", "ahostsv4", host).split()[0]
 
 
 def tone(path: Path, hertz: int, seconds: float = 1.0) -> Path:
@@ -158,14 +160,14 @@ def test_telephones_over_both_protocols_hear_each_other() -> None:
     """On loopback: a telephone over SIP and one over IAX2 in one conference, and one that finds no
     free line."""
     from bentpipe.voice.pabx import Pabx
-    from bentpipe.voice.phone import Said, call
+    from bentpipe.voice.phone import CallResult, call
 
     events: list[dict[str, Any]] = []
     ended = threading.Event()
     exchange = Pabx("127.0.0.1", 0, 2, events.append, iax_port=0)
     serving = threading.Thread(target=exchange.run, args=(ended.is_set,))
     serving.start()
-    said: dict[str, Said] = {}
+    said: dict[str, CallResult] = {}
     time = np.arange(8000) / 8000
     tones = {"sip": 440, "iax2": 700}
     ports = {"sip": exchange.port, "iax2": exchange.iax_port}
@@ -207,7 +209,7 @@ def test_real_telephones_and_a_simulated_one_hear_each_other_in_a_conference(
 ) -> None:
     """Each telephone speaks a tone and hears those of the others, across the satellite and back."""
     (tmp_path / "calls.toml").write_text(SCENARIO)
-    bentpipe("up", str(tmp_path / "calls.toml"))
+    bentpipe("net", "up", str(tmp_path / "calls.toml"))
     out = tmp_path / "exchange"
     address = address_of(bentpipe, "server")
     tones = {"one": 440, "two": 700, "three": 1000}
@@ -220,9 +222,19 @@ def test_real_telephones_and_a_simulated_one_hear_each_other_in_a_conference(
         # On any slow machine, all three are in the conference while the third speaks.
         until(lambda: [e["event"] for e in lines_of(out.read_text())].count("answered") == 2)
         speech = tone(tmp_path / "three.wav", tones["three"])
-        third = ("phone", "iax2:600@server", "--address", "user", "--speech", str(speech), "--seconds", "4")
+        third = (
+            "voice",
+            "phone",
+            "iax2:600@server",
+            "--address",
+            "user",
+            "--speech",
+            str(speech),
+            "--duration",
+            "4",
+        )
         recorded = ("--out", str(tmp_path / "three-dec.wav"), "--json")
-        simulated = bentpipe.done("exec", "user", "--", PROGRAM, *third, *recorded)
+        simulated = bentpipe.done("net", "exec", "user", "--", PROGRAM, *third, *recorded)
         for process in phones:
             process.terminate()
         said = [process.communicate()[0] for process in phones]
@@ -302,13 +314,22 @@ def test_an_iax2_peer_that_is_not_ours_registers_answers_and_calls(
     """A modem beyond the satellite registers, is called from a SIP telephone, answers with its
     tone, then calls."""
     (tmp_path / "calls.toml").write_text(SCENARIO)
-    bentpipe("up", str(tmp_path / "calls.toml"))
+    bentpipe("net", "up", str(tmp_path / "calls.toml"))
     out = tmp_path / "exchange"
     speech = tone(tmp_path / "speech.wav", 500)
 
     def dial(number: str) -> subprocess.Popen[str]:
-        words = ("phone", f"sip:{number}@server", "--address", "server", "--speech", str(speech), "--json")
-        recorded = ("--seconds", "3", "--out", str(tmp_path / f"{number}.wav"))
+        words = (
+            "voice",
+            "phone",
+            f"sip:{number}@server",
+            "--address",
+            "server",
+            "--speech",
+            str(speech),
+            "--json",
+        )
+        recorded = ("--duration", "3", "--out", str(tmp_path / f"{number}.wav"))
         return began(bentpipe, "server", PROGRAM, *words, *recorded)
 
     with exchange_at(bentpipe, "server", out, "--iax-port", "4569"):
@@ -352,7 +373,7 @@ def test_a_call_through_a_real_registrar_reaches_the_exchange(bentpipe: Bentpipe
     """The exchange registers at kamailio beyond the satellite, which passes a call on to it and
     stays on its path."""
     (tmp_path / "calls.toml").write_text(SCENARIO)
-    bentpipe("up", str(tmp_path / "calls.toml"))
+    bentpipe("net", "up", str(tmp_path / "calls.toml"))
     proxy = address_of(bentpipe, "server")
     configuration = tmp_path / "kamailio.cfg"
     configuration.write_text(KAMAILIO.format(address=proxy))
@@ -368,9 +389,9 @@ def test_a_call_through_a_real_registrar_reaches_the_exchange(bentpipe: Bentpipe
             assert registrar.poll() is None, registrar.stdout and registrar.stdout.read()
             assert '"status": 200' in out.read_text()
             speech = tone(tmp_path / "speech.wav", 500)
-            words = ("phone", f"sip:echo@{proxy}", "--address", "server", "--speech", str(speech))
-            recorded = ("--seconds", "3", "--out", str(tmp_path / "heard.wav"), "--json")
-            called = bentpipe.done("exec", "server", "--", PROGRAM, *words, *recorded)
+            words = ("voice", "phone", f"sip:echo@{proxy}", "--address", "server", "--speech", str(speech))
+            recorded = ("--duration", "3", "--out", str(tmp_path / "heard.wav"), "--json")
+            called = bentpipe.done("net", "exec", "server", "--", PROGRAM, *words, *recorded)
             assert called.returncode == 0, called.stdout + called.stderr + out.read_text()
             until(lambda: '"ended"' in out.read_text())
     finally:
@@ -440,12 +461,12 @@ def test_a_call_through_bentpipe_run_has_the_quality_that_tshark_sees(
     (tmp_path / "call.toml").write_text(LOADED)
     go, up, over, down = (tmp_path / name for name in ("go", "up", "over", "down"))
     speech = tone(tmp_path / "speech.wav", 500)
-    call = f"{PROGRAM} phone sip:echo@server --address user --speech {speech} --seconds 8 --json"
+    call = f"{PROGRAM} voice phone sip:echo@server --address user --speech {speech} --duration 8 --json"
     pause = "do sleep 0.05; done"
     waiting = (
         f"touch {up}; while [ ! -e {go} ]; {pause}; {call}; touch {over}; while [ ! -e {down} ]; {pause}"
     )
-    words = ("run", str(tmp_path / "call.toml"), "--report", str(tmp_path / "report.json"))
+    words = ("run", str(tmp_path / "call.toml"), "--tables", str(tmp_path / "report.json"))
     running = bentpipe.begin(
         *words, "--", "sh", "-c", waiting, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

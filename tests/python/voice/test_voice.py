@@ -15,7 +15,7 @@ import bentpipe as bp
 import pytest
 from bentpipe import listening
 from bentpipe.errors import InputError
-from bentpipe.voice import coded, emodel
+from bentpipe.voice import emodel, speech_codecs
 
 SCENARIO = """
 name = "call"
@@ -127,8 +127,8 @@ def test_speech_passes_each_codec(tmp_path: Path, speech: Path, codec: str, leas
     np = pytest.importorskip("numpy")
     samples = listening.read_speech(speech)
     try:
-        coded.CODECS[codec](samples, 240)
-    except coded.MissingLibraryError as error:
+        speech_codecs.CODECS[codec](samples, 240)
+    except speech_codecs.MissingLibraryError as error:
         pytest.skip(str(error))
     good, bad = (
         listening.heard(call(tmp_path / str(loss), codec, loss=loss, seconds=8), "call", samples)
@@ -300,7 +300,7 @@ def test_a_long_call_is_rated_in_pieces(tmp_path: Path, monkeypatch: pytest.Monk
     alone = [
         pesq.pesq(
             listening.RATE,
-            *(coded.whole(one[int(k * size) : int((k + 1) * size)]) for one in (reference, heard)),
+            *(speech_codecs.whole(one[int(k * size) : int((k + 1) * size)]) for one in (reference, heard)),
             "nb",
         )
         for k in (0, 1, 2, 5, 6, 7)

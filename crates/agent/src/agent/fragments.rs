@@ -6,8 +6,8 @@
 //! security blocks is not divided, since its payload could no longer be verified on the way (RFC
 //! 9172).
 
-use super::{parse_unchecked, Agent, Target};
-use bentpipe_dtn::agent::fragments::Part;
+use super::{parse_unchecked, Agent, NextHop};
+use bentpipe_dtn::agent::fragments::Fragment;
 use bp7::bpsec::{CONFIDENTIALITY_BLOCK, INTEGRITY_BLOCK};
 use bp7::canonical::{
     new_payload_block, BUNDLE_AGE_BLOCK, HOP_COUNT_BLOCK, PAYLOAD_BLOCK, PREVIOUS_NODE_BLOCK,
@@ -17,7 +17,7 @@ use bp7::{crc, Bundle};
 use std::io;
 
 /// A bundle joined from its fragments.
-pub(super) struct Joined {
+pub(super) struct Reassembled {
     /// Identifier of the bundle.
     pub id: String,
     /// The payload of the original bundle.
@@ -36,10 +36,10 @@ pub(super) fn identifier(bundle: &Bundle) -> String {
 }
 
 /// Returns the place of a fragment in its bundle, if a bundle is one.
-pub(super) fn part(bundle: &Bundle) -> Option<Part<String>> {
+pub(super) fn fragment_of(bundle: &Bundle) -> Option<Fragment<String>> {
     let (primary, id) = (&bundle.primary, bundle.id());
-    primary.has_fragmentation().then(|| Part {
-        of: id[..id.rfind('-').unwrap_or(id.len())].to_owned(),
+    primary.has_fragmentation().then(|| Fragment {
+        bundle: id[..id.rfind('-').unwrap_or(id.len())].to_owned(),
         offset: primary.fragmentation_offset,
         length: length(bundle),
         total: primary.total_data_length,
@@ -93,45 +93,45 @@ pub fn split(bundle: &Bundle, longest: usize) -> Option<Vec<Bundle>> {
 impl Agent {
     /// Divides a stored bundle. Returns true if this was possible: its fragments then replace it in
     /// the storage.
-    pub(super) fn divide(&mut self, number: u64, longest: usize) -> bool {
-        let Ok(stored) = self.bundles.store().read(number) else { return false };
-        let Some(fragments) = parse_unchecked(&stored).and_then(|bundle| split(&bundle, longest)) else {
+    pub(super) fn fragment(&mut self, number: u64, longest: usize) -> bool {
+        let Ok(bytes) = self.bundles.store().read(number) else { return false };
+        let Some(fragments) = parse_unchecked(&bytes).and_then(|bundle| split(&bundle, longest)) else {
             return false;
         };
         let encoded = |mut fragment: Bundle| (fragment.to_cbor(), fragment);
         let fragments: Vec<(Vec<u8>, Bundle)> = fragments.into_iter().map(encoded).collect();
-        let parts = fragments.iter().map(|(bytes, fragment)| (self.about(fragment, bytes), &bytes[..]));
-        let Some(numbers) = self.bundles.replace(number, parts.collect()) else { return false };
+        let stored = fragments.iter().map(|(bytes, fragment)| (self.metadata(fragment, bytes), &bytes[..]));
+        let Some(numbers) = self.bundles.replace(number, stored.collect()) else { return false };
         self.counters.fragmented += 1;
-        self.forget(number);
+        self.remove_state(number);
         for (number, (_, fragment)) in numbers.into_iter().zip(fragments) {
-            self.direct(number, &fragment);
+            self.choose_next_hop(number, &fragment);
         }
         true
     }
 
     /// Returns the bundle of which a stored one is a fragment, if all its fragments have arrived.
-    pub(super) fn join(&self, number: u64) -> io::Result<Option<Joined>> {
-        let Some((name, parts)) = self.bundles.parts(number) else { return Ok(None) };
+    pub(super) fn reassemble(&self, number: u64) -> io::Result<Option<Reassembled>> {
+        let Some((name, fragments)) = self.bundles.fragments(number) else { return Ok(None) };
         let (mut payload, mut numbers) = (Vec::new(), Vec::new());
-        for (offset, part) in parts {
-            numbers.push(part);
-            let Some(bundle) = parse_unchecked(&self.bundles.store().read(part)?) else { continue };
+        for (offset, fragment) in fragments {
+            numbers.push(fragment);
+            let Some(bundle) = parse_unchecked(&self.bundles.store().read(fragment)?) else { continue };
             let piece = bundle.payload().map_or(&[][..], Vec::as_slice);
-            let known = (payload.len() as u64).saturating_sub(offset) as usize;
-            payload.extend_from_slice(piece.get(known..).unwrap_or_default());
+            let covered = (payload.len() as u64).saturating_sub(offset) as usize;
+            payload.extend_from_slice(piece.get(covered..).unwrap_or_default());
         }
-        Ok(Some(Joined { id: name.clone(), payload, numbers }))
+        Ok(Some(Reassembled { id: name.clone(), payload, numbers }))
     }
 
     /// Handles a bundle that is too long for its peer: it is divided, or stays until its lifetime
     /// is over.
-    pub fn hold(&mut self, number: u64, longest: usize) {
-        if self.divide(number, longest) {
+    pub fn fragment_or_keep(&mut self, number: u64, longest: usize) {
+        if self.fragment(number, longest) {
             return;
         }
-        if let Some(known) = self.known.get_mut(&number) {
-            known.to = Target::Nowhere;
+        if let Some(state) = self.route_states.get_mut(&number) {
+            state.next_hop = NextHop::Unroutable;
             if let Some(schedule) = &mut self.schedule {
                 schedule.release(number);
             }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::client::{self, Making};
+use crate::client::{self, BundleOptions};
 use bp7::canonical::new_bundle_age_block;
 use bp7::flags::BlockControlFlags;
 use bp7::CreationTimestamp;
@@ -25,7 +25,7 @@ fn agent(name: &str, limit: u64) -> Agent {
 
 /// Returns a bundle from another node, whose deletion is reported to that node.
 fn bundle(to: &str, hops: Option<u8>, payload: usize) -> Bundle {
-    let making = Making {
+    let options = BundleOptions {
         from: "dtn://there/app".to_owned(),
         to: to.to_owned(),
         lifetime: Duration::from_secs(60),
@@ -33,7 +33,7 @@ fn bundle(to: &str, hops: Option<u8>, payload: usize) -> Bundle {
         hops,
         keys: Keys::default(),
     };
-    let mut bundle = parse_unchecked(&client::make(&making, 1, vec![7; payload]).unwrap()).unwrap();
+    let mut bundle = parse_unchecked(&client::build_bundle(&options, 1, vec![7; payload]).unwrap()).unwrap();
     bundle.primary.report_to = EndpointID::try_from("dtn://there/reports").unwrap();
     bundle.primary.bundle_control_flags |= BundleControlFlags::BUNDLE_STATUS_REQUEST_DELETION.bits();
     bundle

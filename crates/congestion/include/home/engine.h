@@ -1,6 +1,7 @@
 /*
- * The engine's home of a variant: struct bp_tcp is `State` of crates/congestion/src/interface.rs, field
- * for field (src/layout.c and its test hold the two together), and a variant is a table of its operations.
+ * The engine's side of a variant. struct bp_tcp equals `State` of
+ * crates/congestion/src/interface.rs, field by field (checked by src/layout.c and its test). A
+ * variant is a table of its operations.
  */
 #pragma once
 
@@ -82,7 +83,7 @@ static inline u32 bp_rtt_min_us(const struct bp_tcp *tp)
 	return tp->rtt_min_us;
 }
 
-/* RFC 7323's TSval and TSecr of the latest segment, milliseconds; 0 without timestamps. */
+/* TSval and TSecr (RFC 7323) of the last segment, milliseconds; 0 without timestamps. */
 static inline u32 bp_rcv_tsval(const struct bp_tcp *tp)
 {
 	return tp->rcv_tsval;
@@ -93,13 +94,13 @@ static inline u32 bp_rcv_tsecr(const struct bp_tcp *tp)
 	return tp->rcv_tsecr;
 }
 
-/* The period of the host's jiffies, microseconds; milliseconds on a host without jiffies. */
+/* Returns the period of the host's jiffies in microseconds; 1000 on a host without jiffies. */
 static inline u32 bp_jiffy_us(const struct bp_tcp *tp)
 {
 	return tp->jiffy_us ? tp->jiffy_us : 1000;
 }
 
-/* Jiffies since data was last sent. */
+/* Returns the number of jiffies since data was last sent. */
 static inline u32 bp_jiffies_idle(const struct bp_tcp *tp)
 {
 	return (u32)(tp->tcp_mstamp / bp_jiffy_us(tp) - tp->lsndtime / bp_jiffy_us(tp));
@@ -115,7 +116,10 @@ static inline u64 bp_max_pacing_rate(const struct bp_tcp *tp)
 	return tp->sk_max_pacing_rate;
 }
 
-/* Linux' SK_PACING_NEEDED, unless something (the fq queue in Linux) paces already. */
+/*
+ * Requests pacing (Linux' SK_PACING_NEEDED), unless the connection is already paced (in Linux by
+ * the fq queue).
+ */
 static inline void bp_need_pacing(struct bp_tcp *tp)
 {
 	if (tp->sk_pacing_status == 0)
@@ -149,8 +153,8 @@ struct bp_parameter {
 	const char *name;
 	const char *about;
 	u32 initial;
-	u32 least;
-	u32 most;
+	u32 min;
+	u32 max;
 };
 
 /* `RawVariant` in Rust. */
@@ -171,11 +175,11 @@ struct bp_variant {
 };
 
 #ifdef BP_PARAMETERS
-#define BP_PARAMETER_INDEX(name, initial, least, most, about) bp_index_##name,
-#define BP_PARAMETER_ENTRY(name, initial, least, most, about) {#name, about, initial, least, most},
-#define BP_PARAMETER_CHECK(name, initial, least, most, about)                                                  \
-	_Static_assert((least) <= (initial) && (initial) <= (most), #name ": the default is out of its range");
-#define BP_PARAMETER_VALUE(name, initial, least, most, about)                                                  \
+#define BP_PARAMETER_INDEX(name, initial, min, max, about) bp_index_##name,
+#define BP_PARAMETER_ENTRY(name, initial, min, max, about) {#name, about, initial, min, max},
+#define BP_PARAMETER_CHECK(name, initial, min, max, about)                                                  \
+	_Static_assert((min) <= (initial) && (initial) <= (max), #name ": the default is out of its range");
+#define BP_PARAMETER_VALUE(name, initial, min, max, about)                                                  \
 	static inline u32 name(const struct bp_tcp *tp)                                                        \
 	{                                                                                                      \
 		return tp->parameters[bp_index_##name];                                                        \

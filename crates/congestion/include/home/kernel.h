@@ -1,15 +1,17 @@
 /*
- * The kernel's home of a variant: a BPF struct_ops object for tcp_congestion_ops, registered as bp_NAME.
+ * The kernel's side of a variant: a BPF struct_ops object for tcp_congestion_ops, registered as
+ * bp_NAME.
  *
- * struct bp_tcp is the kernel's own tcp_sock. The structures below name only the members that variants use;
- * preserve_access_index makes the loader find each by name in the running kernel's types (CO-RE), so order,
- * neighbours and kernel version do not matter, and no vmlinux.h is needed.
+ * struct bp_tcp is the kernel's own tcp_sock. The structures below contain only the members that
+ * variants use. With preserve_access_index, the loader finds each member by name in the running
+ * kernel's types (CO-RE), so order, neighbours and kernel version do not matter, and vmlinux.h is
+ * not needed.
  */
 #pragma once
 
 #pragma clang diagnostic ignored "-Wunused-parameter"
 
-/* The types that libbpf's headers expect from vmlinux.h. */
+/* Types that libbpf's headers expect from vmlinux.h. */
 typedef u8 __u8;
 typedef u16 __u16;
 typedef u32 __u32;
@@ -94,7 +96,7 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 };
 
-/* A member of some kernels only: see guard.h. */
+/* A member that only some kernels have: see guard.h. */
 struct bpf_prog_aux {
 	bool init_owned;
 };
@@ -121,7 +123,7 @@ struct rate_sample {
 
 #pragma clang attribute pop
 
-/* Members are matched with the kernel's by name when the object is loaded. */
+/* The loader matches members with the kernel's by name. */
 struct tcp_congestion_ops {
 	u32 flags;
 	void (*init)(struct sock *sk);
@@ -163,13 +165,18 @@ static inline u32 bp_rcv_tsecr(const struct bp_tcp *tp)
 	return tp->rx_opt.rcv_tsecr;
 }
 
-/* The kernel's types do not say how long its jiffies are: milliseconds. */
+/*
+ * Returns 1000: the kernel's types do not contain the period of jiffies, so milliseconds are used.
+ */
 static inline u32 bp_jiffy_us(const struct bp_tcp *tp)
 {
 	return 1000;
 }
 
-/* Its time of last sending is in its jiffies; when nothing is in flight, the last delivery was soon after that. */
+/*
+ * Returns the jiffies since the last delivery. The kernel counts the time of the last transmission
+ * in its own jiffies; if nothing is in flight, the last delivery followed soon after.
+ */
 static inline u32 bp_jiffies_idle(const struct bp_tcp *tp)
 {
 	return (u32)((tp->tcp_mstamp - tp->delivered_mstamp) / bp_jiffy_us(tp));
@@ -185,7 +192,7 @@ static inline u64 bp_max_pacing_rate(const struct bp_tcp *tp)
 	return tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
 }
 
-/* SK_PACING_NEEDED, unless the fq queue paces already. */
+/* Requests pacing (SK_PACING_NEEDED), unless the fq queue already paces. */
 static inline void bp_need_pacing(struct bp_tcp *tp)
 {
 	if (tp->inet_conn.icsk_inet.sk.sk_pacing_status == 0)
@@ -199,9 +206,9 @@ static inline bool bp_is_paced(const struct bp_tcp *tp)
 
 static inline void bp_set_pacing_rate(struct bp_tcp *tp, u64 bytes_per_second)
 {
-	u64 most = tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
+	u64 max = tp->inet_conn.icsk_inet.sk.sk_max_pacing_rate;
 
-	tp->inet_conn.icsk_inet.sk.sk_pacing_rate = bytes_per_second < most ? bytes_per_second : most;
+	tp->inet_conn.icsk_inet.sk.sk_pacing_rate = bytes_per_second < max ? bytes_per_second : max;
 }
 
 static inline u32 bp_random(const struct bp_tcp *tp)
@@ -217,15 +224,15 @@ static inline u32 bp_random(const struct bp_tcp *tp)
 	}
 
 /*
- * Values that the loader may change before it loads the object; then they are constants to the verifier. The loader
- * (crates/bpf) writes this section as 32-bit numbers in this order.
+ * Values that the loader may change before it loads the object. For the verifier they are
+ * constants. The loader (crates/bpf) writes this section as 32-bit numbers in this order.
  */
 #ifndef BP_PARAMETERS
 #define BP_PARAMETERS(PARAMETER)
 #endif
-#define BP_PARAMETER_MEMBER(name, initial, least, most, about) u32 name;
-#define BP_PARAMETER_INITIAL(name, initial, least, most, about) .name = initial,
-#define BP_PARAMETER_VALUE(name, initial, least, most, about)                                                  \
+#define BP_PARAMETER_MEMBER(name, initial, min, max, about) u32 name;
+#define BP_PARAMETER_INITIAL(name, initial, min, max, about) .name = initial,
+#define BP_PARAMETER_VALUE(name, initial, min, max, about)                                                  \
 	static inline u32 name(const struct bp_tcp *tp)                                                        \
 	{                                                                                                      \
 		return bp_settings.name;                                                                       \
@@ -238,15 +245,18 @@ const volatile struct {
 BP_PARAMETERS(BP_PARAMETER_VALUE)
 
 /*
- * No private state, and a scenario's initial window and threshold, set when the connection is established and before
- * the variant's own init, as the engine's endpoint does. A variant chosen for a connection that has sent data starts from what it
- * finds.
+ * Clears the private state and sets the scenario's initial window and threshold, when the
+ * connection is established and before the variant's own init, as in the engine. A variant selected
+ * for a connection that has sent data keeps the connection's window and threshold.
  */
 static inline void bp_start(struct bp_tcp *tp)
 {
 	u32 window = bp_settings.initial_window;
 
-	/* Linux has shown the variant the SYN's acknowledgment before its init, and the engine's endpoint has not. */
+	/*
+	 * Linux calls the variant for the SYN's acknowledgment before its init; the engine does
+	 * not.
+	 */
 #pragma clang loop unroll(full)
 	for (u32 i = 0; i < BP_PRIVATE_SIZE / sizeof(u64); i++)
 		tp->inet_conn.icsk_ca_priv[i] = 0;
@@ -261,7 +271,7 @@ static inline void bp_start(struct bp_tcp *tp)
 #include "guard.h"
 
 /*
- * An operation of the kernel's, op_NAME, is the variant's, own_NAME, and around it what guard.h keeps and compares.
+ * The kernel's operation op_NAME calls the variant's, own_NAME, between the checks of guard.h.
  */
 #define BP_OP(type, operation, ...)                                                                            \
 	static __always_inline type own_##operation(__VA_ARGS__);                                              \
@@ -276,26 +286,27 @@ static inline void bp_start(struct bp_tcp *tp)
 	}
 #define BP_OP_ssthresh                                                                                         \
 	BP_PROGRAM(u32, ssthresh, BP_SKIPPED(tp, 667073216) u32 threshold = own_ssthresh(tp);                  \
-		bp_keep_threshold(tp, threshold); return threshold;)
+		bp_save_threshold(tp, threshold); return threshold;)
 #define BP_OP_undo_cwnd                                                                                        \
-	BP_PROGRAM(u32, undo_cwnd, u32 cwnd = own_undo_cwnd(tp); bp_keep_undone(tp, cwnd); return cwnd;)
+	BP_PROGRAM(u32, undo_cwnd, u32 cwnd = own_undo_cwnd(tp); bp_save_undone(tp, cwnd); return cwnd;)
 #define BP_OP_cong_avoid                                                                                       \
-	BP_PROGRAM(void, cong_avoid, bp_check(tp); own_cong_avoid(tp, (u32)ctx[1], (u32)ctx[2]); bp_keep(tp);)
-#define BP_OP_set_state BP_PROGRAM(void, set_state, bp_check(tp); own_set_state(tp, (u8)ctx[1]); bp_keep(tp);)
+	BP_PROGRAM(void, cong_avoid, bp_check(tp); own_cong_avoid(tp, (u32)ctx[1], (u32)ctx[2]); bp_save(tp);)
+#define BP_OP_set_state BP_PROGRAM(void, set_state, bp_check(tp); own_set_state(tp, (u8)ctx[1]); bp_save(tp);)
 #define BP_OP_cwnd_event                                                                                       \
-	BP_PROGRAM(void, cwnd_event, bp_check(tp); own_cwnd_event(tp, (enum tcp_ca_event)ctx[1]); bp_keep(tp);)
+	BP_PROGRAM(void, cwnd_event, bp_check(tp); own_cwnd_event(tp, (enum tcp_ca_event)ctx[1]); bp_save(tp);)
 #define BP_OP_pkts_acked                                                                                       \
 	BP_PROGRAM(void, pkts_acked, bp_check(tp);                                                             \
-		own_pkts_acked(tp, (const struct ack_sample *)ctx[1]); bp_keep(tp);)
+		own_pkts_acked(tp, (const struct ack_sample *)ctx[1]); bp_save(tp);)
 
-/* A variant's init comes after bp_start; one without init has only that. */
+/* bp_start precedes a variant's init; a variant without init has only bp_start. */
 #define BP_OP_init                                                                                             \
-	BP_PROGRAM(void, init, bp_start(tp); own_init(tp); bp_keep_first(tp);)
+	BP_PROGRAM(void, init, bp_start(tp); own_init(tp); bp_save_first(tp);)
 
 /*
- * Linux 6.10 gave cong_control two more arguments before the sample. The version is a constant to the verifier, so
- * only the branch of the running kernel is checked; each load is written in assembly because the compiler would
- * otherwise merge the two into one load at a variable offset, which the verifier refuses.
+ * Since Linux 6.10, cong_control has two more arguments before the sample. For the verifier the
+ * version is a constant, so it checks only the branch of the running kernel. Each load is in
+ * assembly: the compiler would otherwise merge both into one load at a variable offset, which the
+ * verifier refuses.
  */
 extern int LINUX_KERNEL_VERSION __kconfig;
 #define BP_OP_cong_control                                                                                     \
@@ -307,12 +318,13 @@ extern int LINUX_KERNEL_VERSION __kconfig;
 		else                                                                                           \
 			asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(sample) : "r"(ctx));                       \
 		own_cong_control(tp, sample);                                                                  \
-		bp_keep(tp);)
+		bp_save(tp);)
 
 /*
- * Section .struct_ops.link ties the registration to the loader, so a variant is gone when its loader ends, however
- * it ends. The loader may change the name, which is the last member. Of two values for `init`, and for `pkts_acked`, the
- * last counts; "?" keeps the program of the other from being loaded.
+ * Section .struct_ops.link ties the registration to the loader: when the loader ends for any
+ * reason, the variant is unregistered. The loader may change the name, which is the last member. If
+ * `init` or `pkts_acked` has two values, the last one applies; "?" prevents the program of the
+ * other from being loaded.
  */
 #pragma clang diagnostic ignored "-Winitializer-overrides"
 #define BP_OPERATION(operation) .operation = (void *)op_##operation,
@@ -321,12 +333,12 @@ extern int LINUX_KERNEL_VERSION __kconfig;
 	SEC("?struct_ops/init") void op_start(u64 *ctx)                                                        \
 	{                                                                                                      \
 		bp_start((struct bp_tcp *)ctx[0]);                                                             \
-		bp_keep_first((struct bp_tcp *)ctx[0]);                                                        \
+		bp_save_first((struct bp_tcp *)ctx[0]);                                                        \
 	}                                                                                                      \
 	SEC("?struct_ops/pkts_acked") void op_acked(u64 *ctx)                                                  \
 	{                                                                                                      \
 		bp_check((struct bp_tcp *)ctx[0]);                                                             \
-		bp_keep((struct bp_tcp *)ctx[0]);                                                              \
+		bp_save((struct bp_tcp *)ctx[0]);                                                              \
 	}                                                                                                      \
 	SEC(".struct_ops.link")                                                                                \
 	struct tcp_congestion_ops bp_##NAME = {.init = (void *)op_start, .pkts_acked = (void *)op_acked,        \

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 /// Bytes of payload below which no bundle is divided further.
-pub const LEAST: usize = 1000;
+pub const MIN_PAYLOAD: usize = 1000;
 
 /// Place of a fragment in its bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part<N> {
+pub struct Fragment<N> {
     /// The name of the bundle.
-    pub of: N,
+    pub bundle: N,
     /// Position of its first byte in the payload.
     pub offset: u64,
     /// Bytes of payload in the fragment.
@@ -20,17 +20,17 @@ pub struct Part<N> {
 
 /// The received fragments of a bundle.
 #[derive(Default)]
-struct Partial {
+struct Reassembly {
     total: u64,
     /// Numbers in the store, by offset and length.
-    parts: BTreeMap<(u64, u64), u64>,
+    fragments: BTreeMap<(u64, u64), u64>,
 }
 
-impl Partial {
+impl Reassembly {
     /// Returns true if the fragments cover the whole payload; they may overlap.
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         let mut end = 0;
-        for (offset, length) in self.parts.keys() {
+        for (offset, length) in self.fragments.keys() {
             if *offset > end {
                 return false;
             }
@@ -41,47 +41,47 @@ impl Partial {
 }
 
 /// Bundles of which fragments have been received.
-pub(super) struct Partials<N> {
-    by_name: BTreeMap<N, Partial>,
+pub(super) struct Reassemblies<N> {
+    by_name: BTreeMap<N, Reassembly>,
     /// The bundle of each fragment, by number.
     names: BTreeMap<u64, N>,
 }
 
-impl<N> Default for Partials<N> {
-    fn default() -> Partials<N> {
-        Partials { by_name: BTreeMap::new(), names: BTreeMap::new() }
+impl<N> Default for Reassemblies<N> {
+    fn default() -> Reassemblies<N> {
+        Reassemblies { by_name: BTreeMap::new(), names: BTreeMap::new() }
     }
 }
 
-impl<N: Ord + Clone> Partials<N> {
+impl<N: Ord + Clone> Reassemblies<N> {
     /// Records that a fragment is stored under a number.
-    pub fn add(&mut self, number: u64, part: &Part<N>) {
-        let partial = self.by_name.entry(part.of.clone()).or_default();
-        partial.total = part.total;
-        partial.parts.insert((part.offset, part.length), number);
-        self.names.insert(number, part.of.clone());
+    pub fn add(&mut self, number: u64, fragment: &Fragment<N>) {
+        let reassembly = self.by_name.entry(fragment.bundle.clone()).or_default();
+        reassembly.total = fragment.total;
+        reassembly.fragments.insert((fragment.offset, fragment.length), number);
+        self.names.insert(number, fragment.bundle.clone());
     }
 
     /// Records that a bundle is no longer stored.
-    pub fn forget(&mut self, number: u64) {
+    pub fn remove(&mut self, number: u64) {
         let Some(name) = self.names.remove(&number) else { return };
-        if let Some(partial) = self.by_name.get_mut(&name) {
-            partial.parts.retain(|_, part| *part != number);
-            if partial.parts.is_empty() {
+        if let Some(reassembly) = self.by_name.get_mut(&name) {
+            reassembly.fragments.retain(|_, fragment| *fragment != number);
+            if reassembly.fragments.is_empty() {
                 self.by_name.remove(&name);
             }
         }
     }
 
     /// Returns true if a bundle is not a fragment, or if all its fragments have been received.
-    pub fn is_whole(&self, number: u64) -> bool {
-        self.names.get(&number).is_none_or(|name| self.by_name.get(name).is_some_and(Partial::is_whole))
+    pub fn is_complete(&self, number: u64) -> bool {
+        self.names.get(&number).is_none_or(|name| self.by_name.get(name).is_some_and(Reassembly::is_complete))
     }
 
     /// Returns the bundle of a fragment, and the offsets and numbers of all received ones.
-    pub fn of(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
-        let (name, partial) = self.by_name.get_key_value(self.names.get(&number)?)?;
-        let parts = partial.parts.iter().map(|((offset, _), number)| (*offset, *number));
-        Some((name, parts.collect()))
+    pub fn fragments(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
+        let (name, reassembly) = self.by_name.get_key_value(self.names.get(&number)?)?;
+        let fragments = reassembly.fragments.iter().map(|((offset, _), number)| (*offset, *number));
+        Some((name, fragments.collect()))
     }
 }

@@ -19,7 +19,7 @@
 pub mod fragments;
 
 use bentpipe_core::Time;
-use fragments::{Part, Partials};
+use fragments::{Fragment, Reassemblies};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Storage of the bundles of an agent.
@@ -88,17 +88,17 @@ pub struct Rules {
     pub storage: u64,
     /// Action of the agent without room.
     pub discard: Discard,
-    /// True if the agent remembers what it has stored before, so that it does not accept a second
-    /// copy.
-    pub remembers: bool,
-    /// True if the agent watches for the ends of lifetimes; a simulation does this for all agents
-    /// together.
-    pub watches: bool,
+    /// True if the agent keeps the names of bundles that it has stored before, and rejects further
+    /// copies.
+    pub duplicate_history: bool,
+    /// True if the agent keeps the expiry times of its bundles. A simulation has timers for all
+    /// agents together.
+    pub expiry_timers: bool,
 }
 
 /// The properties of a bundle that decisions need. `N` is the name that identifies a bundle.
 #[derive(Clone, Debug)]
-pub struct About<N> {
+pub struct Metadata<N> {
     /// The name of the bundle.
     pub name: N,
     /// Size of the bundle in the store, in bytes.
@@ -110,9 +110,9 @@ pub struct About<N> {
     /// Number of hops that the bundle has passed.
     pub hops: u32,
     /// Largest number of hops, if limited.
-    pub most_hops: Option<u32>,
+    pub hop_limit: Option<u32>,
     /// Place in the bundle of which this is a fragment, if its fragments are joined here.
-    pub part: Option<Box<Part<N>>>,
+    pub fragment: Option<Box<Fragment<N>>>,
 }
 
 /// The decision of an agent about a bundle that arrives.
@@ -135,15 +135,15 @@ pub enum Verdict {
 
 /// The reason for which a bundle is not forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum Exceeded {
     /// The lifetime of the bundle is over.
     Lifetime,
     /// The bundle has used up its hops.
-    Hops,
+    HopLimit,
 }
 
-struct Held<N> {
-    about: About<N>,
+struct Entry<N> {
+    metadata: Metadata<N>,
     /// Position in the order of arrival.
     order: u64,
 }
@@ -152,13 +152,13 @@ struct Held<N> {
 pub struct Agent<S, N> {
     store: S,
     rules: Rules,
-    held: BTreeMap<u64, Held<N>>,
+    entries: BTreeMap<u64, Entry<N>>,
     /// Stored bundles by priority and arrival.
     order: BTreeSet<(usize, u64, u64)>,
     /// Names of stored bundles that do not contain the number, and of remembered ones.
     names: BTreeSet<N>,
     expiries: BTreeSet<(Time, u64)>,
-    partials: Partials<N>,
+    reassemblies: Reassemblies<N>,
     bytes: u64,
     next: u64,
 }
@@ -169,49 +169,49 @@ impl<S: Store, N: Name> Agent<S, N> {
         Agent {
             store,
             rules,
-            held: BTreeMap::new(),
+            entries: BTreeMap::new(),
             order: BTreeSet::new(),
             names: BTreeSet::new(),
             expiries: BTreeSet::new(),
-            partials: Partials::default(),
+            reassemblies: Reassemblies::default(),
             bytes: 0,
             next: 0,
         }
     }
 
     /// Decides about a received bundle, and stores it if it is accepted.
-    pub fn accept(&mut self, now: Time, about: About<N>, bundle: &S::Bundle) -> Verdict {
-        if about.expires <= now {
+    pub fn accept(&mut self, now: Time, metadata: Metadata<N>, bundle: &S::Bundle) -> Verdict {
+        if metadata.expires <= now {
             return Verdict::Expired;
         }
-        if self.knows(&about.name) {
+        if self.has_seen(&metadata.name) {
             return Verdict::Duplicate;
         }
-        let Some(dropped) = self.make_room(about.size, about.priority) else { return Verdict::NoRoom };
+        let Some(dropped) = self.make_room(metadata.size, metadata.priority) else { return Verdict::NoRoom };
         let Some(number) = self.store.add(bundle) else { return Verdict::NoRoom };
         for number in &dropped {
             self.drop(*number);
         }
-        self.hold(number, about);
+        self.insert(number, metadata);
         Verdict::Stored { number, dropped }
     }
 
     /// Adds a bundle that was in the store before the agent began.
-    pub fn hold(&mut self, number: u64, about: About<N>) {
+    pub fn insert(&mut self, number: u64, metadata: Metadata<N>) {
         self.next += 1;
         let order = self.next;
-        self.bytes += about.size;
-        if self.rules.remembers || about.name.number().is_none() {
-            self.names.insert(about.name.clone());
+        self.bytes += metadata.size;
+        if self.rules.duplicate_history || metadata.name.number().is_none() {
+            self.names.insert(metadata.name.clone());
         }
-        self.order.insert((about.priority, order, number));
-        if self.rules.watches {
-            self.expiries.insert((about.expires, number));
+        self.order.insert((metadata.priority, order, number));
+        if self.rules.expiry_timers {
+            self.expiries.insert((metadata.expires, number));
         }
-        if let Some(part) = &about.part {
-            self.partials.add(number, part);
+        if let Some(fragment) = &metadata.fragment {
+            self.reassemblies.add(number, fragment);
         }
-        self.held.insert(number, Held { about, order });
+        self.entries.insert(number, Entry { metadata, order });
     }
 
     /// Returns the bundles to drop so that `size` more bytes fit; `None` if the new one has to be
@@ -233,7 +233,7 @@ impl<S: Store, N: Name> Agent<S, N> {
         }
         for (_, _, number) in candidates {
             victims.push(*number);
-            excess = excess.saturating_sub(self.held[number].about.size);
+            excess = excess.saturating_sub(self.entries[number].metadata.size);
             if excess == 0 {
                 return Some(victims);
             }
@@ -243,11 +243,15 @@ impl<S: Store, N: Name> Agent<S, N> {
 
     /// Replaces a bundle by its fragments and returns their numbers. If there is no room for them,
     /// the bundle stays whole, and the result is `None`.
-    pub fn replace<'a>(&mut self, number: u64, fragments: Vec<(About<N>, &'a S::Bundle)>) -> Option<Vec<u64>>
+    pub fn replace<'a>(
+        &mut self,
+        number: u64,
+        fragments: Vec<(Metadata<N>, &'a S::Bundle)>,
+    ) -> Option<Vec<u64>>
     where
         S::Bundle: 'a,
     {
-        let size: u64 = fragments.iter().map(|(about, _)| about.size).sum();
+        let size: u64 = fragments.iter().map(|(metadata, _)| metadata.size).sum();
         if self.bytes + size > self.rules.storage {
             return None;
         }
@@ -260,30 +264,30 @@ impl<S: Store, N: Name> Agent<S, N> {
             numbers.push(number);
         }
         self.drop(number);
-        for (number, (about, _)) in numbers.iter().zip(fragments) {
-            self.hold(*number, about);
+        for (number, (metadata, _)) in numbers.iter().zip(fragments) {
+            self.insert(*number, metadata);
         }
         Some(numbers)
     }
 
     /// Drops a bundle, if it is stored.
     pub fn drop(&mut self, number: u64) {
-        let Some(Held { about, order }) = self.held.remove(&number) else { return };
-        self.bytes -= about.size;
-        self.order.remove(&(about.priority, order, number));
-        if self.rules.watches {
-            self.expiries.remove(&(about.expires, number));
+        let Some(Entry { metadata, order }) = self.entries.remove(&number) else { return };
+        self.bytes -= metadata.size;
+        self.order.remove(&(metadata.priority, order, number));
+        if self.rules.expiry_timers {
+            self.expiries.remove(&(metadata.expires, number));
         }
-        if !self.rules.remembers && about.name.number().is_none() {
-            self.names.remove(&about.name);
+        if !self.rules.duplicate_history && metadata.name.number().is_none() {
+            self.names.remove(&metadata.name);
         }
-        self.partials.forget(number);
+        self.reassemblies.remove(number);
         self.store.remove(number);
     }
 
-    /// Returns the stored bundle whose lifetime ended first, if one has ended, for an agent that
-    /// watches.
-    pub fn overdue(&self, now: Time) -> Option<u64> {
+    /// Returns the stored bundle whose lifetime ended first, if any has ended. Needs the rule
+    /// `expiry_timers`.
+    pub fn expired(&self, now: Time) -> Option<u64> {
         self.expiries.first().filter(|(expires, _)| *expires <= now).map(|(_, number)| *number)
     }
 
@@ -291,40 +295,40 @@ impl<S: Store, N: Name> Agent<S, N> {
     ///
     /// # Errors
     /// If it has to be dropped instead; the error is the reason.
-    pub fn may_leave(&self, number: u64, now: Time) -> Result<(), Over> {
-        let Some(Held { about, .. }) = self.held.get(&number) else { return Ok(()) };
-        match about.most_hops {
-            _ if about.expires <= now => Err(Over::Lifetime),
-            Some(most) if about.hops >= most => Err(Over::Hops),
+    pub fn check_forwarding(&self, number: u64, now: Time) -> Result<(), Exceeded> {
+        let Some(Entry { metadata, .. }) = self.entries.get(&number) else { return Ok(()) };
+        match metadata.hop_limit {
+            _ if metadata.expires <= now => Err(Exceeded::Lifetime),
+            Some(limit) if metadata.hops >= limit => Err(Exceeded::HopLimit),
             _ => Ok(()),
         }
     }
 
     /// Returns the properties of a stored bundle.
-    pub fn about(&self, number: u64) -> Option<&About<N>> {
-        self.held.get(&number).map(|held| &held.about)
+    pub fn metadata(&self, number: u64) -> Option<&Metadata<N>> {
+        self.entries.get(&number).map(|entry| &entry.metadata)
     }
 
     /// Returns true if a bundle is stored.
     pub fn contains(&self, number: u64) -> bool {
-        self.held.contains_key(&number)
+        self.entries.contains_key(&number)
     }
 
     /// Returns true if a bundle of this name is stored or remembered.
-    pub fn knows(&self, name: &N) -> bool {
+    pub fn has_seen(&self, name: &N) -> bool {
         name.number().is_some_and(|number| self.contains(number)) || self.names.contains(name)
     }
 
     /// Returns true if a stored bundle can be delivered: always, unless it is a fragment and others
     /// are missing.
-    pub fn is_whole(&self, number: u64) -> bool {
-        self.partials.is_whole(number)
+    pub fn is_complete(&self, number: u64) -> bool {
+        self.reassemblies.is_complete(number)
     }
 
     /// Returns the name of the bundle of which a stored one is a fragment, and the fragments of
     /// that bundle by offset, with their numbers.
-    pub fn parts(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
-        self.partials.of(number)
+    pub fn fragments(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
+        self.reassemblies.fragments(number)
     }
 
     /// Returns the stored bundles in the order of arrival within a priority, the lowest first.
@@ -333,7 +337,7 @@ impl<S: Store, N: Name> Agent<S, N> {
     }
 
     /// Returns true if all stored bundles have one priority.
-    pub fn one_priority(&self) -> bool {
+    pub fn has_single_priority(&self) -> bool {
         let ends = self.order.first().zip(self.order.last());
         ends.is_none_or(|(first, last)| first.0 == last.0)
     }
@@ -345,12 +349,12 @@ impl<S: Store, N: Name> Agent<S, N> {
 
     /// Returns the number of stored bundles.
     pub fn len(&self) -> usize {
-        self.held.len()
+        self.entries.len()
     }
 
     /// Returns true if nothing is stored.
     pub fn is_empty(&self) -> bool {
-        self.held.is_empty()
+        self.entries.is_empty()
     }
 
     /// Returns the store of the bundles.

@@ -6,12 +6,12 @@ fn at(seconds: u64) -> Time {
     Time::ZERO + Span::from_secs(seconds)
 }
 
-fn about(name: u64, size: u64, priority: usize) -> About<u64> {
-    About { name, size, priority, expires: at(100), hops: 0, most_hops: None, part: None }
+fn metadata(name: u64, size: u64, priority: usize) -> Metadata<u64> {
+    Metadata { name, size, priority, expires: at(100), hops: 0, hop_limit: None, fragment: None }
 }
 
-fn agent(storage: u64, discard: Discard, remembers: bool) -> Agent<Numbers, u64> {
-    Agent::new(Numbers, Rules { storage, discard, remembers, watches: true })
+fn agent(storage: u64, discard: Discard, duplicate_history: bool) -> Agent<Numbers, u64> {
+    Agent::new(Numbers, Rules { storage, discard, duplicate_history, expiry_timers: true })
 }
 
 fn stored(number: u64, dropped: &[u64]) -> Verdict {
@@ -27,15 +27,15 @@ fn a_full_agent_drops_by_its_rule() {
     ] {
         let mut agent = agent(300, discard, false);
         for (number, priority) in [(1, 1), (2, 0), (3, 2)] {
-            assert_eq!(agent.accept(at(0), about(number, 100, priority), &number), stored(number, &[]));
+            assert_eq!(agent.accept(at(0), metadata(number, 100, priority), &number), stored(number, &[]));
         }
-        assert_eq!(agent.accept(at(0), about(4, 150, 2), &4), expected);
+        assert_eq!(agent.accept(at(0), metadata(4, 150, 2), &4), expected);
         // A bundle longer than the whole storage drops nothing.
         let bytes = agent.bytes();
-        assert_eq!(agent.accept(at(0), about(5, 301, 2), &5), Verdict::NoRoom);
+        assert_eq!(agent.accept(at(0), metadata(5, 301, 2), &5), Verdict::NoRoom);
         // Nothing is below the lowest priority.
         if discard == Discard::LowestPriority {
-            assert_eq!(agent.accept(at(0), about(6, 100, 0), &6), Verdict::NoRoom);
+            assert_eq!(agent.accept(at(0), metadata(6, 100, 0), &6), Verdict::NoRoom);
         }
         assert_eq!(agent.bytes(), bytes);
     }
@@ -44,53 +44,59 @@ fn a_full_agent_drops_by_its_rule() {
 #[test]
 fn lifetime_hops_and_duplicates_are_limits() {
     let mut agent = agent(1000, Discard::Newest, false);
-    let limited = About { most_hops: Some(2), hops: 1, ..about(1, 10, 1) };
+    let limited = Metadata { hop_limit: Some(2), hops: 1, ..metadata(1, 10, 1) };
     assert_eq!(agent.accept(at(99), limited, &1), stored(1, &[]));
-    assert_eq!(agent.accept(at(99), about(1, 10, 1), &1), Verdict::Duplicate);
+    assert_eq!(agent.accept(at(99), metadata(1, 10, 1), &1), Verdict::Duplicate);
     assert_eq!(
-        agent.accept(at(99), About { hops: 2, most_hops: Some(2), ..about(2, 10, 1) }, &2),
+        agent.accept(at(99), Metadata { hops: 2, hop_limit: Some(2), ..metadata(2, 10, 1) }, &2),
         stored(2, &[])
     );
     // The first has one hop left, and the second none.
-    assert_eq!([1, 2].map(|number| agent.may_leave(number, at(99))), [Ok(()), Err(Over::Hops)]);
-    assert_eq!([1, 2].map(|number| agent.may_leave(number, at(100))), [Err(Over::Lifetime); 2]);
-    assert_eq!((agent.overdue(at(99)), agent.overdue(at(100))), (None, Some(1)));
-    assert_eq!(agent.accept(at(100), about(3, 10, 1), &3), Verdict::Expired);
+    assert_eq!(
+        [1, 2].map(|number| agent.check_forwarding(number, at(99))),
+        [Ok(()), Err(Exceeded::HopLimit)]
+    );
+    assert_eq!([1, 2].map(|number| agent.check_forwarding(number, at(100))), [Err(Exceeded::Lifetime); 2]);
+    assert_eq!((agent.expired(at(99)), agent.expired(at(100))), (None, Some(1)));
+    assert_eq!(agent.accept(at(100), metadata(3, 10, 1), &3), Verdict::Expired);
     agent.drop(1);
-    assert_eq!((agent.overdue(at(100)), agent.bytes(), agent.len()), (Some(2), 10, 1));
-    assert_eq!(agent.accept(at(99), about(1, 10, 1), &1), stored(1, &[]));
+    assert_eq!((agent.expired(at(100)), agent.bytes(), agent.len()), (Some(2), 10, 1));
+    assert_eq!(agent.accept(at(99), metadata(1, 10, 1), &1), stored(1, &[]));
     let mut remembering = self::agent(1000, Discard::Newest, true);
-    assert_eq!(remembering.accept(at(0), about(1, 10, 1), &1), stored(1, &[]));
+    assert_eq!(remembering.accept(at(0), metadata(1, 10, 1), &1), stored(1, &[]));
     remembering.drop(1);
-    assert_eq!(remembering.accept(at(0), about(1, 10, 1), &1), Verdict::Duplicate);
+    assert_eq!(remembering.accept(at(0), metadata(1, 10, 1), &1), Verdict::Duplicate);
 }
 
-fn part(number: u64, offset: u64, length: u64) -> About<u64> {
-    About { part: Some(Box::new(Part { of: 7, offset, length, total: 30 })), ..about(number, length, 1) }
+fn fragment(number: u64, offset: u64, length: u64) -> Metadata<u64> {
+    Metadata {
+        fragment: Some(Box::new(Fragment { bundle: 7, offset, length, total: 30 })),
+        ..metadata(number, length, 1)
+    }
 }
 
 #[test]
-fn a_bundle_is_whole_when_its_fragments_cover_it() {
+fn a_bundle_is_complete_when_its_fragments_cover_it() {
     let mut agent = agent(100, Discard::Newest, false);
-    for (number, offset, length, whole) in
+    for (number, offset, length, complete) in
         [(1, 10, 10, false), (2, 0, 5, false), (3, 15, 15, false), (4, 2, 9, true)]
     {
-        assert_eq!(agent.accept(at(0), part(number, offset, length), &number), stored(number, &[]));
-        assert_eq!(agent.is_whole(number), whole, "{number}");
+        assert_eq!(agent.accept(at(0), fragment(number, offset, length), &number), stored(number, &[]));
+        assert_eq!(agent.is_complete(number), complete, "{number}");
     }
-    assert_eq!(agent.parts(3), Some((&7, vec![(0, 2), (2, 4), (10, 1), (15, 3)])));
+    assert_eq!(agent.fragments(3), Some((&7, vec![(0, 2), (2, 4), (10, 1), (15, 3)])));
     agent.drop(4);
-    assert!(!agent.is_whole(3) && agent.parts(4).is_none());
-    assert_eq!(agent.accept(at(0), about(9, 10, 1), &9), stored(9, &[]));
-    assert!(agent.is_whole(9) && agent.parts(9).is_none());
+    assert!(!agent.is_complete(3) && agent.fragments(4).is_none());
+    assert_eq!(agent.accept(at(0), metadata(9, 10, 1), &9), stored(9, &[]));
+    assert!(agent.is_complete(9) && agent.fragments(9).is_none());
 }
 
 #[test]
 fn fragments_replace_a_bundle_if_both_have_room() {
     for (storage, fits) in [(199, false), (200, true)] {
         let mut agent = agent(storage, Discard::Oldest, false);
-        assert_eq!(agent.accept(at(0), about(1, 100, 1), &1), stored(1, &[]));
-        let fragments = vec![(about(2, 60, 1), &2), (about(3, 40, 1), &3)];
+        assert_eq!(agent.accept(at(0), metadata(1, 100, 1), &1), stored(1, &[]));
+        let fragments = vec![(metadata(2, 60, 1), &2), (metadata(3, 40, 1), &3)];
         assert_eq!(agent.replace(1, fragments), fits.then(|| vec![2, 3]));
         assert_eq!(agent.iter().collect::<Vec<_>>(), if fits { vec![2, 3] } else { vec![1] });
         assert_eq!(agent.bytes(), 100);
@@ -104,10 +110,10 @@ proptest! {
     fn counts_match_the_stored_bundles(
         steps in prop::collection::vec((0..30_u64, 1..200_u64, 0..3_usize, 0..100_u64, any::<bool>()), 1..100),
         discard in 0..3_usize,
-        remembers in any::<bool>(),
+        duplicate_history in any::<bool>(),
     ) {
         let discard = [Discard::Newest, Discard::Oldest, Discard::LowestPriority][discard];
-        let mut agent = agent(600, discard, remembers);
+        let mut agent = agent(600, discard, duplicate_history);
         let mut known: BTreeMap<u64, u64> = BTreeMap::new();
         for (number, size, priority, now, drops) in steps {
             if drops {
@@ -116,14 +122,14 @@ proptest! {
                 continue;
             }
             let there = known.contains_key(&number);
-            match agent.accept(at(now), About { expires: at(50), ..about(number, size, priority) }, &number) {
+            match agent.accept(at(now), Metadata { expires: at(50), ..metadata(number, size, priority) }, &number) {
                 Verdict::Stored { dropped, .. } => {
                     prop_assert!(!there && now < 50);
-                    dropped.iter().for_each(|number| forget(&mut known, *number));
+                    dropped.iter().for_each(|number| remove(&mut known, *number));
                     known.insert(number, size);
                 }
                 Verdict::Expired => prop_assert!(now >= 50),
-                Verdict::Duplicate => prop_assert!(there || remembers),
+                Verdict::Duplicate => prop_assert!(there || duplicate_history),
                 Verdict::NoRoom => prop_assert!(agent.bytes() + size > 600),
             }
             prop_assert_eq!(agent.bytes(), known.values().sum::<u64>());
@@ -136,6 +142,6 @@ proptest! {
 }
 
 /// Removes a bundle that must have been stored.
-fn forget(known: &mut BTreeMap<u64, u64>, number: u64) {
+fn remove(known: &mut BTreeMap<u64, u64>, number: u64) {
     assert!(known.remove(&number).is_some(), "{number} was not stored");
 }

@@ -69,10 +69,10 @@ pub struct Entry {
 
 impl Entry {
     /// Returns the reason why the contact cannot take place, if it does not end after its start.
-    pub(crate) fn impossible(&self) -> Option<Wrong> {
+    pub(crate) fn problem(&self) -> Option<ParseError> {
         let (start, end) = (number::seconds(self.start), number::seconds(self.end));
         (self.end <= self.start).then(|| {
-            Wrong::at(
+            ParseError::at(
                 self.line,
                 format!(
                     "the contact ends at {end} s and starts at {start} s; allowed: an end after its start"
@@ -84,21 +84,21 @@ impl Entry {
 
 /// An error in a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Wrong {
+pub struct ParseError {
     /// Line of the file, from 1; 0 for the file as a whole.
     pub line: usize,
     /// Description of the error, with the value and what is allowed.
     pub message: String,
 }
 
-impl Wrong {
+impl ParseError {
     /// Creates an error in a line.
-    pub fn at(line: usize, message: impl Into<String>) -> Wrong {
-        Wrong { line, message: message.into() }
+    pub fn at(line: usize, message: impl Into<String>) -> ParseError {
+        ParseError { line, message: message.into() }
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => f.write_str(&self.message),
@@ -124,8 +124,8 @@ impl Plan {
     ///
     /// # Errors
     /// All errors, in the order of lines.
-    pub fn new(entries: &[Entry], nodes: Option<&[String]>) -> Result<Plan, Vec<Wrong>> {
-        let mut wrong = Vec::new();
+    pub fn new(entries: &[Entry], nodes: Option<&[String]>) -> Result<Plan, Vec<ParseError>> {
+        let mut errors = Vec::new();
         let mut names: Vec<&str> = match nodes {
             Some(nodes) => nodes.iter().map(String::as_str).collect(),
             None => entries.iter().flat_map(|entry| [entry.from.as_str(), entry.to.as_str()]).collect(),
@@ -135,12 +135,12 @@ impl Plan {
         let mut ids = BTreeMap::new();
         let mut contacts = Vec::with_capacity(entries.len());
         for (index, entry) in entries.iter().enumerate() {
-            let before = wrong.len();
-            let mut refuse = |message: String| wrong.push(Wrong::at(entry.line, message));
+            let before = errors.len();
+            let mut refuse = |message: String| errors.push(ParseError::at(entry.line, message));
             let mut node = |name: &str| match names.binary_search_by(|known| compare(known, name)) {
                 Ok(place) => Node(place as u32),
                 Err(_) => {
-                    refuse(format!("unknown node \"{name}\"; allowed: {}", listed(&names)));
+                    refuse(format!("unknown node \"{name}\"; allowed: {}", name_list(&names)));
                     Node(0)
                 }
             };
@@ -152,16 +152,16 @@ impl Plan {
             if let Some(other) = ids.insert(id, entry.line) {
                 refuse(format!("contact {id} is also in line {other}; allowed: a number for each contact"));
             }
-            wrong.extend(entry.impossible());
-            if wrong.len() == before {
+            errors.extend(entry.problem());
+            if errors.len() == before {
                 let (start, end, rate, delay) = (entry.start, entry.end, entry.rate, entry.delay);
                 contacts.push((entry.line, Contact { id, from, to, start, end, rate, delay }));
             }
         }
-        contradictions(&contacts, &names, &mut wrong);
-        if !wrong.is_empty() {
-            wrong.sort();
-            return Err(wrong);
+        contradictions(&contacts, &names, &mut errors);
+        if !errors.is_empty() {
+            errors.sort();
+            return Err(errors);
         }
         let names = names.into_iter().map(str::to_owned).collect();
         Ok(Plan::of(names, contacts.into_iter().map(|(_, contact)| contact).collect()))
@@ -200,7 +200,7 @@ impl Plan {
     }
 
     /// Returns the contacts in which `node` transmits and that end after `time`, by index.
-    pub fn leaving(&self, node: Node, time: Time) -> &[u32] {
+    pub fn outgoing(&self, node: Node, time: Time) -> &[u32] {
         let list = self.outgoing.get(node.0 as usize).map_or(&[][..], Vec::as_slice);
         let ended = list.partition_point(|index| self.contacts[*index as usize].end <= time);
         &list[ended..]
@@ -208,7 +208,7 @@ impl Plan {
 }
 
 /// Adds errors for contacts of one pair that overlap and do not agree.
-fn contradictions(contacts: &[(usize, Contact)], names: &[&str], wrong: &mut Vec<Wrong>) {
+fn contradictions(contacts: &[(usize, Contact)], names: &[&str], errors: &mut Vec<ParseError>) {
     let mut pairs: BTreeMap<(Node, Node), Vec<&(usize, Contact)>> = BTreeMap::new();
     for contact in contacts {
         pairs.entry((contact.1.from, contact.1.to)).or_default().push(contact);
@@ -223,7 +223,7 @@ fn contradictions(contacts: &[(usize, Contact)], names: &[&str], wrong: &mut Vec
             if let Some(other) = differing {
                 let (late, early) = if one.0 > other.0 { (one, *other) } else { (*other, one) };
                 let (from, to) = (names[one.1.from.0 as usize], names[one.1.to.0 as usize]);
-                wrong.push(Wrong::at(
+                errors.push(ParseError::at(
                     late.0,
                     format!(
                         "overlaps the contact in line {} from {from} to {to}, {} to {} s, with another rate or light time; \
@@ -249,10 +249,10 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     }
 }
 
-fn listed(names: &[&str]) -> String {
-    const MOST: usize = 12;
-    let shown = names.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > MOST {
+fn name_list(names: &[&str]) -> String {
+    const MAX_LISTED: usize = 12;
+    let shown = names.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_LISTED {
         format!("{shown}, ... ({} nodes)", names.len())
     } else {
         shown

@@ -95,23 +95,23 @@ const LATEST: i128 = 18_000_000_000_000_000_000;
 /// Reads seconds as nanoseconds, zero or more.
 ///
 /// # Errors
-/// If the text is invalid; the error names `what`, and what is allowed.
-pub fn nanoseconds(what: &str, text: &str) -> Result<u64, String> {
+/// If the text is invalid; the error names `field`, and what is allowed.
+pub fn nanoseconds(field: &str, text: &str) -> Result<u64, String> {
     match decimal(text, 9) {
         Some(value) if (0..=LATEST).contains(&value) => Ok(value as u64),
-        _ => Err(format!("{what} is {text}; allowed: a number of seconds from 0")),
+        _ => Err(format!("{field} is {text}; allowed: a number of seconds from 0")),
     }
 }
 
 /// Reads a rate in bit/s or, with `bits` = 8, in byte/s.
 ///
 /// # Errors
-/// If the text is invalid; the error names `what`, and what is allowed.
-pub fn rate(what: &str, text: &str, bits: i128) -> Result<BitRate, String> {
+/// If the text is invalid; the error names `field`, and what is allowed.
+pub fn rate(field: &str, text: &str, bits: i128) -> Result<BitRate, String> {
     let value = decimal(text, 3).and_then(|value| value.checked_mul(bits));
     let rate = value.and_then(|value| u64::try_from(value).ok()).and_then(BitRate::from_millibits);
     let unit = if bits == 8 { "byte/s" } else { "bit/s" };
-    rate.ok_or_else(|| format!("{what} is {text}; allowed: a number of {unit} above 0"))
+    rate.ok_or_else(|| format!("{field} is {text}; allowed: a number of {unit} above 0"))
 }
 
 /// Returns a time in seconds, exact and without unnecessary zeros.

@@ -16,7 +16,7 @@ mod ion;
 mod json;
 mod table;
 
-use super::{Entry, Plan, Wrong};
+use super::{Entry, ParseError, Plan};
 
 /// Entries of a file, and the nodes that it declares.
 pub(crate) struct Content {
@@ -61,7 +61,7 @@ impl Format {
 ///
 /// # Errors
 /// All errors, in the order of lines.
-pub fn plan(text: &str) -> Result<Plan, Vec<Wrong>> {
+pub fn plan(text: &str) -> Result<Plan, Vec<ParseError>> {
     let content = content(text)?;
     Plan::new(&content.entries, content.nodes.as_deref())
 }
@@ -72,7 +72,7 @@ pub fn plan(text: &str) -> Result<Plan, Vec<Wrong>> {
 ///
 /// # Errors
 /// All other errors, in the order of lines.
-pub fn possible(text: &str) -> Result<(Plan, Vec<Wrong>), Vec<Wrong>> {
+pub fn plan_skipping_impossible(text: &str) -> Result<(Plan, Vec<ParseError>), Vec<ParseError>> {
     let Content { mut entries, nodes } = content(text)?;
     // Contacts keep their numbers, and nodes exist even if all their contacts are left out.
     for (entry, number) in entries.iter_mut().zip(1..) {
@@ -82,18 +82,18 @@ pub fn possible(text: &str) -> Result<(Plan, Vec<Wrong>), Vec<Wrong>> {
         .unwrap_or_else(|| entries.iter().flat_map(|entry| [entry.from.clone(), entry.to.clone()]).collect());
     let mut skipped = Vec::new();
     entries.retain(|entry| {
-        let impossible = entry.impossible();
+        let impossible = entry.problem();
         let keep = impossible.is_none();
         skipped.extend(impossible);
         keep
     });
     if entries.is_empty() {
-        return Err(vec![Wrong::at(0, "has no possible contacts; allowed: at least one")]);
+        return Err(vec![ParseError::at(0, "has no possible contacts; allowed: at least one")]);
     }
     Ok((Plan::new(&entries, Some(&nodes))?, skipped))
 }
 
-fn content(text: &str) -> Result<Content, Vec<Wrong>> {
+fn content(text: &str) -> Result<Content, Vec<ParseError>> {
     let content = match Format::of(text) {
         Format::Json => json::read(text)?,
         Format::Ion => ion::read(text)?,
@@ -101,7 +101,7 @@ fn content(text: &str) -> Result<Content, Vec<Wrong>> {
         Format::Table => table::read(text)?,
     };
     if content.entries.is_empty() {
-        return Err(vec![Wrong::at(0, "has no contacts; allowed: at least one")]);
+        return Err(vec![ParseError::at(0, "has no contacts; allowed: at least one")]);
     }
     Ok(content)
 }

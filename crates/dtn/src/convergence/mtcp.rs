@@ -2,10 +2,10 @@
 //! (RFC 8949, major type 2) with a definite length, one after the other, in one direction. There
 //! are no acknowledgments: the sender does not learn whether its bundles arrived.
 
-use super::stream::Form;
+use super::stream::Framing;
 
 /// The format of MTCP: byte strings of CBOR.
-pub const FORM: Form = Form { head, write };
+pub const FRAMING: Framing = Framing { header, write };
 
 /// Appends a bundle as it is sent. Returns true: every length has a head.
 fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
@@ -34,7 +34,7 @@ fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
 ///
 /// # Errors
 /// The first byte, if it does not begin a byte string of a definite length.
-fn head(bytes: &[u8]) -> Result<Option<(usize, u64)>, u8> {
+fn header(bytes: &[u8]) -> Result<Option<(usize, u64)>, u8> {
     let Some(&first) = bytes.first() else { return Ok(None) };
     match first {
         0x40..=0x57 => Ok(Some((1, u64::from(first & 0x1f)))),

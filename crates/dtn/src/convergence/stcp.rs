@@ -2,10 +2,10 @@
 //! bytes with the most significant first, in one direction. There are no acknowledgments: the
 //! sender does not learn whether its bundles arrived.
 
-use super::stream::Form;
+use super::stream::Framing;
 
 /// The format of STCP: bundles behind lengths of four bytes.
-pub const FORM: Form = Form { head, write };
+pub const FRAMING: Framing = Framing { header, write };
 
 /// Appends a bundle as it is sent; returns false and appends nothing if it is too long for a head.
 fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
@@ -19,6 +19,6 @@ fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
 ///
 /// # Errors
 /// None; the type is that of all formats.
-fn head(bytes: &[u8]) -> Result<Option<(usize, u64)>, u8> {
+fn header(bytes: &[u8]) -> Result<Option<(usize, u64)>, u8> {
     Ok(bytes.first_chunk().map(|length| (4, u64::from(u32::from_be_bytes(*length)))))
 }

@@ -1,23 +1,23 @@
-//! Bundles one after the other in a stream of bytes, each behind a head with its length: the common
-//! part of MTCP and STCP.
+//! Bundles in a stream of bytes, each after a header with its length: the common part of MTCP and
+//! STCP.
 
 use bytes::Bytes;
 
-/// Reads a head: its length and that of its bundle, or `None` if it is not whole. The error is a
-/// byte that begins no head.
-pub type Head = fn(&[u8]) -> Result<Option<(usize, u64)>, u8>;
+/// Reads a header. Returns the lengths of the header and of its bundle, or `None` if the header is
+/// incomplete. The error is a first byte that begins no header.
+pub type ReadHeader = fn(&[u8]) -> Result<Option<(usize, u64)>, u8>;
 
-/// Appends a bundle with its head; returns false and appends nothing if the bundle is too long for
-/// a head.
-pub type Write = fn(&[u8], &mut Vec<u8>) -> bool;
+/// Appends a bundle with its header. Returns false and appends nothing if the bundle is too long
+/// for a header.
+pub type WriteBundle = fn(&[u8], &mut Vec<u8>) -> bool;
 
 /// The format in which a convergence layer puts bundles into a stream.
 #[derive(Clone, Copy, Debug)]
-pub struct Form {
+pub struct Framing {
     /// Reads the head of a bundle.
-    pub head: Head,
+    pub header: ReadHeader,
     /// Writes a bundle.
-    pub write: Write,
+    pub write: WriteBundle,
 }
 
 /// An error after which a connection is unusable.
@@ -25,7 +25,7 @@ pub struct Form {
 pub enum Error {
     /// A byte that does not begin the head of a bundle, which for MTCP is a byte string of a
     /// definite length.
-    NotAHead(u8),
+    InvalidHeader(u8),
     /// A bundle that is longer than the reader's limit.
     TooLong(u64),
 }
@@ -33,7 +33,7 @@ pub enum Error {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Error::NotAHead(byte) => {
+            Error::InvalidHeader(byte) => {
                 write!(f, "0x{byte:02x} does not begin a CBOR byte string of a definite length")
             }
             Error::TooLong(length) => write!(f, "a bundle of {length} B is longer than allowed"),
@@ -45,22 +45,22 @@ impl std::fmt::Display for Error {
 pub struct Reader {
     buffer: Vec<u8>,
     /// Number of bytes of the buffer that have been taken.
-    taken: usize,
+    consumed: usize,
     longest: u64,
-    form: Form,
+    framing: Framing,
 }
 
 impl Reader {
     /// Creates a reader of bundles of at most `longest` bytes, in this format.
-    pub fn new(longest: u64, form: Form) -> Reader {
-        Reader { buffer: Vec::new(), taken: 0, longest, form }
+    pub fn new(longest: u64, framing: Framing) -> Reader {
+        Reader { buffer: Vec::new(), consumed: 0, longest, framing }
     }
 
     /// Adds bytes of the connection.
     pub fn read(&mut self, bytes: &[u8]) {
-        if self.taken > 0 && (self.taken == self.buffer.len() || self.taken > 1 << 20) {
-            self.buffer.drain(..self.taken);
-            self.taken = 0;
+        if self.consumed > 0 && (self.consumed == self.buffer.len() || self.consumed > 1 << 20) {
+            self.buffer.drain(..self.consumed);
+            self.consumed = 0;
         }
         self.buffer.extend_from_slice(bytes);
     }
@@ -70,15 +70,17 @@ impl Reader {
     /// # Errors
     /// If the connection cannot be read any further.
     pub fn next_bundle(&mut self) -> Result<Option<Bytes>, Error> {
-        let rest = &self.buffer[self.taken..];
-        let Some((head, length)) = (self.form.head)(rest).map_err(Error::NotAHead)? else { return Ok(None) };
+        let rest = &self.buffer[self.consumed..];
+        let Some((header, length)) = (self.framing.header)(rest).map_err(Error::InvalidHeader)? else {
+            return Ok(None);
+        };
         if length > self.longest {
             return Err(Error::TooLong(length));
         }
         let length = length as usize;
-        let Some(bundle) = rest.get(head..head + length) else { return Ok(None) };
+        let Some(bundle) = rest.get(header..header + length) else { return Ok(None) };
         let bundle = Bytes::copy_from_slice(bundle);
-        self.taken += head + length;
+        self.consumed += header + length;
         Ok(Some(bundle))
     }
 }

@@ -57,7 +57,7 @@ pub enum Reason {
     Closed,
     /// Nothing was received for twice the keepalive interval, or no session was established in
     /// time.
-    Silent,
+    TimedOut,
     /// The other side sent something that is not TCPCL version 4.
     Malformed(&'static str),
 }
@@ -67,8 +67,8 @@ impl std::fmt::Display for Reason {
         match self {
             Reason::Terminated(reason) => write!(f, "the other side ended the session (reason {reason})"),
             Reason::Closed => f.write_str("closed"),
-            Reason::Silent => f.write_str("the other side is silent"),
-            Reason::Malformed(what) => f.write_str(what),
+            Reason::TimedOut => f.write_str("the other side is silent"),
+            Reason::Malformed(error) => f.write_str(error),
         }
     }
 }
@@ -87,7 +87,7 @@ const SESS_INIT: u8 = 7;
 const END: u8 = 1;
 const START: u8 = 2;
 /// Time within which a session must be established.
-const PATIENCE: Span = Span::from_secs(30);
+const HANDSHAKE_TIMEOUT: Span = Span::from_secs(30);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -98,7 +98,7 @@ enum State {
     Established,
     /// A SESS_TERM has been sent.
     Ending,
-    Over,
+    Ended,
 }
 
 /// A transfer to the other side.
@@ -120,15 +120,15 @@ pub struct Session {
     /// Transfers without their last acknowledgment, with the lengths of their bundles.
     unacknowledged: VecDeque<(u64, u64)>,
     /// Transfers that have arrived in one segment and are neither accepted nor refused.
-    in_one: BTreeSet<u64>,
+    single_segment: BTreeSet<u64>,
     next_transfer: u64,
     /// The transfer that is being received.
     incoming: Option<(u64, Vec<u8>)>,
     /// Longest segment and longest bundle that the other side accepts.
-    theirs: (u64, u64),
+    peer_limits: (u64, u64),
     keepalive: Option<Span>,
-    heard: Time,
-    spoke: Time,
+    last_received: Time,
+    last_sent: Time,
 }
 
 impl Session {
@@ -142,13 +142,13 @@ impl Session {
             events: VecDeque::new(),
             waiting: VecDeque::new(),
             unacknowledged: VecDeque::new(),
-            in_one: BTreeSet::new(),
+            single_segment: BTreeSet::new(),
             next_transfer: 0,
             incoming: None,
-            theirs: (0, 0),
+            peer_limits: (0, 0),
             keepalive: None,
-            heard: now,
-            spoke: now,
+            last_received: now,
+            last_sent: now,
         };
         let Config { node, keepalive, segment, transfer } = &session.config;
         let out = &mut session.output;
@@ -164,7 +164,7 @@ impl Session {
 
     /// Notes that the connection, whose handshake took until `now`, is established.
     pub fn connected(&mut self, now: Time) {
-        (self.heard, self.spoke) = (now, now);
+        (self.last_received, self.last_sent) = (now, now);
     }
 
     /// Returns true if bundles can be sent.
@@ -180,7 +180,7 @@ impl Session {
     /// Sends a bundle. Returns the number of its transfer, or `None` if the other side does not
     /// accept bundles of its length.
     pub fn send(&mut self, bundle: Bytes) -> Option<u64> {
-        if self.state != State::Established || bundle.len() as u64 > self.theirs.1 {
+        if self.state != State::Established || bundle.len() as u64 > self.peer_limits.1 {
             return None;
         }
         let transfer = self.next_transfer;
@@ -193,13 +193,13 @@ impl Session {
     /// Acknowledges a received bundle, with the flags of its last segment (RFC 9174, section
     /// 5.2.3).
     pub fn accept(&mut self, transfer: u64, length: u64) {
-        let flags = if self.in_one.remove(&transfer) { START | END } else { END };
+        let flags = if self.single_segment.remove(&transfer) { START | END } else { END };
         self.acknowledge(flags, transfer, length);
     }
 
     /// Refuses a received bundle, for a reason of RFC 9174, section 5.2.4.
     pub fn refuse(&mut self, transfer: u64, reason: u8) {
-        self.in_one.remove(&transfer);
+        self.single_segment.remove(&transfer);
         self.output.extend([XFER_REFUSE, reason]);
         self.output.extend(transfer.to_be_bytes());
     }
@@ -215,7 +215,7 @@ impl Session {
     /// Takes the bytes to write to the connection at `now`: at most about `limit` bytes of bundles,
     /// besides other messages.
     pub fn write(&mut self, now: Time, limit: usize) -> Vec<u8> {
-        let longest = self.theirs.0.clamp(1, 1 << 20);
+        let longest = self.peer_limits.0.clamp(1, 1 << 20);
         while self.output.len() < limit {
             let Some(next) = self.waiting.front_mut() else { break };
             let length = next.bundle.len() as u64;
@@ -235,25 +235,25 @@ impl Session {
             }
         }
         if !self.output.is_empty() {
-            self.spoke = now;
+            self.last_sent = now;
         }
         std::mem::take(&mut self.output)
     }
 
     /// Processes bytes that have come over the connection.
     pub fn read(&mut self, now: Time, bytes: &[u8]) {
-        self.heard = now;
+        self.last_received = now;
         self.input.extend_from_slice(bytes);
         let mut input = std::mem::take(&mut self.input);
-        let mut taken = 0;
-        while self.state != State::Over {
-            match self.message(&input[taken..]) {
-                Ok(Some(length)) => taken += length,
+        let mut consumed = 0;
+        while self.state != State::Ended {
+            match self.message(&input[consumed..]) {
+                Ok(Some(length)) => consumed += length,
                 Ok(None) => break,
-                Err(what) => self.end(Reason::Malformed(what)),
+                Err(error) => self.end(Reason::Malformed(error)),
             }
         }
-        input.drain(..taken);
+        input.drain(..consumed);
         self.input = input;
     }
 
@@ -270,33 +270,33 @@ impl Session {
     /// Returns the time at which [`wake`](Self::wake) must be called.
     pub fn next_wake(&self) -> Option<Time> {
         match (self.state, self.keepalive) {
-            (State::Over, _) | (State::Established, None) => None,
+            (State::Ended, _) | (State::Established, None) => None,
             (State::Established, Some(interval)) => {
-                Some((self.spoke + interval).min(self.heard + interval + interval))
+                Some((self.last_sent + interval).min(self.last_received + interval + interval))
             }
-            _ => Some(self.heard + PATIENCE),
+            _ => Some(self.last_received + HANDSHAKE_TIMEOUT),
         }
     }
 
     /// Sends a keepalive, or ends a silent session.
     pub fn wake(&mut self, now: Time) {
         match (self.state, self.keepalive) {
-            (State::Over, _) | (State::Established, None) => {}
+            (State::Ended, _) | (State::Established, None) => {}
             (State::Established, Some(interval)) => {
-                if self.heard + interval + interval <= now {
-                    self.end(Reason::Silent);
-                } else if self.spoke + interval <= now {
+                if self.last_received + interval + interval <= now {
+                    self.end(Reason::TimedOut);
+                } else if self.last_sent + interval <= now {
                     self.output.push(KEEPALIVE);
                 }
             }
-            _ if self.heard + PATIENCE <= now => self.end(Reason::Silent),
+            _ if self.last_received + HANDSHAKE_TIMEOUT <= now => self.end(Reason::TimedOut),
             _ => {}
         }
     }
 
     fn end(&mut self, reason: Reason) {
-        if self.state != State::Over {
-            self.state = State::Over;
+        if self.state != State::Ended {
+            self.state = State::Ended;
             self.events.push_back(Event::Ended(reason));
         }
     }
@@ -310,13 +310,13 @@ impl Session {
     /// Handles the message at the beginning of `input`. Returns its length, or `None` if it is
     /// incomplete.
     fn message(&mut self, input: &[u8]) -> Result<Option<usize>, &'static str> {
-        let mut fields = Fields { input, at: 0 };
+        let mut fields = Fields { input, offset: 0 };
         let handled = match self.state {
             State::Header => self.header(&mut fields)?,
             State::Init => self.init(&mut fields)?,
             _ => self.established(&mut fields)?,
         };
-        Ok(handled.map(|()| fields.at))
+        Ok(handled.map(|()| fields.offset))
     }
 
     fn header(&mut self, fields: &mut Fields<'_>) -> Result<Option<()>, &'static str> {
@@ -350,7 +350,7 @@ impl Session {
             Some((keepalive, segment, transfer, node))
         };
         let Some((keepalive, segment, transfer, node)) = read() else { return Ok(None) };
-        self.theirs = (segment, transfer);
+        self.peer_limits = (segment, transfer);
         let interval = keepalive.min(u64::from(self.config.keepalive));
         self.keepalive = (interval > 0).then(|| Span::from_secs(interval));
         if self.state == State::Init {
@@ -415,7 +415,7 @@ impl Session {
         }
         if let Some((transfer, bundle)) = self.incoming.take() {
             if flags & START != 0 {
-                self.in_one.insert(transfer);
+                self.single_segment.insert(transfer);
             }
             self.events.push_back(Event::Received { transfer, bundle: Bytes::from(bundle) });
         }
@@ -446,13 +446,13 @@ impl Session {
 /// Fields of a message, from its beginning.
 struct Fields<'a> {
     input: &'a [u8],
-    at: usize,
+    offset: usize,
 }
 
 impl<'a> Fields<'a> {
     fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
-        let bytes = self.input.get(self.at..self.at.checked_add(count)?)?;
-        self.at += count;
+        let bytes = self.input.get(self.offset..self.offset.checked_add(count)?)?;
+        self.offset += count;
         Some(bytes)
     }
 

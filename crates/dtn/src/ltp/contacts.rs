@@ -1,11 +1,12 @@
-//! The times at which answers are due if both directions are open only in contacts.
+//! Deadlines of answers if both directions are open only during contacts.
 
-use super::Patience;
+use super::AnswerDeadlines;
 use crate::contacts::{Node, Plan};
 use bentpipe_core::{Span, Time};
 
-/// The patience of an engine at one node with its peer at another, by the contacts between them.
-pub struct ByContacts<'a> {
+/// Deadlines of an engine at one node for answers of its peer at another, by the contacts between
+/// them.
+pub struct ContactDeadlines<'a> {
     /// The contact plan.
     pub plan: &'a Plan,
     /// The node of the engine.
@@ -19,11 +20,11 @@ pub struct ByContacts<'a> {
     pub margin: Span,
 }
 
-impl Patience for ByContacts<'_> {
-    fn overdue(&self, _peer: u64, sent: Time) -> Time {
+impl AnswerDeadlines for ContactDeadlines<'_> {
+    fn deadline(&self, _peer: u64, sent: Time) -> Time {
         let there = sent + self.delay;
         let contacts =
-            self.plan.leaving(self.to, there).iter().map(|index| &self.plan.contacts()[*index as usize]);
+            self.plan.outgoing(self.to, there).iter().map(|index| &self.plan.contacts()[*index as usize]);
         let back = contacts.filter(|contact| contact.to == self.from);
         let answers = back.map(|contact| there.max(contact.start) + contact.delay);
         answers.min().map_or(Time::MAX, |answer| answer + self.margin)

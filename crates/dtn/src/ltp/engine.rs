@@ -3,14 +3,14 @@
 use super::receiver::{Arrival, Receiver};
 use super::segment::{reason, Content, Segment, Session};
 use super::sender::{End, Sender};
-use super::{Config, Patience};
+use super::{AnswerDeadlines, Config};
 use crate::chunk::Chunk;
 use bentpipe_core::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
 /// Number of ended sessions that are remembered, so that late segments do not open them again.
-pub const REMEMBERED: usize = 4096;
+pub const MAX_ENDED_SESSIONS: usize = 4096;
 
 /// An event for the engine's client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct Engine {
     /// Timers by time.
     timers: BTreeSet<(Time, Session)>,
     timed: BTreeMap<Session, Time>,
-    over: BTreeSet<Session>,
+    ended: BTreeSet<Session>,
     order: VecDeque<Session>,
     events: VecDeque<Event>,
     /// Answers for sessions that are over.
@@ -73,13 +73,13 @@ pub struct Engine {
 impl Engine {
     /// Creates an engine of this number, whose sessions and reports are numbered from 1.
     pub fn new(number: u64, config: Config) -> Engine {
-        Engine::starting(number, 1, config)
+        Engine::with_first_number(number, 1, config)
     }
 
     /// Creates an engine of this number, whose sessions and reports are numbered from `first`. A
     /// restarted engine needs higher numbers than before, since its peers ignore sessions that they
     /// consider old.
-    pub fn starting(number: u64, first: u64, config: Config) -> Engine {
+    pub fn with_first_number(number: u64, first: u64, config: Config) -> Engine {
         Engine {
             number,
             config,
@@ -91,7 +91,7 @@ impl Engine {
             queued: BTreeSet::new(),
             timers: BTreeSet::new(),
             timed: BTreeMap::new(),
-            over: BTreeSet::new(),
+            ended: BTreeSet::new(),
             order: VecDeque::new(),
             events: VecDeque::new(),
             answers: VecDeque::new(),
@@ -109,17 +109,17 @@ impl Engine {
         self.next_session += 1;
         let sender = Sender::new(session, service, block, red, 1, &self.config);
         self.sending.insert(session.number, (peer, sender));
-        self.settle(session);
+        self.update(session);
         session
     }
 
     /// Gives up sending a block.
-    pub fn cancel(&mut self, session: Session, why: u8) {
+    pub fn cancel(&mut self, session: Session, reason: u8) {
         if let Some((_, sender)) =
             self.sending.get_mut(&session.number).filter(|_| session.engine == self.number)
         {
-            sender.cancel(why);
-            self.settle(session);
+            sender.cancel(reason);
+            self.update(session);
         }
     }
 
@@ -127,18 +127,18 @@ impl Engine {
     pub fn refuse(&mut self, session: Session) {
         if let Some((_, receiver)) = self.receiving.get_mut(&session) {
             receiver.cancel(reason::SYSTEM);
-            self.settle(session);
+            self.update(session);
         }
     }
 
     /// Processes a segment that has arrived from `peer`.
     pub fn receive(&mut self, peer: u64, segment: &Segment) {
         let session = segment.session;
-        let is_mine = session.engine == self.number;
+        let is_own = session.engine == self.number;
         match &segment.content {
             Content::Data(data) => {
                 // The sender has received every report of a session that is over.
-                if is_mine || self.over.contains(&session) {
+                if is_own || self.ended.contains(&session) {
                     return;
                 }
                 let entry = self.receiving.entry(session);
@@ -162,7 +162,7 @@ impl Engine {
                     None => {}
                 }
             }
-            Content::Report(report) if is_mine => match self.sending.get_mut(&session.number) {
+            Content::Report(report) if is_own => match self.sending.get_mut(&session.number) {
                 Some((_, sender)) => sender.report(report),
                 // The session is over, but the acknowledgment may have been lost.
                 None => {
@@ -174,17 +174,17 @@ impl Engine {
                     receiver.acknowledged(*number);
                 }
             }
-            Content::CancelBySender(_) if !is_mine => match self.receiving.get_mut(&session) {
+            Content::CancelBySender(_) if !is_own => match self.receiving.get_mut(&session) {
                 Some((_, receiver)) => receiver.cancelled(true),
                 None => self.answers.push_back((peer, Segment::new(session, Content::CancelAckToSender))),
             },
-            Content::CancelAckToSender if is_mine => {
+            Content::CancelAckToSender if is_own => {
                 if let Some((_, sender)) = self.sending.get_mut(&session.number) {
                     sender.cancelled(None);
                 }
             }
-            Content::CancelByReceiver(why) if is_mine => match self.sending.get_mut(&session.number) {
-                Some((_, sender)) => sender.cancelled(Some(*why)),
+            Content::CancelByReceiver(reason) if is_own => match self.sending.get_mut(&session.number) {
+                Some((_, sender)) => sender.cancelled(Some(*reason)),
                 None => self.answers.push_back((peer, Segment::new(session, Content::CancelAckToReceiver))),
             },
             Content::CancelAckToReceiver => {
@@ -194,11 +194,11 @@ impl Engine {
             }
             _ => return,
         }
-        self.settle(session);
+        self.update(session);
     }
 
     /// Returns the next segment, which leaves at `now`, and the peer to which it goes.
-    pub fn next_segment(&mut self, now: Time, patience: &dyn Patience) -> Option<(u64, Segment)> {
+    pub fn next_segment(&mut self, now: Time, deadlines: &dyn AnswerDeadlines) -> Option<(u64, Segment)> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
         }
@@ -207,14 +207,14 @@ impl Engine {
             let next = match self.sending.get_mut(&session.number).filter(|_| session.engine == self.number) {
                 Some((peer, sender)) => {
                     let peer = *peer;
-                    sender.next_segment(|| patience.overdue(peer, now)).map(|segment| (peer, segment))
+                    sender.next_segment(|| deadlines.deadline(peer, now)).map(|segment| (peer, segment))
                 }
                 None => self.receiving.get_mut(&session).and_then(|(peer, receiver)| {
                     let peer = *peer;
-                    receiver.next_segment(|| patience.overdue(peer, now)).map(|segment| (peer, segment))
+                    receiver.next_segment(|| deadlines.deadline(peer, now)).map(|segment| (peer, segment))
                 }),
             };
-            self.settle_at(session, true);
+            self.update_at(session, true);
             if next.is_some() {
                 return next;
             }
@@ -244,7 +244,7 @@ impl Engine {
             } else if let Some((_, receiver)) = self.receiving.get_mut(&session) {
                 receiver.wake(now);
             }
-            self.settle(session);
+            self.update(session);
         }
     }
 
@@ -258,20 +258,20 @@ impl Engine {
         (self.sending.len(), self.receiving.len())
     }
 
-    fn settle(&mut self, session: Session) {
-        self.settle_at(session, false);
+    fn update(&mut self, session: Session) {
+        self.update_at(session, false);
     }
 
     /// Updates queue and timers after a change of a session, which goes before the others if
     /// `first`; ends it if it is over.
-    fn settle_at(&mut self, session: Session, first: bool) {
-        let mine = session.engine == self.number;
-        let (has_segments, wake, over) = if mine {
+    fn update_at(&mut self, session: Session, first: bool) {
+        let is_own = session.engine == self.number;
+        let (has_segments, wake, over) = if is_own {
             let Some((_, sender)) = self.sending.get(&session.number) else { return };
             (sender.has_segments(), sender.next_wake(), sender.end())
         } else {
             let Some((_, receiver)) = self.receiving.get(&session) else { return };
-            let over = receiver.is_over().then_some(match receiver.was_cancelled() {
+            let over = receiver.has_ended().then_some(match receiver.was_cancelled() {
                 true => End::Cancelled(0),
                 false => End::Complete,
             });
@@ -281,7 +281,7 @@ impl Engine {
             self.timers.remove(&(old, session));
         }
         if let Some(end) = over {
-            if mine {
+            if is_own {
                 self.sending.remove(&session.number);
                 self.events.push_back(Event::Sent { session, end });
             } else {
@@ -289,7 +289,7 @@ impl Engine {
                 if end != End::Complete {
                     self.events.push_back(Event::Abandoned { session });
                 }
-                self.remember(session);
+                self.record_end(session);
             }
             return;
         }
@@ -305,13 +305,13 @@ impl Engine {
         }
     }
 
-    fn remember(&mut self, session: Session) {
-        if self.over.insert(session) {
+    fn record_end(&mut self, session: Session) {
+        if self.ended.insert(session) {
             self.order.push_back(session);
         }
-        if self.order.len() > REMEMBERED {
+        if self.order.len() > MAX_ENDED_SESSIONS {
             if let Some(oldest) = self.order.pop_front() {
-                self.over.remove(&oldest);
+                self.ended.remove(&oldest);
             }
         }
     }

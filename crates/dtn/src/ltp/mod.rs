@@ -4,11 +4,11 @@
 //! A [`sender::Sender`] sends one block, a [`receiver::Receiver`] receives one, and an
 //! [`engine::Engine`] has many of both. The caller passes the time to all of them. A timer starts
 //! when its segment leaves, and expires when the answer is due: after two light times, the times
-//! for which the path is closed in either direction, and a margin ([`Patience`]).
+//! for which the path is closed in either direction, and a margin ([`AnswerDeadlines`]).
 //!
 //! **Limits.** There is no authentication (RFC 5327) and no aggregation of bundles into blocks: a
-//! block is what its client gives. The last [`engine::REMEMBERED`] ended sessions are remembered,
-//! so that late segments do not open them again.
+//! block is what its client gives. The last [`engine::MAX_ENDED_SESSIONS`] ended sessions are
+//! remembered, so that late segments do not open them again.
 
 pub mod contacts;
 pub mod engine;
@@ -37,23 +37,23 @@ impl Default for Config {
     }
 }
 
-/// The time at which an answer is due, from light time and contacts.
-pub trait Patience {
+/// Deadlines of answers, from light times and contacts.
+pub trait AnswerDeadlines {
     /// Returns the time at which the answer from `peer` to a segment sent at `sent` is overdue.
-    fn overdue(&self, peer: u64, sent: Time) -> Time;
+    fn deadline(&self, peer: u64, sent: Time) -> Time;
 }
 
-/// A peer at a constant distance that can always be reached.
+/// Deadlines for a peer at a constant distance that can always be reached.
 #[derive(Clone, Copy, Debug)]
-pub struct Constant {
+pub struct ConstantDelay {
     /// Light time, one way.
     pub delay: Span,
     /// Time for transmission, queues and processing.
     pub margin: Span,
 }
 
-impl Patience for Constant {
-    fn overdue(&self, _peer: u64, sent: Time) -> Time {
+impl AnswerDeadlines for ConstantDelay {
+    fn deadline(&self, _peer: u64, sent: Time) -> Time {
         sent + self.delay + self.delay + self.margin
     }
 }

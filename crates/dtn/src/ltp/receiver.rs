@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// A sent report that has not been acknowledged.
-struct Waiting {
+struct Pending {
     report: Report,
     attempts: u32,
     due: Option<Time>,
@@ -37,10 +37,10 @@ pub struct Receiver {
     length: Option<u64>,
     /// Position of the first green byte, and end of the last red byte that have arrived.
     green: Option<u64>,
-    red_top: u64,
+    highest_red: u64,
     queue: VecDeque<Segment>,
     /// Reports by number, until they are acknowledged.
-    waiting: BTreeMap<u64, Waiting>,
+    pending: BTreeMap<u64, Pending>,
     /// The bounds of each report, by number, and the reports caused by a checkpoint.
     bounds: BTreeMap<u64, Range<u64>>,
     issued: BTreeMap<u64, Vec<u64>>,
@@ -50,7 +50,7 @@ pub struct Receiver {
     delivered: bool,
     config: Config,
     cancel: Option<(u8, u32, Option<Time>)>,
-    over: bool,
+    ended: bool,
 }
 
 impl Receiver {
@@ -64,9 +64,9 @@ impl Receiver {
             red_length: None,
             length: None,
             green: None,
-            red_top: 0,
+            highest_red: 0,
             queue: VecDeque::new(),
-            waiting: BTreeMap::new(),
+            pending: BTreeMap::new(),
             bounds: BTreeMap::new(),
             issued: BTreeMap::new(),
             reported: 0,
@@ -74,13 +74,13 @@ impl Receiver {
             delivered: false,
             config: config.clone(),
             cancel: None,
-            over: false,
+            ended: false,
         }
     }
 
     /// Processes a part of the block.
     pub fn data(&mut self, data: &Data) -> Option<Arrival> {
-        if self.cancel.is_some() || self.over {
+        if self.cancel.is_some() || self.ended {
             return None;
         }
         let range = data.offset..data.offset + data.bytes.len();
@@ -88,7 +88,7 @@ impl Receiver {
         let red_end = self.red_length.unwrap_or(u64::MAX);
         let miscoloured = match data.red {
             true => range.end > red_end || self.green.is_some_and(|green| range.end > green),
-            false => range.start < self.red_length.unwrap_or(0).max(self.red_top),
+            false => range.start < self.red_length.unwrap_or(0).max(self.highest_red),
         };
         if miscoloured || self.length.is_some_and(|length| range.end > length) {
             self.cancel(reason::MISCOLOURED);
@@ -101,13 +101,13 @@ impl Receiver {
             self.green = Some(self.green.unwrap_or(u64::MAX).min(range.start));
             return Some(Arrival::Green(range));
         }
-        if data.ends_red {
+        if data.ends_red_part {
             self.red_length = Some(range.end);
         }
-        self.red_top = self.red_top.max(range.end);
+        self.highest_red = self.highest_red.max(range.end);
         if self.red.add(range.clone()) > 0 {
             if let Chunk::Bytes(_) = &data.bytes {
-                self.keep(range.start, data.bytes.clone());
+                self.store_piece(range.start, data.bytes.clone());
             }
         }
         if let Some((number, answers)) = data.checkpoint {
@@ -122,7 +122,7 @@ impl Receiver {
 
     /// Keeps the longest of the pieces that begin at one position: a checkpoint may be divided
     /// differently from the data before it.
-    fn keep(&mut self, start: u64, bytes: Chunk) {
+    fn store_piece(&mut self, start: u64, bytes: Chunk) {
         if self.pieces.get(&start).is_none_or(|known| known.len() < bytes.len()) {
             self.pieces.insert(start, bytes);
         }
@@ -149,9 +149,9 @@ impl Receiver {
         if let Some(reports) = self.issued.get(&number) {
             // The checkpoint was retransmitted, so its reports were lost or late.
             for report in reports.clone() {
-                if let Some(waiting) = self.waiting.get_mut(&report) {
-                    if waiting.due.take().is_some() {
-                        let again = waiting.report.clone();
+                if let Some(pending) = self.pending.get_mut(&report) {
+                    if pending.due.take().is_some() {
+                        let again = pending.report.clone();
                         self.queue.push_back(Segment::new(self.session, Content::Report(again)));
                     }
                 } else {
@@ -193,14 +193,14 @@ impl Receiver {
         let claims = claims.map(|claim| (claim.start - bounds.start, claim.end - claim.start)).collect();
         let report = Report { number, checkpoint, upper: bounds.end, lower: bounds.start, claims };
         self.queue.push_back(Segment::new(self.session, Content::Report(report.clone())));
-        self.waiting.insert(number, Waiting { report, attempts: 0, due: None });
+        self.pending.insert(number, Pending { report, attempts: 0, due: None });
         self.bounds.insert(number, bounds);
         self.issued.entry(checkpoint).or_default().push(number);
     }
 
     /// Notes that the sender has received a report.
     pub fn acknowledged(&mut self, report: u64) {
-        self.waiting.remove(&report);
+        self.pending.remove(&report);
         self.queue
             .retain(|segment| !matches!(&segment.content, Content::Report(one) if one.number == report));
     }
@@ -212,17 +212,17 @@ impl Receiver {
             self.queue.push_back(Segment::new(self.session, Content::CancelAckToSender));
         }
         self.cancel = None;
-        self.waiting.clear();
-        self.over = true;
+        self.pending.clear();
+        self.ended = true;
     }
 
     /// Cancels the session.
-    pub fn cancel(&mut self, why: u8) {
-        if self.cancel.is_none() && !self.over {
+    pub fn cancel(&mut self, reason: u8) {
+        if self.cancel.is_none() && !self.ended {
             self.queue.clear();
-            self.waiting.clear();
-            self.cancel = Some((why, 0, None));
-            self.queue.push_back(Segment::new(self.session, Content::CancelByReceiver(why)));
+            self.pending.clear();
+            self.cancel = Some((reason, 0, None));
+            self.queue.push_back(Segment::new(self.session, Content::CancelByReceiver(reason)));
         }
     }
 
@@ -231,21 +231,21 @@ impl Receiver {
         !self.queue.is_empty()
     }
 
-    /// Returns the next segment, which leaves now; `overdue` is the time at which its answer is
+    /// Returns the next segment, which leaves now; `deadline` is the time at which its answer is
     /// due.
-    pub fn next_segment(&mut self, overdue: impl FnOnce() -> Time) -> Option<Segment> {
+    pub fn next_segment(&mut self, deadline: impl FnOnce() -> Time) -> Option<Segment> {
         let segment = self.queue.pop_front()?;
         match &segment.content {
             Content::Report(report) => {
-                if let Some(waiting) = self.waiting.get_mut(&report.number) {
-                    waiting.attempts += 1;
-                    waiting.due = Some(overdue());
+                if let Some(pending) = self.pending.get_mut(&report.number) {
+                    pending.attempts += 1;
+                    pending.due = Some(deadline());
                 }
             }
             Content::CancelByReceiver(_) => {
                 if let Some(cancel) = &mut self.cancel {
                     cancel.1 += 1;
-                    cancel.2 = Some(overdue());
+                    cancel.2 = Some(deadline());
                 }
             }
             _ => {}
@@ -256,56 +256,56 @@ impl Receiver {
     /// Returns the time at which the first timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         let cancel = self.cancel.as_ref().and_then(|cancel| cancel.2);
-        self.waiting.values().filter_map(|waiting| waiting.due).chain(cancel).min()
+        self.pending.values().filter_map(|pending| pending.due).chain(cancel).min()
     }
 
     /// Retransmits overdue segments, or cancels.
     pub fn wake(&mut self, now: Time) {
-        let most = self.config.attempts;
-        if let Some((why, attempts, due)) = &mut self.cancel {
+        let max = self.config.attempts;
+        if let Some((reason, attempts, due)) = &mut self.cancel {
             if due.is_some_and(|due| due <= now) {
                 *due = None;
-                if *attempts >= most {
-                    self.over = true;
+                if *attempts >= max {
+                    self.ended = true;
                     self.cancel = None;
                 } else {
-                    self.queue.push_back(Segment::new(self.session, Content::CancelByReceiver(*why)));
+                    self.queue.push_back(Segment::new(self.session, Content::CancelByReceiver(*reason)));
                 }
             }
             return;
         }
         let mut exceeded = false;
-        for waiting in self.waiting.values_mut().filter(|waiting| waiting.due.is_some_and(|due| due <= now)) {
-            waiting.due = None;
-            if waiting.attempts >= most {
+        for pending in self.pending.values_mut().filter(|pending| pending.due.is_some_and(|due| due <= now)) {
+            pending.due = None;
+            if pending.attempts >= max {
                 exceeded = true;
             } else {
-                self.queue.push_back(Segment::new(self.session, Content::Report(waiting.report.clone())));
+                self.queue.push_back(Segment::new(self.session, Content::Report(pending.report.clone())));
             }
         }
         if exceeded && self.delivered {
             // All data has arrived: only the sender's acknowledgment is missing, and nothing is
             // left to cancel.
-            self.over = true;
-            self.waiting.clear();
+            self.ended = true;
+            self.pending.clear();
         } else if exceeded {
             self.cancel(reason::LIMIT);
         }
     }
 
     /// Returns true if nothing remains to be done.
-    pub fn is_over(&self) -> bool {
-        let whole = self.delivered && self.waiting.is_empty() || self.only_green();
-        self.queue.is_empty() && (self.over || whole && self.cancel.is_none())
+    pub fn has_ended(&self) -> bool {
+        let whole = self.delivered && self.pending.is_empty() || self.is_green_only();
+        self.queue.is_empty() && (self.ended || whole && self.cancel.is_none())
     }
 
     /// Returns true if the block has no red part, and has ended.
-    fn only_green(&self) -> bool {
+    fn is_green_only(&self) -> bool {
         self.green == Some(0) && self.length.is_some()
     }
 
     /// Returns true if the session ended without all red data.
     pub fn was_cancelled(&self) -> bool {
-        self.over && !self.delivered
+        self.ended && !self.delivered
     }
 }

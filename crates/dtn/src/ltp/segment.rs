@@ -65,7 +65,7 @@ pub struct Data {
     /// is not.
     pub red: bool,
     /// True if the red part ends with this segment; only a checkpoint can end it.
-    pub ends_red: bool,
+    pub ends_red_part: bool,
     /// True if the block ends with this segment.
     pub ends_block: bool,
     /// Number of the client service; 1 for bundles.
@@ -118,7 +118,7 @@ impl Segment {
     pub fn kind(&self) -> u8 {
         match &self.content {
             Content::Data(data) => {
-                match (data.red, data.checkpoint.is_some(), data.ends_red, data.ends_block) {
+                match (data.red, data.checkpoint.is_some(), data.ends_red_part, data.ends_block) {
                     (true, false, ..) => 0,
                     (true, true, false, _) => 1,
                     (true, true, true, false) => 2,
@@ -268,8 +268,8 @@ fn read_data(kind: u8, rest: &mut &[u8]) -> Option<Data> {
         _ => None,
     };
     let bytes = Chunk::Bytes(Bytes::copy_from_slice(take(rest, length)?));
-    let (red, ends_red, ends_block) = (kind < 4, matches!(kind, 2 | 3), matches!(kind, 3 | 7));
-    Some(Data { red, ends_red, ends_block, service, offset, bytes, checkpoint })
+    let (red, ends_red_part, ends_block) = (kind < 4, matches!(kind, 2 | 3), matches!(kind, 3 | 7));
+    Some(Data { red, ends_red_part, ends_block, service, offset, bytes, checkpoint })
 }
 
 fn read_report(rest: &mut &[u8]) -> Option<Report> {
@@ -307,7 +307,7 @@ mod tests {
         let content = match kind {
             0..=7 => Content::Data(Data {
                 red: kind < 4,
-                ends_red: kind == 2 || kind == 3,
+                ends_red_part: kind == 2 || kind == 3,
                 ends_block: kind == 3 || kind == 7,
                 service: field("service"),
                 offset: field("offset"),

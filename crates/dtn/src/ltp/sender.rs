@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// A sent checkpoint without a report yet.
-struct Waiting {
+struct Pending {
     segment: Segment,
     attempts: u32,
     due: Option<Time>,
@@ -35,11 +35,11 @@ pub struct Sender {
     /// Red data that reports have claimed.
     arrived: Ranges,
     /// Checkpoints without a report, by number.
-    waiting: BTreeMap<u64, Waiting>,
+    pending: BTreeMap<u64, Pending>,
     /// Numbers of the reports that were answered.
     answered: Ranges,
     /// Highest number of a report that was answered.
-    newest: u64,
+    last_report: u64,
     next_checkpoint: u64,
     config: Config,
     cancel: Option<(u8, u32, Option<Time>)>,
@@ -64,17 +64,17 @@ impl Sender {
             red,
             queue: VecDeque::new(),
             arrived: Ranges::default(),
-            waiting: BTreeMap::new(),
+            pending: BTreeMap::new(),
             answered: Ranges::default(),
-            newest: 0,
+            last_report: 0,
             next_checkpoint: first_checkpoint.max(1),
             config: config.clone(),
             cancel: None,
             end: None,
         };
         let total = sender.block.len();
-        sender.divide(0..red, Some(0), true);
-        sender.divide(red..total, None, false);
+        sender.queue_range(0..red, Some(0), true);
+        sender.queue_range(red..total, None, false);
         if total == 0 {
             sender.end = Some(End::Complete);
         }
@@ -83,13 +83,13 @@ impl Sender {
 
     /// Queues a range in segments. A red range ends with a checkpoint that answers report number
     /// `answers`.
-    fn divide(&mut self, range: Range<u64>, answers: Option<u64>, is_red: bool) {
+    fn queue_range(&mut self, range: Range<u64>, answers: Option<u64>, is_red: bool) {
         // Most bytes that a segment adds, with a checkpoint's numbers.
         let sample = |bytes: u64, checkpoint| {
             let offset = self.block.len();
             let data = Data {
                 red: is_red,
-                ends_red: false,
+                ends_red_part: false,
                 ends_block: false,
                 service: self.service,
                 offset,
@@ -100,10 +100,10 @@ impl Sender {
         };
         let marks = Some((self.next_checkpoint, answers.unwrap_or(0)));
         let overhead = sample(self.config.segment, if is_red { marks } else { None });
-        let most = self.config.segment.saturating_sub(overhead).max(1);
+        let max = self.config.segment.saturating_sub(overhead).max(1);
         let mut from = range.start;
         while from < range.end {
-            let to = range.end.min(from + most);
+            let to = range.end.min(from + max);
             let last = to == range.end;
             let checkpoint = (is_red && last).then(|| {
                 self.next_checkpoint += 1;
@@ -111,7 +111,7 @@ impl Sender {
             });
             let data = Data {
                 red: is_red,
-                ends_red: checkpoint.is_some() && to == self.red,
+                ends_red_part: checkpoint.is_some() && to == self.red,
                 // According to the flags of RFC 5326, section 3.1.1, only a checkpoint can end a
                 // red block.
                 ends_block: to == self.block.len() && (checkpoint.is_some() || !is_red),
@@ -130,23 +130,23 @@ impl Sender {
         !self.queue.is_empty()
     }
 
-    /// Returns the next segment, which leaves now; `overdue` is the time at which its answer is
+    /// Returns the next segment, which leaves now; `deadline` is the time at which its answer is
     /// due.
-    pub fn next_segment(&mut self, overdue: impl FnOnce() -> Time) -> Option<Segment> {
+    pub fn next_segment(&mut self, deadline: impl FnOnce() -> Time) -> Option<Segment> {
         let segment = self.queue.pop_front()?;
         match &segment.content {
             Content::Data(Data { checkpoint: Some((number, _)), .. }) => {
-                let due = Some(overdue());
-                let entry = self.waiting.entry(*number);
-                let waiting =
-                    entry.or_insert_with(|| Waiting { segment: segment.clone(), attempts: 0, due: None });
-                waiting.attempts += 1;
-                waiting.due = due;
+                let due = Some(deadline());
+                let entry = self.pending.entry(*number);
+                let pending =
+                    entry.or_insert_with(|| Pending { segment: segment.clone(), attempts: 0, due: None });
+                pending.attempts += 1;
+                pending.due = due;
             }
             Content::CancelBySender(_) => {
                 if let Some(cancel) = &mut self.cancel {
                     cancel.1 += 1;
-                    cancel.2 = Some(overdue());
+                    cancel.2 = Some(deadline());
                 }
             }
             _ => {}
@@ -162,16 +162,16 @@ impl Sender {
         if self.answered.add(report.number..report.number.saturating_add(1)) == 0 || self.cancel.is_some() {
             return;
         }
-        self.waiting.remove(&report.checkpoint);
+        self.pending.remove(&report.checkpoint);
         // A checkpoint that has just been answered need not be retransmitted.
         self.queue.retain(|segment| {
             !matches!(&segment.content, Content::Data(data) if data.checkpoint.is_some_and(|(number, _)| number == report.checkpoint))
         });
         let bounds = report.lower..report.upper.min(self.red);
-        if report.number >= self.newest {
+        if report.number >= self.last_report {
             // The newest report is right: what it does not claim is missing, even if an earlier one
             // has claimed it. The receiver was restarted in between.
-            self.newest = report.number;
+            self.last_report = report.number;
             self.arrived.remove(bounds.clone());
         }
         for (offset, length) in &report.claims {
@@ -181,71 +181,71 @@ impl Sender {
         let missing = self.arrived.missing(bounds);
         let Some(last) = missing.last().cloned() else { return self.finish() };
         for range in &missing[..missing.len() - 1] {
-            self.divide_plain(range.clone());
+            self.queue_without_checkpoint(range.clone());
         }
-        self.divide(last, Some(report.number), true);
+        self.queue_range(last, Some(report.number), true);
     }
 
     /// Queues a red range without a checkpoint.
-    fn divide_plain(&mut self, range: Range<u64>) {
+    fn queue_without_checkpoint(&mut self, range: Range<u64>) {
         let before = self.queue.len();
-        self.divide(range, Some(0), true);
+        self.queue_range(range, Some(0), true);
         for segment in self.queue.range_mut(before..) {
             if let Content::Data(data) = &mut segment.content {
-                (data.checkpoint, data.ends_red, data.ends_block) = (None, false, false);
+                (data.checkpoint, data.ends_red_part, data.ends_block) = (None, false, false);
             }
         }
     }
 
     /// Notes that the receiver has cancelled, or knows that the sender has.
-    pub fn cancelled(&mut self, why: Option<u8>) {
-        if let Some(why) = why {
+    pub fn cancelled(&mut self, reason: Option<u8>) {
+        if let Some(reason) = reason {
             self.queue.clear();
             self.queue.push_back(Segment::new(self.session, Content::CancelAckToReceiver));
-            self.end = self.end.or(Some(End::Cancelled(why)));
-        } else if let Some((why, ..)) = self.cancel.take() {
-            self.end = self.end.or(Some(End::Cancelled(why)));
+            self.end = self.end.or(Some(End::Cancelled(reason)));
+        } else if let Some((reason, ..)) = self.cancel.take() {
+            self.end = self.end.or(Some(End::Cancelled(reason)));
         }
-        self.waiting.clear();
+        self.pending.clear();
     }
 
     /// Cancels the session.
-    pub fn cancel(&mut self, why: u8) {
+    pub fn cancel(&mut self, reason: u8) {
         if self.end.is_none() && self.cancel.is_none() {
             self.queue.clear();
-            self.waiting.clear();
-            self.cancel = Some((why, 0, None));
-            self.queue.push_back(Segment::new(self.session, Content::CancelBySender(why)));
+            self.pending.clear();
+            self.cancel = Some((reason, 0, None));
+            self.queue.push_back(Segment::new(self.session, Content::CancelBySender(reason)));
         }
     }
 
     /// Returns the time at which the first timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         let cancel = self.cancel.as_ref().and_then(|cancel| cancel.2);
-        self.waiting.values().filter_map(|waiting| waiting.due).chain(cancel).min()
+        self.pending.values().filter_map(|pending| pending.due).chain(cancel).min()
     }
 
     /// Retransmits overdue segments, or cancels.
     pub fn wake(&mut self, now: Time) {
-        if let Some((why, attempts, due)) = &mut self.cancel {
+        if let Some((reason, attempts, due)) = &mut self.cancel {
             if due.is_some_and(|due| due <= now) {
                 *due = None;
                 if *attempts >= self.config.attempts {
-                    self.end = Some(End::Cancelled(*why));
+                    self.end = Some(End::Cancelled(*reason));
                     self.cancel = None;
                 } else {
-                    self.queue.push_back(Segment::new(self.session, Content::CancelBySender(*why)));
+                    self.queue.push_back(Segment::new(self.session, Content::CancelBySender(*reason)));
                 }
             }
             return;
         }
         let mut exceeded = false;
-        for waiting in self.waiting.values_mut().filter(|waiting| waiting.due.is_some_and(|due| due <= now)) {
-            waiting.due = None;
-            if waiting.attempts >= self.config.attempts {
+        for pending in self.pending.values_mut().filter(|pending| pending.due.is_some_and(|due| due <= now)) {
+            pending.due = None;
+            if pending.attempts >= self.config.attempts {
                 exceeded = true;
             } else {
-                self.queue.push_back(waiting.segment.clone());
+                self.queue.push_back(pending.segment.clone());
             }
         }
         if exceeded {
@@ -257,7 +257,7 @@ impl Sender {
         let sent = !self.queue.iter().any(|segment| matches!(segment.content, Content::Data(_)));
         if self.end.is_none()
             && sent
-            && self.waiting.is_empty()
+            && self.pending.is_empty()
             && self.cancel.is_none()
             && self.arrived.count() == self.red
         {

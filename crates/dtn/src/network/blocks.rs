@@ -1,7 +1,7 @@
 //! Bundles as blocks of LTP: how a network sends and receives for its engines, and what it decides
 //! for them.
 
-use super::ltp::News;
+use super::ltp::LinkEvent;
 use super::{config, Convergence, Event, Network};
 use crate::contacts::{Contact, Node};
 
@@ -28,24 +28,24 @@ impl Network {
         let bytes = segment.length() + config::DATAGRAM;
         let sent = self.start(index, bytes);
         if sent <= contact.end && !(self.errors)(sent, bytes) {
-            let place = self.links.fly(segment);
+            let place = self.links.put_in_flight(segment);
             self.schedule(sent + contact.delay, Event::Segment(place, index));
         }
-        self.news(from, to);
+        self.link_events(from, to);
     }
 
     /// Processes a segment that has arrived.
     pub(super) fn segment(&mut self, place: u64, index: u32) {
         let Contact { from, to, .. } = self.plan.contacts()[index as usize];
         self.links.arrive(place, from, to);
-        self.news(from, to);
+        self.link_events(from, to);
         self.answer(to, from);
     }
 
     /// Lets the open contacts from one node to another send.
     fn answer(&mut self, from: Node, to: Node) {
-        for place in 0..self.plan.leaving(from, self.now).len() {
-            let Some(&index) = self.plan.leaving(from, self.now).get(place) else { break };
+        for place in 0..self.plan.outgoing(from, self.now).len() {
+            let Some(&index) = self.plan.outgoing(from, self.now).get(place) else { break };
             if self.plan.contacts()[index as usize].to == to {
                 self.transmit(index);
             }
@@ -60,7 +60,7 @@ impl Network {
             if self.channels[index as usize].open {
                 self.transmit(index);
                 let Contact { from, to, .. } = self.plan.contacts()[index as usize];
-                self.news(from, to);
+                self.link_events(from, to);
             }
         }
         self.set_timer();
@@ -77,16 +77,16 @@ impl Network {
     }
 
     /// Gives up sessions to a neighbour that has no more contacts; their bundles get another route.
-    pub(super) fn give_up_sessions(&mut self, from: Node, to: Node) {
+    pub(super) fn cancel_sessions(&mut self, from: Node, to: Node) {
         let later = self
             .plan
-            .leaving(from, self.now)
+            .outgoing(from, self.now)
             .iter()
             .any(|index| self.plan.contacts()[*index as usize].to == to);
         if later {
             return;
         }
-        for bundle in self.links.give_up(from, to) {
+        for bundle in self.links.cancel_bundles(from, to) {
             self.router.release(bundle, from);
             if self.agents[from.0 as usize].contains(bundle) {
                 self.route(bundle, from);
@@ -95,23 +95,23 @@ impl Network {
     }
 
     /// Processes the events of LTP about bundles between two nodes.
-    fn news(&mut self, node: Node, other: Node) {
-        for news in self.links.news(node, other) {
-            match news {
-                News::Here(bundle, at, hops) => {
+    fn link_events(&mut self, node: Node, other: Node) {
+        for events in self.links.link_events(node, other) {
+            match events {
+                LinkEvent::Received(bundle, at, hops) => {
                     if self.bundles.contains_key(&bundle) {
                         self.bundle_mut(bundle).copies += 1;
                         self.arrived_at(bundle, at, hops);
                     }
                 }
-                News::Done(bundle, at) => {
+                LinkEvent::Acknowledged(bundle, at) => {
                     if self.agents[at.0 as usize].contains(bundle) {
                         self.agents[at.0 as usize].drop(bundle);
                         self.router.release(bundle, at);
                         self.end_copy(bundle);
                     }
                 }
-                News::Failed(bundle, at) => {
+                LinkEvent::Failed(bundle, at) => {
                     self.router.release(bundle, at);
                     if self.agents[at.0 as usize].contains(bundle) {
                         self.route(bundle, at);

@@ -3,7 +3,7 @@
 use super::{Config, Convergence};
 use crate::chunk::Chunk;
 use crate::contacts::{Node, Plan};
-use crate::ltp::contacts::ByContacts;
+use crate::ltp::contacts::ContactDeadlines;
 use crate::ltp::engine::{Engine, Event};
 use crate::ltp::segment::{reason, Segment, Session};
 use crate::ltp::sender::End;
@@ -26,16 +26,16 @@ struct Sending {
     /// Number of contacts that it has passed.
     hops: u32,
     /// True if it was given up, and gets another route.
-    given_up: bool,
+    cancelled: bool,
 }
 
 /// Events about bundles at an end of a pair.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum LinkEvent {
     /// A bundle has arrived; the number counts the contacts that it has passed.
-    Here(u64, Node, u32),
+    Received(u64, Node, u32),
     /// The neighbour has the bundle.
-    Done(u64, Node),
+    Acknowledged(u64, Node),
     /// The bundle cannot reach the neighbour.
     Failed(u64, Node),
 }
@@ -43,7 +43,7 @@ pub(crate) enum News {
 #[derive(Default)]
 pub(crate) struct Links {
     links: BTreeMap<(Node, Node), Link>,
-    flying: BTreeMap<u64, Segment>,
+    in_flight: BTreeMap<u64, Segment>,
     next_place: u64,
     margin: Span,
 }
@@ -67,7 +67,7 @@ impl Links {
     pub fn send(&mut self, from: Node, to: Node, bundle: u64, size: u64, hops: u32) {
         let link = self.links.get_mut(&(from, to)).expect("neighbours have engines");
         let session = link.engine.send(u64::from(to.0) + 1, BUNDLES, Chunk::Zeros(size), size);
-        link.sessions.insert(session.number, Sending { bundle, hops, given_up: false });
+        link.sessions.insert(session.number, Sending { bundle, hops, cancelled: false });
     }
 
     /// Returns the next segment from one node to another, which leaves at `now`.
@@ -79,21 +79,21 @@ impl Links {
         to: Node,
         delay: Span,
     ) -> Option<Segment> {
-        let clock = ByContacts { plan, from, to, delay, margin: self.margin };
+        let clock = ContactDeadlines { plan, from, to, delay, margin: self.margin };
         let link = self.links.get_mut(&(from, to)).expect("neighbours have engines");
         link.engine.next_segment(now, &clock).map(|(_, segment)| segment)
     }
 
     /// Keeps a segment that is on its way; returns its place.
-    pub fn fly(&mut self, segment: Segment) -> u64 {
+    pub fn put_in_flight(&mut self, segment: Segment) -> u64 {
         self.next_place += 1;
-        self.flying.insert(self.next_place, segment);
+        self.in_flight.insert(self.next_place, segment);
         self.next_place
     }
 
     /// Processes an arriving segment.
     pub fn arrive(&mut self, place: u64, from: Node, to: Node) {
-        let Some(segment) = self.flying.remove(&place) else { return };
+        let Some(segment) = self.in_flight.remove(&place) else { return };
         let link = self.links.get_mut(&(to, from)).expect("neighbours have engines");
         link.engine.receive(u64::from(from.0) + 1, &segment);
     }
@@ -110,12 +110,12 @@ impl Links {
 
     /// Gives up everything that is being sent from one node to another, and returns those bundles.
     /// Segments on their way still arrive.
-    pub fn give_up(&mut self, from: Node, to: Node) -> Vec<u64> {
+    pub fn cancel_bundles(&mut self, from: Node, to: Node) -> Vec<u64> {
         let Some(link) = self.links.get_mut(&(from, to)) else { return Vec::new() };
         let engine = link.engine.number();
         let mut bundles = Vec::new();
-        for (number, sending) in link.sessions.iter_mut().filter(|(_, sending)| !sending.given_up) {
-            sending.given_up = true;
+        for (number, sending) in link.sessions.iter_mut().filter(|(_, sending)| !sending.cancelled) {
+            sending.cancelled = true;
             bundles.push(sending.bundle);
             link.engine.cancel(Session { engine, number: *number }, reason::UNREACHABLE);
         }
@@ -123,7 +123,7 @@ impl Links {
     }
 
     /// Notes that a node has dropped a bundle.
-    pub fn forget(&mut self, bundle: u64, node: Node) {
+    pub fn release_copy(&mut self, bundle: u64, node: Node) {
         for ((from, _), link) in self.links.range_mut((node, Node(0))..=(node, Node(u32::MAX))) {
             debug_assert_eq!(*from, node);
             let numbers: Vec<u64> = link
@@ -140,8 +140,8 @@ impl Links {
     }
 
     /// Returns the events about bundles between two nodes since the last call.
-    pub fn news(&mut self, node: Node, other: Node) -> Vec<News> {
-        let mut news = Vec::new();
+    pub fn link_events(&mut self, node: Node, other: Node) -> Vec<LinkEvent> {
+        let mut link_events = Vec::new();
         for (here, there) in [(node, other), (other, node)] {
             let mut events = Vec::new();
             if let Some(link) = self.links.get_mut(&(here, there)) {
@@ -151,23 +151,26 @@ impl Links {
                 match event {
                     Event::Red { session, .. } => {
                         let sender = self.links.get(&(there, here));
-                        let about = sender.and_then(|link| link.sessions.get(&session.number));
+                        let sending = sender.and_then(|link| link.sessions.get(&session.number));
                         // If the sender has dropped it in the meantime, the bundle is unknown.
-                        news.extend(about.map(|sending| News::Here(sending.bundle, here, sending.hops + 1)));
+                        link_events.extend(
+                            sending
+                                .map(|sending| LinkEvent::Received(sending.bundle, here, sending.hops + 1)),
+                        );
                     }
                     Event::Sent { session, end } => {
                         let link = self.links.get_mut(&(here, there)).expect("it had an event");
-                        let about = link.sessions.remove(&session.number);
-                        let about = about.filter(|sending| !sending.given_up || end == End::Complete);
-                        news.extend(about.map(|Sending { bundle, .. }| match end {
-                            End::Complete => News::Done(bundle, here),
-                            End::Cancelled(_) => News::Failed(bundle, here),
+                        let sending = link.sessions.remove(&session.number);
+                        let sending = sending.filter(|sending| !sending.cancelled || end == End::Complete);
+                        link_events.extend(sending.map(|Sending { bundle, .. }| match end {
+                            End::Complete => LinkEvent::Acknowledged(bundle, here),
+                            End::Cancelled(_) => LinkEvent::Failed(bundle, here),
                         }));
                     }
                     Event::Green { .. } | Event::Abandoned { .. } => {}
                 }
             }
         }
-        news
+        link_events
     }
 }

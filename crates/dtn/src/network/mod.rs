@@ -21,12 +21,12 @@ pub use crate::agent::Discard;
 pub use config::{Config, Convergence};
 pub use outcome::{Bundle, Counters, Outcome, Reason, Sent};
 
-use crate::agent::{About, Agent, Numbers, Rules, Verdict};
+use crate::agent::{Agent, Metadata, Numbers, Rules, Verdict};
 use crate::bundle::Header;
 use crate::contacts::{Node, Plan};
 use bentpipe_core::Time;
 use ltp::Links;
-use routing::{Router, Waiting};
+use routing::{OutgoingBundle, Router};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -109,8 +109,8 @@ impl Network {
         let rules = Rules {
             storage: config.storage,
             discard: config.discard,
-            remembers: !router.plans(),
-            watches: false,
+            duplicate_history: !router.is_forwarding(),
+            expiry_timers: false,
         };
         let mut network = Network {
             agents: (0..nodes).map(|_| Agent::new(Numbers, rules)).collect(),
@@ -253,12 +253,12 @@ impl Network {
     fn opened(&mut self, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         match &mut self.router {
-            Router::Planning(router) => {
+            Router::Forwarding(router) => {
                 // Bundles that wait for this neighbour at any time.
-                let waiting = router.waiting_for(contact.from, contact.to);
-                return self.channels[index as usize].queue.extend(waiting);
+                let outgoing = router.take_waiting(contact.from, contact.to);
+                return self.channels[index as usize].queue.extend(outgoing);
             }
-            Router::Copying(router) => router.met(self.now, contact.from, contact.to),
+            Router::Replication(router) => router.encounter(self.now, contact.from, contact.to),
         }
         let here: Vec<u64> = self.agents[contact.from.0 as usize].iter().collect();
         for bundle in here {
@@ -271,8 +271,8 @@ impl Network {
         let channel = &mut self.channels[index as usize];
         (channel.open, channel.busy) = (false, None);
         let left: Vec<u64> = channel.queue.drain(..).collect();
-        self.give_up_sessions(contact.from, contact.to);
-        if self.router.plans() {
+        self.cancel_sessions(contact.from, contact.to);
+        if self.router.is_forwarding() {
             for bundle in left {
                 self.router.release(bundle, contact.from);
                 if self.agents[contact.from.0 as usize].contains(bundle) {
@@ -285,23 +285,23 @@ impl Network {
     /// Gives a node a bundle for another node, to store and forward. A node without room drops it,
     /// or others for it.
     fn place(&mut self, bundle: u64, node: Node, hops: u32) {
-        let State { size, bundle: about, expires, .. } = &self.bundles[&bundle];
-        let about = About {
+        let State { size, bundle: properties, expires, .. } = &self.bundles[&bundle];
+        let metadata = Metadata {
             name: bundle,
             size: *size,
-            priority: about.priority,
+            priority: properties.priority,
             expires: *expires,
             hops,
-            most_hops: None,
-            part: None,
+            hop_limit: None,
+            fragment: None,
         };
         let agent = &mut self.agents[node.0 as usize];
-        match agent.accept(self.now, about, &bundle) {
+        match agent.accept(self.now, metadata, &bundle) {
             Verdict::Stored { dropped, .. } => {
                 self.counters.stored_max = self.counters.stored_max.max(agent.bytes());
-                for victim in dropped {
-                    self.forget(victim, node);
-                    self.lose(victim, node, Reason::StorageFull);
+                for dropped in dropped {
+                    self.release_copy(dropped, node);
+                    self.lose(dropped, node, Reason::StorageFull);
                 }
                 self.route(bundle, node);
             }
@@ -315,22 +315,23 @@ impl Network {
 
     /// Decides over which contact a stored bundle leaves.
     fn route(&mut self, bundle: u64, node: Node) {
-        let State { bundle: about, size, expires, .. } = &self.bundles[&bundle];
-        let (about, size, expires) = (*about, *size, *expires);
-        if let Router::Planning(router) = &mut self.router {
+        let State { bundle: properties, size, expires, .. } = &self.bundles[&bundle];
+        let (properties, size, expires) = (*properties, *size, *expires);
+        if let Router::Forwarding(router) = &mut self.router {
             let bytes = size + self.config.convergence.overhead(size);
-            let waiting = Waiting { now: self.now, node, number: bundle, bundle: &about, bytes, expires };
-            let Some(known) = router.choose(&self.known, &waiting) else { return };
+            let outgoing =
+                OutgoingBundle { now: self.now, node, number: bundle, bundle: &properties, bytes, expires };
+            let Some(known) = router.choose(&self.known, &outgoing) else { return };
             // The contact that really takes place: an unannounced outage may have shortened or
             // removed it, which shows when it should be open.
-            let Some(index) = self.real(&known) else {
+            let Some(index) = self.actual_contact(&known) else {
                 return self.schedule(known.end, Event::Retry(bundle, node.0));
             };
             self.channels[index as usize].queue.push_back(bundle);
             return self.transmit(index);
         }
-        for place in 0..self.plan.leaving(node, self.now).len() {
-            let index = self.plan.leaving(node, self.now)[place];
+        for place in 0..self.plan.outgoing(node, self.now).len() {
+            let index = self.plan.outgoing(node, self.now)[place];
             // It may have left, or been lost, over the previous contact.
             if !self.agents[node.0 as usize].contains(bundle) {
                 return;
@@ -343,9 +344,9 @@ impl Network {
     }
 
     /// Returns the real contact that contains the rest of a known one.
-    fn real(&self, known: &crate::contacts::Contact) -> Option<u32> {
+    fn actual_contact(&self, known: &crate::contacts::Contact) -> Option<u32> {
         let contacts = self.plan.contacts();
-        let candidates = self.plan.leaving(known.from, self.now.max(known.start)).iter().copied();
+        let candidates = self.plan.outgoing(known.from, self.now.max(known.start)).iter().copied();
         let fitting = candidates.filter(|index| {
             let contact = &contacts[*index as usize];
             contact.to == known.to && contact.start < known.end
@@ -364,8 +365,8 @@ impl Network {
     fn offer(&mut self, bundle: u64, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         let to = self.bundles[&bundle].bundle.to;
-        let holds = self.agents[contact.to.0 as usize].knows(&bundle) && to != contact.to;
-        if !holds && self.router.wants(bundle, contact.from, contact.to, to) {
+        let holds = self.agents[contact.to.0 as usize].has_seen(&bundle) && to != contact.to;
+        if !holds && self.router.should_copy(bundle, contact.from, contact.to, to) {
             let queue = &mut self.channels[index as usize].queue;
             if !queue.contains(&bundle) {
                 queue.push_back(bundle);
@@ -392,11 +393,11 @@ impl Network {
         loop {
             let channel = &mut self.channels[index as usize];
             let agent = &self.agents[contact.from.0 as usize];
-            let priority = |bundle: u64| agent.about(bundle).map_or(0, |about| about.priority);
+            let priority = |bundle: u64| agent.metadata(bundle).map_or(0, |metadata| metadata.priority);
             let order = |bundle: &u64| Reverse(priority(*bundle));
             // Usually all have one priority, and the first is the best.
             let best = match channel.queue.front() {
-                Some(first) if agent.one_priority() => Some((0, *first)),
+                Some(first) if agent.has_single_priority() => Some((0, *first)),
                 _ => channel
                     .queue
                     .iter()
@@ -415,7 +416,7 @@ impl Network {
                 return Some(bundle);
             }
             // It no longer fits, so it needs another contact and route.
-            if self.router.plans() {
+            if self.router.is_forwarding() {
                 self.router.release(bundle, contact.from);
                 self.route(bundle, contact.from);
             }
@@ -426,7 +427,8 @@ impl Network {
     fn known_end(&self, index: u32) -> Time {
         let contact = &self.plan.contacts()[index as usize];
         let contacts = self.known.contacts();
-        let known = self.known.leaving(contact.from, self.now).iter().map(|index| &contacts[*index as usize]);
+        let known =
+            self.known.outgoing(contact.from, self.now).iter().map(|index| &contacts[*index as usize]);
         let mut known = known.filter(|known| known.to == contact.to && known.start <= self.now);
         known.next().map_or(contact.end, |known| known.end)
     }
@@ -440,7 +442,7 @@ impl Network {
         self.router.departed(bundle, contact.from);
         let hops = self.hops(bundle, contact.from);
         let to = self.bundles[&bundle].bundle.to;
-        if self.router.keeps(bundle, contact.from, contact.to, to) {
+        if self.router.keeps_copy(bundle, contact.from, contact.to, to) {
             self.bundle_mut(bundle).copies += 1;
         } else {
             self.agents[contact.from.0 as usize].drop(bundle);
@@ -526,9 +528,9 @@ impl Network {
     }
 
     /// Removes a copy that a node has dropped from everything else that refers to it.
-    fn forget(&mut self, bundle: u64, node: Node) {
+    fn release_copy(&mut self, bundle: u64, node: Node) {
         self.router.release(bundle, node);
-        self.links.forget(bundle, node);
+        self.links.release_copy(bundle, node);
     }
 
     /// Ends a bundle's lifetime: all stored copies are dropped, and those on their way when they
@@ -541,7 +543,7 @@ impl Network {
             let node_id = Node(node as u32);
             if self.bundles.contains_key(&bundle) && self.agents[node].contains(bundle) {
                 self.agents[node].drop(bundle);
-                self.forget(bundle, node_id);
+                self.release_copy(bundle, node_id);
                 self.lose(bundle, node_id, Reason::Expired);
             }
         }
@@ -549,7 +551,7 @@ impl Network {
 
     /// Returns the number of contacts that a stored bundle has passed.
     fn hops(&self, bundle: u64, node: Node) -> u32 {
-        self.agents[node.0 as usize].about(bundle).map_or(0, |about| about.hops)
+        self.agents[node.0 as usize].metadata(bundle).map_or(0, |metadata| metadata.hops)
     }
 
     fn bundle_mut(&mut self, bundle: u64) -> &mut State {

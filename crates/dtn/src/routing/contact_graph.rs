@@ -69,7 +69,7 @@ impl Bookings {
 
     /// Sets the accounting of the standard for the view of `node`: a queue for its own contacts,
     /// volumes for those of others.
-    pub fn seen_by(&mut self, plan: &Plan, node: Node) {
+    pub fn set_view(&mut self, plan: &Plan, node: Node) {
         for (place, contact) in self.accounting.iter_mut().zip(plan.contacts()) {
             *place = if contact.from == node { Accounting::Queue } else { Accounting::Volume };
         }
@@ -87,13 +87,13 @@ impl Bookings {
     }
 
     /// Returns the number of bytes that go before a bundle of this priority.
-    fn ahead(&self, contact: u32, priority: usize) -> u64 {
+    fn backlog(&self, contact: u32, priority: usize) -> u64 {
         self.booked
             .get(contact as usize)
             .map_or(0, |booked| booked[priority.min(PRIORITIES - 1)..].iter().sum())
     }
 
-    fn of(&self, contact: u32) -> Accounting {
+    fn accounting_of(&self, contact: u32) -> Accounting {
         self.accounting.get(contact as usize).copied().unwrap_or_default()
     }
 }
@@ -140,7 +140,7 @@ impl Query<'_> {
 
 /// The passage of a bundle over one contact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Passage {
+pub struct Transmission {
     /// Index of the contact in the plan.
     pub contact: u32,
     /// Time at which the first bit leaves.
@@ -155,7 +155,7 @@ pub struct Passage {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Route {
     /// The contacts in order.
-    pub passages: Vec<Passage>,
+    pub transmissions: Vec<Transmission>,
     /// Time at which the bundle arrives at its destination.
     pub arrival: Time,
     /// Earliest end of its contacts.
@@ -167,26 +167,26 @@ pub struct Route {
 impl Route {
     /// Returns the order of preference.
     fn rank(&self) -> (Time, usize, Reverse<Time>, Node) {
-        (self.arrival, self.passages.len(), Reverse(self.ends), self.entry)
+        (self.arrival, self.transmissions.len(), Reverse(self.ends), self.entry)
     }
 }
 
 /// Returns the passage of a bundle that is at the contact's transmitter at `at`, if the contact has
 /// room for it.
-pub fn pass(
+pub fn transmission_over(
     index: u32,
     contact: &Contact,
     at: Time,
     query: &Query<'_>,
     bookings: &Bookings,
-) -> Option<Passage> {
+) -> Option<Transmission> {
     if contact.end <= at {
         return None;
     }
-    let ahead = bookings.ahead(index, query.priority);
+    let backlog = bookings.backlog(index, query.priority);
     let open = at.max(contact.start);
-    let wait = if ahead == 0 { Span::ZERO } else { contact.rate.span_of(ahead) };
-    let first_bit = match bookings.of(index) {
+    let wait = if backlog == 0 { Span::ZERO } else { contact.rate.span_of(backlog) };
+    let first_bit = match bookings.accounting_of(index) {
         Accounting::Queue => open + wait,
         Accounting::Volume => open,
         Accounting::Sequence => open.max(contact.start + wait),
@@ -195,12 +195,12 @@ pub fn pass(
         return None;
     }
     let last_bit = first_bit + contact.rate.span_of(query.bytes);
-    let room = match bookings.of(index) {
+    let room = match bookings.accounting_of(index) {
         // Promised bundles need the same time wherever in the contact they are sent.
         Accounting::Volume => last_bit + wait,
         _ => last_bit,
     };
-    (room <= contact.end).then_some(Passage {
+    (room <= contact.end).then_some(Transmission {
         contact: index,
         first_bit,
         last_bit,
@@ -214,19 +214,19 @@ struct Label {
     hops: u32,
     ends: Time,
     entry: Node,
-    passage: Passage,
+    transmission: Transmission,
     previous: Option<u32>,
 }
 
 /// A label that is not final: arrival, number of contacts, termination, entry node, and number of
 /// the label.
-type Waiting = (Time, u32, Reverse<Time>, Node, u32);
+type QueuedLabel = (Time, u32, Reverse<Time>, Node, u32);
 
 /// Searches routes through a plan. It reuses its memory from one search to the next.
 #[derive(Default)]
 pub struct Search {
     labels: Vec<Label>,
-    heap: BinaryHeap<Reverse<Waiting>>,
+    heap: BinaryHeap<Reverse<QueuedLabel>>,
     /// Final labels of each node that are not dominated: number of contacts, termination and entry
     /// node.
     settled: Vec<Vec<(u32, Time, Node)>>,
@@ -256,7 +256,7 @@ impl Search {
         let (hops, ends, entry) = beginning.unwrap_or((0, Time::MAX, Node(u32::MAX)));
         self.expand(plan, query, bookings, (node, at, hops, ends, entry), None);
         while let Some(Reverse((_, _, _, _, index))) = self.heap.pop() {
-            let Label { node: here, hops, ends, entry, passage, .. } = self.labels[index as usize];
+            let Label { node: here, hops, ends, entry, transmission, .. } = self.labels[index as usize];
             if here == query.to {
                 return Some(self.route(index));
             }
@@ -264,7 +264,7 @@ impl Search {
                 continue;
             }
             self.settled[here.0 as usize].push((hops, ends, entry));
-            self.expand(plan, query, bookings, (here, passage.arrival, hops, ends, entry), Some(index));
+            self.expand(plan, query, bookings, (here, transmission.arrival, hops, ends, entry), Some(index));
         }
         None
     }
@@ -288,16 +288,16 @@ impl Search {
         previous: Option<u32>,
     ) {
         let stores = node == query.from || !query.without_storage.contains(&node);
-        for &index in plan.leaving(node, at) {
+        for &index in plan.outgoing(node, at) {
             let contact = &plan.contacts()[index as usize];
             let to = contact.to;
             let excluded = query.excluded_contacts.contains(&index) || query.excluded_nodes.contains(&to);
             if excluded || to == query.from || self.visits(previous, to) {
                 continue;
             }
-            let Some(passage) = pass(index, contact, at, query, bookings) else { continue };
-            if (!stores && passage.first_bit > at)
-                || query.deadline.is_some_and(|deadline| passage.arrival > deadline)
+            let Some(transmission) = transmission_over(index, contact, at, query, bookings) else { continue };
+            if (!stores && transmission.first_bit > at)
+                || query.deadline.is_some_and(|deadline| transmission.arrival > deadline)
             {
                 continue;
             }
@@ -307,8 +307,8 @@ impl Search {
                 continue;
             }
             let label = self.labels.len() as u32;
-            self.labels.push(Label { node: to, hops: hops + 1, ends, entry, passage, previous });
-            self.heap.push(Reverse((passage.arrival, hops + 1, Reverse(ends), entry, label)));
+            self.labels.push(Label { node: to, hops: hops + 1, ends, entry, transmission, previous });
+            self.heap.push(Reverse((transmission.arrival, hops + 1, Reverse(ends), entry, label)));
         }
     }
 
@@ -325,45 +325,47 @@ impl Search {
     }
 
     fn route(&self, last: u32) -> Route {
-        let mut passages = Vec::new();
+        let mut transmissions = Vec::new();
         let mut label = Some(last);
         while let Some(index) = label {
-            passages.push(self.labels[index as usize].passage);
+            transmissions.push(self.labels[index as usize].transmission);
             label = self.labels[index as usize].previous;
         }
-        passages.reverse();
-        let Label { ends, entry, passage, .. } = self.labels[last as usize];
-        Route { passages, arrival: passage.arrival, ends, entry }
+        transmissions.reverse();
+        let Label { ends, entry, transmission, .. } = self.labels[last as usize];
+        Route { transmissions, arrival: transmission.arrival, ends, entry }
     }
 
-    /// Returns up to `most` routes that visit no node twice, the best first (Yen's algorithm).
-    pub fn routes(&mut self, plan: &Plan, query: &Query<'_>, bookings: &Bookings, most: usize) -> Vec<Route> {
+    /// Returns up to `max` routes that visit no node twice, the best first (Yen's algorithm).
+    pub fn routes(&mut self, plan: &Plan, query: &Query<'_>, bookings: &Bookings, max: usize) -> Vec<Route> {
         let mut found: Vec<Route> = self.best(plan, query, bookings).into_iter().collect();
         let mut candidates: Vec<Route> = Vec::new();
-        while found.len() < most {
+        while found.len() < max {
             let Some(last) = found.last().cloned() else { break };
-            for spur in 0..last.passages.len() {
-                let root = &last.passages[..spur];
+            for spur in 0..last.transmissions.len() {
+                let root = &last.transmissions[..spur];
                 let shared = |route: &&Route| {
-                    route.passages.len() > spur
-                        && route.passages[..spur].iter().zip(root).all(|(a, b)| a.contact == b.contact)
+                    route.transmissions.len() > spur
+                        && route.transmissions[..spur].iter().zip(root).all(|(a, b)| a.contact == b.contact)
                 };
-                let next = |route: &Route| route.passages[spur].contact;
+                let next = |route: &Route| route.transmissions[spur].contact;
                 let mut contacts: Vec<u32> = found.iter().filter(shared).map(next).collect();
                 contacts.extend_from_slice(query.excluded_contacts);
                 let mut nodes: Vec<Node> = query.excluded_nodes.to_vec();
                 nodes.push(query.from);
-                nodes.extend(root.iter().map(|passage| plan.contacts()[passage.contact as usize].to));
-                let contact = |passage: &Passage| plan.contacts()[passage.contact as usize];
-                let (node, at) = root
-                    .last()
-                    .map_or((query.from, query.at), |passage| (contact(passage).to, passage.arrival));
-                let ends = root.iter().map(|passage| contact(passage).end).min();
+                nodes.extend(
+                    root.iter().map(|transmission| plan.contacts()[transmission.contact as usize].to),
+                );
+                let contact = |transmission: &Transmission| plan.contacts()[transmission.contact as usize];
+                let (node, at) = root.last().map_or((query.from, query.at), |transmission| {
+                    (contact(transmission).to, transmission.arrival)
+                });
+                let ends = root.iter().map(|transmission| contact(transmission).end).min();
                 let beginning =
                     root.first().zip(ends).map(|(first, ends)| (spur as u32, ends, contact(first).to));
                 let query = Query { excluded_contacts: &contacts, excluded_nodes: &nodes, ..*query };
                 if let Some(mut route) = self.best_from(plan, &query, bookings, node, at, beginning) {
-                    route.passages.splice(0..0, root.iter().copied());
+                    route.transmissions.splice(0..0, root.iter().copied());
                     if !candidates.contains(&route) && !found.contains(&route) {
                         candidates.push(route);
                     }
@@ -384,18 +386,18 @@ impl Search {
 /// a contact has ended or has no room, or if the bundle comes too late for one.
 pub fn follow(plan: &Plan, route: &Route, query: &Query<'_>, bookings: &Bookings) -> Option<Route> {
     let mut at = query.at;
-    let mut passages = Vec::with_capacity(route.passages.len());
-    for passage in &route.passages {
-        let contact = &plan.contacts()[passage.contact as usize];
-        let excluded =
-            query.excluded_nodes.contains(&contact.to) || query.excluded_contacts.contains(&passage.contact);
+    let mut transmissions = Vec::with_capacity(route.transmissions.len());
+    for transmission in &route.transmissions {
+        let contact = &plan.contacts()[transmission.contact as usize];
+        let excluded = query.excluded_nodes.contains(&contact.to)
+            || query.excluded_contacts.contains(&transmission.contact);
         if excluded {
             return None;
         }
-        let passage = pass(passage.contact, contact, at, query, bookings)?;
-        at = passage.arrival;
-        passages.push(passage);
+        let transmission = transmission_over(transmission.contact, contact, at, query, bookings)?;
+        at = transmission.arrival;
+        transmissions.push(transmission);
     }
     let in_time = query.deadline.is_none_or(|deadline| at <= deadline);
-    in_time.then_some(Route { passages, arrival: at, ends: route.ends, entry: route.entry })
+    in_time.then_some(Route { transmissions, arrival: at, ends: route.ends, entry: route.entry })
 }

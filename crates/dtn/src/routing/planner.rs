@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 /// A best route, and the arrival of the second best.
 struct Cached {
     route: Route,
-    other: Time,
+    second_arrival: Time,
 }
 
 /// The promise of a node for a bundle.
-struct Promise {
+struct Reservation {
     contacts: Vec<u32>,
     bytes: u64,
     priority: usize,
@@ -27,7 +27,7 @@ struct Promise {
 pub struct Planner {
     bookings: Bookings,
     routes: BTreeMap<(Node, usize), Cached>,
-    promises: BTreeMap<u64, Promise>,
+    reservations: BTreeMap<u64, Reservation>,
     searches: u64,
 }
 
@@ -35,8 +35,8 @@ impl Planner {
     /// Creates the planner of a node without promises.
     pub fn new(plan: &Plan, node: Node) -> Planner {
         let mut bookings = Bookings::new(plan);
-        bookings.seen_by(plan, node);
-        Planner { bookings, routes: BTreeMap::new(), promises: BTreeMap::new(), searches: 0 }
+        bookings.set_view(plan, node);
+        Planner { bookings, routes: BTreeMap::new(), reservations: BTreeMap::new(), searches: 0 }
     }
 
     /// Returns the number of searches so far.
@@ -57,7 +57,7 @@ impl Planner {
         let key = (query.to, query.priority);
         let cached = self.routes.get(&key).and_then(|cached| {
             let route = follow(plan, &cached.route, query, &self.bookings)?;
-            (route.arrival <= cached.other).then_some(route)
+            (route.arrival <= cached.second_arrival).then_some(route)
         });
         let route = match cached {
             Some(route) => route,
@@ -67,41 +67,42 @@ impl Planner {
                 let route = routes.next()?;
                 // A larger bundle may not fit where a smaller one does, and the bound holds only
                 // for later times.
-                let other = routes.next().map_or(Time::MAX, |other| other.arrival);
-                self.routes.insert(key, Cached { route: route.clone(), other });
+                let second_arrival = routes.next().map_or(Time::MAX, |second_arrival| second_arrival.arrival);
+                self.routes.insert(key, Cached { route: route.clone(), second_arrival });
                 route
             }
         };
-        let contacts: Vec<u32> = route.passages.iter().map(|passage| passage.contact).collect();
+        let contacts: Vec<u32> =
+            route.transmissions.iter().map(|transmission| transmission.contact).collect();
         let first = contacts[0];
         for contact in &contacts {
             self.bookings.book(*contact, query.bytes, query.priority);
         }
         let (bytes, priority) = (query.bytes, query.priority);
-        self.promises.insert(bundle, Promise { contacts, bytes, priority, sent: false });
+        self.reservations.insert(bundle, Reservation { contacts, bytes, priority, sent: false });
         Some(first)
     }
 
     /// Returns true if a route leads to the destination of a query. Nothing is promised.
-    pub fn reaches(&self, plan: &Plan, search: &mut Search, query: &Query<'_>) -> bool {
+    pub fn is_reachable(&self, plan: &Plan, search: &mut Search, query: &Query<'_>) -> bool {
         search.best(plan, query, &self.bookings).is_some()
     }
 
     /// Notes that the first contact of a bundle's route has sent it.
     pub fn departed(&mut self, bundle: u64) {
-        let Some(promise) = self.promises.get_mut(&bundle) else { return };
-        if !std::mem::replace(&mut promise.sent, true) {
-            self.bookings.release(promise.contacts[0], promise.bytes, promise.priority);
+        let Some(reservation) = self.reservations.get_mut(&bundle) else { return };
+        if !std::mem::replace(&mut reservation.sent, true) {
+            self.bookings.release(reservation.contacts[0], reservation.bytes, reservation.priority);
         }
     }
 
     /// Releases a bundle that the node no longer holds. If it was sent, its promises to contacts of
     /// others remain.
     pub fn release(&mut self, bundle: u64) {
-        let Some(promise) = self.promises.remove(&bundle) else { return };
-        if !promise.sent {
-            for contact in promise.contacts {
-                self.bookings.release(contact, promise.bytes, promise.priority);
+        let Some(reservation) = self.reservations.remove(&bundle) else { return };
+        if !reservation.sent {
+            for contact in reservation.contacts {
+                self.bookings.release(contact, reservation.bytes, reservation.priority);
             }
         }
     }

@@ -4,7 +4,9 @@
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::number::BitRate;
 use bentpipe_dtn::contacts::{read, Contact, Node, Plan};
-use bentpipe_dtn::routing::contact_graph::{follow, pass, Accounting, Bookings, Query, Route, Search};
+use bentpipe_dtn::routing::contact_graph::{
+    follow, transmission_over, Accounting, Bookings, Query, Route, Search,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -34,7 +36,7 @@ fn query(plan: &Plan, case: &Value, from: u64, to: u64, time: u64) -> Query<'sta
 }
 
 fn ids(plan: &Plan, route: &Route) -> Vec<u64> {
-    route.passages.iter().map(|passage| plan.contacts()[passage.contact as usize].id).collect()
+    route.transmissions.iter().map(|transmission| plan.contacts()[transmission.contact as usize].id).collect()
 }
 
 #[test]
@@ -62,7 +64,7 @@ fn cases_with_one_best_route() {
 }
 
 #[test]
-fn all_loopless_routes_come_in_the_order_of_arrival() {
+fn loopless_routes_are_ordered_by_arrival() {
     let (case, plan) = case("pyCGR tutorial");
     let query = query(&plan, &case, 1, 5, 0);
     let routes = Search::default().routes(&plan, &query, &Bookings::new(&plan), 100);
@@ -73,7 +75,7 @@ fn all_loopless_routes_come_in_the_order_of_arrival() {
 }
 
 #[test]
-fn bundles_that_wait_delay_those_behind_them() {
+fn waiting_bundles_delay_later_bundles() {
     let (case, plan) = case("A-SABR queue");
     let mut bookings = Bookings::new(&plan);
     // Contact 0 is the local queue, 2 delays from its start, 1 and 3 have volumes.
@@ -89,17 +91,17 @@ fn bundles_that_wait_delay_those_behind_them() {
         let route = Search::default().best(&plan, &query, &bookings);
         let expected = bundle["expect"].get("node_times");
         assert_eq!(route.is_some(), expected.is_some(), "{place}");
-        for passage in route.iter().flat_map(|route| &route.passages) {
-            let receiver = plan.name(plan.contacts()[passage.contact as usize].to);
+        for transmission in route.iter().flat_map(|route| &route.transmissions) {
+            let receiver = plan.name(plan.contacts()[transmission.contact as usize].to);
             let expected = expected.unwrap()[receiver].as_f64().unwrap();
-            assert_eq!(passage.arrival.as_secs_f64(), expected, "bundle {place} at {receiver}");
-            bookings.book(passage.contact, query.bytes, query.priority);
+            assert_eq!(transmission.arrival.as_secs_f64(), expected, "bundle {place} at {receiver}");
+            bookings.book(transmission.contact, query.bytes, query.priority);
         }
     }
 }
 
 #[test]
-fn a_node_without_storage_sends_on_at_once_or_not_at_all() {
+fn a_node_without_storage_forwards_immediately_or_never() {
     let (case, plan) = case("A-SABR no storage");
     let with = query(&plan, &case, 0, 2, 0);
     assert_eq!(best(&plan, &with).unwrap().arrival, at(11));
@@ -131,7 +133,7 @@ fn a_contact_is_not_usable_at_its_end() {
 }
 
 #[test]
-fn a_bundle_must_have_left_when_the_contact_ends() {
+fn a_bundle_must_be_sent_before_the_contact_ends() {
     let plan = "src,dst,start,end,rate_bps,owlt_s\n1,2,100,110,8000,300\n";
     let plan = read::plan(plan).unwrap();
     let [from, to] = ["1", "2"].map(|name| plan.node(name).unwrap());
@@ -148,7 +150,7 @@ fn refusals(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn plans_that_contradict_themselves_are_refused_with_their_lines() {
+fn contradictory_plans_are_refused_with_line_numbers() {
     let json = |contacts: &str| refusals(&format!("{{\"contacts\": [\n{contacts}\n]}}"));
     let row = |id: u64, start: &str, end: &str, rate: &str, owlt: &str| {
         format!("{{\"id\": {id}, \"src\": 1, \"dst\": 2, \"start\": {start}, \"end\": {end}, \"rate_bps\": {rate}, \"owlt_s\": {owlt}}}")
@@ -184,7 +186,7 @@ fn plans_that_contradict_themselves_are_refused_with_their_lines() {
 }
 
 #[test]
-fn one_plan_in_every_format_is_the_same() {
+fn all_formats_read_to_the_same_plan() {
     let json = r#"{"contacts": [{"id": 1, "src": 1, "dst": 2, "start": 0, "end": 60, "rate_bps": 64000, "owlt_s": 1.5},
         {"id": 2, "src": 2, "dst": 10, "start": 30.5, "end": 90, "rate_bytes_s": 8000, "owlt_s": 2}]}"#;
     let plan = read::plan(json).unwrap();
@@ -226,7 +228,7 @@ fn impossible_contacts_are_refused_or_skipped() {
         let refused = read::plan(plan).unwrap_err();
         assert_eq!(refused.len(), 2, "{refused:?}");
         assert!(refused[0].message.starts_with("the contact ends at 30 s and starts at 90 s"));
-        let (possible, skipped) = read::possible(plan).unwrap();
+        let (possible, skipped) = read::plan_skipping_impossible(plan).unwrap();
         assert_eq!(skipped, refused);
         assert_eq!(possible.nodes(), ["1", "2", "3"]);
         let kept: Vec<u64> = possible.contacts().iter().map(|contact| contact.id).collect();
@@ -234,10 +236,10 @@ fn impossible_contacts_are_refused_or_skipped() {
     }
     // Other errors are still refused, and a plan needs one contact.
     let twice = plans[0].replace("\"contact\": 3", "\"contact\": 0");
-    assert!(read::possible(&twice).is_err());
+    assert!(read::plan_skipping_impossible(&twice).is_err());
     let other = plans[0].replace("\"finalDestination\": 2", "\"finalDestination\": 3");
     assert_eq!(refusals(&other)[0], "line 1: finalDestination is 3; allowed: the node 2, which receives");
-    assert!(read::possible("src,dst,start,end,rate_bps,owlt_s\n1,2,9,8,1000,1\n").is_err());
+    assert!(read::plan_skipping_impossible("src,dst,start,end,rate_bps,owlt_s\n1,2,9,8,1000,1\n").is_err());
 }
 
 fn plans() -> impl Strategy<Value = Plan> {
@@ -281,9 +283,9 @@ fn every(
         {
             continue;
         }
-        if let Some(passage) = pass(index, &next, at, query, bookings) {
+        if let Some(transmission) = transmission_over(index, &next, at, query, bookings) {
             path.push(index);
-            every(plan, query, bookings, found, path, passage.arrival);
+            every(plan, query, bookings, found, path, transmission.arrival);
             path.pop();
         }
     }
@@ -291,10 +293,10 @@ fn every(
 
 proptest! {
     #[test]
-    fn the_best_route_is_the_best_of_all_paths(plan in plans(), from in 0..5_u32, to in 0..5_u32, time in 0..30_u64, bytes in 0..12_u64, booked in prop::collection::vec((0..14_u32, 0..20_u64), 0..5)) {
+    fn the_search_finds_the_best_of_all_paths(plan in plans(), from in 0..5_u32, to in 0..5_u32, time in 0..30_u64, bytes in 0..12_u64, booked in prop::collection::vec((0..14_u32, 0..20_u64), 0..5)) {
         prop_assume!(from != to);
         let mut bookings = Bookings::new(&plan);
-        bookings.seen_by(&plan, Node(from));
+        bookings.set_view(&plan, Node(from));
         for (contact, bytes) in booked {
             if (contact as usize) < plan.contacts().len() {
                 bookings.book(contact, bytes, 1);
@@ -304,7 +306,7 @@ proptest! {
         let mut found = Vec::new();
         every(&plan, &query, &bookings, &mut found, &mut Vec::new(), query.at);
         found.sort();
-        let rank = |route: &Route| (route.arrival, route.passages.len(), Reverse(route.ends), route.entry);
+        let rank = |route: &Route| (route.arrival, route.transmissions.len(), Reverse(route.ends), route.entry);
         let best = Search::default().best(&plan, &query, &bookings);
         prop_assert_eq!(best.as_ref().map(rank), found.first().copied());
         // Yen's algorithm finds all of them, in order.

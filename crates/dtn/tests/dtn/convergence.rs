@@ -25,7 +25,7 @@ fn a_session_begins_with_contact_header_and_initialization() {
 /// RFC 9174, section 5.2.2: START and END in one segment, with the length of the (empty) extension
 /// items only at the start.
 #[test]
-fn a_transfer_is_segments_of_what_the_other_side_takes() {
+fn a_transfer_is_divided_by_the_segment_limit_of_the_peer() {
     let (mut left, mut right) = (session("dtn://a/", 1 << 20, 0), session("dtn://b/", 3, 0));
     let hello = right.write(Time::ZERO, 1 << 16);
     left.write(Time::ZERO, 1 << 16);
@@ -75,12 +75,12 @@ fn a_silent_session_sends_keepalives_and_ends() {
     left.wake(at(10));
     assert_eq!(left.write(at(10), 1 << 16), [4]);
     left.wake(at(20));
-    assert_eq!(left.next_event(), Some(Event::Ended(Reason::Silent)));
+    assert_eq!(left.next_event(), Some(Event::Ended(Reason::TimedOut)));
     assert_eq!(left.next_wake(), None);
 }
 
 #[test]
-fn what_is_not_tcpcl_ends_the_session() {
+fn malformed_messages_end_the_session() {
     for (text, what) in [
         (&b"GET / HTTP/1.1"[..], "it does not begin with the contact header of TCPCL"),
         (b"dtn!\x03\x00", "it speaks another version of TCPCL than 4"),
@@ -140,17 +140,17 @@ proptest! {
     }
 
     #[test]
-    fn mtcp_and_stcp_take_bundles_out_of_any_pieces(
+    fn mtcp_and_stcp_read_bundles_from_any_chunks(
         simple: bool,
         bundles in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..70_000), 0..5),
         pieces in prop::collection::vec(1..9000_usize, 1..10),
     ) {
         let mut bytes = Vec::new();
-        let form = if simple { stcp::FORM } else { mtcp::FORM };
-        prop_assert!(bundles.iter().all(|bundle| (form.write)(bundle, &mut bytes)));
+        let framing = if simple { stcp::FRAMING } else { mtcp::FRAMING };
+        prop_assert!(bundles.iter().all(|bundle| (framing.write)(bundle, &mut bytes)));
         let heads = bundles.iter().map(|bundle| bundle.len() + 4).sum::<usize>();
         prop_assert!(!simple || bytes.len() == heads);
-        let (mut reader, mut received, mut rest, mut turn) = (Reader::new(100_000, form), Vec::new(), &bytes[..], 0);
+        let (mut reader, mut received, mut rest, mut turn) = (Reader::new(100_000, framing), Vec::new(), &bytes[..], 0);
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(pieces[turn % pieces.len()].min(rest.len()));
             (rest, turn) = (after, turn + 1);
@@ -164,7 +164,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_a_panic(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..20), begins in any::<bool>()) {
-        let (mut session, mut reader) = (session("dtn://a/", 1 << 20, 0), Reader::new(1000, mtcp::FORM));
+        let (mut session, mut reader) = (session("dtn://a/", 1 << 20, 0), Reader::new(1000, mtcp::FRAMING));
         if begins {
             let hello = Session::new(Config { node: "x".to_owned(), keepalive: 1, segment: 9, transfer: 9 }, Time::ZERO).write(Time::ZERO, 99);
             session.read(Time::ZERO, &hello);

@@ -5,12 +5,12 @@ use bentpipe_dtn::chunk::Chunk;
 use bentpipe_dtn::ltp::engine::{Engine, Event};
 use bentpipe_dtn::ltp::segment::{Content, Segment};
 use bentpipe_dtn::ltp::sender::End;
-use bentpipe_dtn::ltp::{Config, Constant};
+use bentpipe_dtn::ltp::{Config, ConstantDelay};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const DELAY: Span = Span::from_secs(480);
-const NEAR: Constant = Constant { delay: DELAY, margin: Span::from_secs(1) };
+const NEAR: ConstantDelay = ConstantDelay { delay: DELAY, margin: Span::from_secs(1) };
 
 /// Two engines with numbers 1 and 2, a light time apart, and counts of the traffic between them.
 struct Pair {
@@ -74,7 +74,7 @@ impl Pair {
                     self.events
                         .extend(std::iter::from_fn(|| self.engines[1].next_event()).map(|event| (1, event)));
                     self.engines[1] =
-                        Engine::starting(2, self.now.as_nanos() + self.number, self.config.clone());
+                        Engine::with_first_number(2, self.now.as_nanos() + self.number, self.config.clone());
                 }
             }
             for engine in &mut self.engines {
@@ -208,7 +208,7 @@ proptest! {
     /// A receiver that dies loses the parts of blocks that it has reported. The sender must not
     /// consider such a block delivered.
     #[test]
-    fn blocks_of_a_receiver_that_dies_arrive_whole_or_are_cancelled(
+    fn blocks_to_a_restarted_receiver_arrive_whole_or_are_cancelled(
         length in 1..24_usize, loss in 0..40_u64, deaths in 0..40_u64, seed in any::<u64>()
     ) {
         let config = Config { segment: 1, claims: 3, attempts: 6 };

@@ -4,12 +4,12 @@
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Node};
-use bentpipe_dtn::convergence::stream::{Form, Reader};
+use bentpipe_dtn::convergence::stream::{Framing, Reader};
 use bentpipe_dtn::convergence::tcpcl::{self, Event, Session};
 use bentpipe_dtn::convergence::{mtcp, stcp};
 use bentpipe_dtn::ltp::engine::Engine;
 use bentpipe_dtn::ltp::segment::Segment;
-use bentpipe_dtn::ltp::{Config, Constant};
+use bentpipe_dtn::ltp::{Config, ConstantDelay};
 use bentpipe_dtn::routing::contact_graph::{Bookings, Query, Search};
 use bytes::Bytes;
 use serde_json::Value;
@@ -71,14 +71,14 @@ fn contact_plans() {
         let route = Search::default().best(&plan, &query, &Bookings::new(&plan));
         routes += u64::from(route.is_some());
         let mut at = query.at;
-        for passage in route.iter().flat_map(|route| &route.passages) {
-            let contact = plan.contacts()[passage.contact as usize];
+        for transmission in route.iter().flat_map(|route| &route.transmissions) {
+            let contact = plan.contacts()[transmission.contact as usize];
             assert!(
-                at <= passage.first_bit
-                    && contact.start <= passage.first_bit
-                    && passage.last_bit <= contact.end
+                at <= transmission.first_bit
+                    && contact.start <= transmission.first_bit
+                    && transmission.last_bit <= contact.end
             );
-            at = passage.arrival;
+            at = transmission.arrival;
         }
     }
     assert!(plans > inputs() / 20 && routes > 0, "{plans} plans and {routes} routes of {} inputs", inputs());
@@ -94,7 +94,7 @@ fn ltp_segments() {
         (0..text.len()).step_by(2).map(byte).collect::<Vec<u8>>()
     };
     let seeds: Vec<Vec<u8>> = segments.iter().map(hex).collect();
-    let near = Constant { delay: Span::from_millis(1), margin: Span::from_millis(1) };
+    let near = ConstantDelay { delay: Span::from_millis(1), margin: Span::from_millis(1) };
     let (mut random, mut read) = (Random(2), 0);
     let mut engine = Engine::new(1, Config::default());
     for input in 0..inputs() {
@@ -176,8 +176,8 @@ fn tcpcl_sessions() {
 #[test]
 fn streams_of_bundles() {
     /// Returns the bundles of a connection, and true if it can be read to its end.
-    fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, form: Form) -> (Vec<Vec<u8>>, bool) {
-        let (mut reader, mut found) = (Reader::new(4096, form), Vec::new());
+    fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, framing: Framing) -> (Vec<Vec<u8>>, bool) {
+        let (mut reader, mut found) = (Reader::new(4096, framing), Vec::new());
         for piece in pieces {
             reader.read(piece);
             loop {
@@ -190,16 +190,16 @@ fn streams_of_bundles() {
         }
         (found, true)
     }
-    for form in [mtcp::FORM, stcp::FORM] {
+    for framing in [mtcp::FRAMING, stcp::FRAMING] {
         let mut seed = Vec::new();
         for length in [0, 1, 23, 24, 300, 4000] {
-            assert!((form.write)(&vec![b'x'; length], &mut seed));
+            assert!((framing.write)(&vec![b'x'; length], &mut seed));
         }
         let (mut random, mut whole) = (Random(4), 0);
         for _ in 0..inputs() / 4 {
             let input = mutated(&mut random, &[seed.clone()]);
-            let once = bundles([&input[..]].into_iter(), form);
-            assert_eq!(once, bundles(input.chunks(1 + random.below(50)), form));
+            let once = bundles([&input[..]].into_iter(), framing);
+            assert_eq!(once, bundles(input.chunks(1 + random.below(50)), framing));
             whole += u64::from(once.1);
         }
         assert!(whole > inputs() / 40, "{whole} of {} inputs", inputs() / 4);

@@ -68,7 +68,7 @@ fn a_bundle_is_stored_until_the_next_contact() {
 }
 
 #[test]
-fn an_outage_cuts_off_what_nobody_knew_of_and_an_announced_one_is_planned_for() {
+fn an_unannounced_outage_cuts_bundles_off_and_an_announced_one_is_avoided() {
     let real = "src,dst,start,end,rate_bps,owlt_s\n1,2,0,10,8000,1\n1,2,20,40,8000,1\n";
     let all = "src,dst,start,end,rate_bps,owlt_s\n1,2,0,40,8000,1\n";
     let [real, all] = [real, all].map(|text| read::plan(text).unwrap());
@@ -114,7 +114,7 @@ fn a_full_node_drops_by_its_policy() {
 }
 
 #[test]
-fn ltp_delivers_over_a_link_that_loses_a_third_and_over_several_contacts() {
+fn ltp_delivers_at_loss_of_a_third_and_over_several_contacts() {
     let text = "src,dst,start,end,rate_bps,owlt_s\n1,2,0,60,64000,10\n2,1,0,60,64000,10\n1,2,100,160,64000,10\n2,1,100,160,64000,10\n\
                 1,2,200,900,64000,10\n2,1,200,900,64000,10\n";
     let plan = read::plan(text).unwrap();
@@ -139,7 +139,7 @@ fn ltp_delivers_over_a_link_that_loses_a_third_and_over_several_contacts() {
 
 /// Nodes that meet: 0 meets 1, later 1 meets 2.
 #[test]
-fn copies_find_a_way_that_no_plan_knows() {
+fn copies_reach_the_destination_without_a_plan() {
     let plan = read::plan("src,dst,start,end,rate_bps,owlt_s\n0,1,10,20,80000,0\n0,3,12,20,80000,0\n1,2,30,40,80000,0\n3,2,35,45,80000,0\n").unwrap();
     let run = |routing: &dyn Fn() -> Arc<dyn Routing>| {
         let config = Config { routing: routing(), ..config(ContactGraph, Convergence::Udp) };

@@ -83,7 +83,7 @@ impl Sent {
 
     /// Returns true if `other` can be in the same aggregate. A frame that tests a rate is sent
     /// alone.
-    pub fn joins(&self, other: &Sent) -> bool {
+    pub fn may_aggregate(&self, other: &Sent) -> bool {
         let rate = |sent: &Sent| (sent.tries[0].rate, sent.tries[0].rts);
         self.is_marked() && other.is_marked() && rate(self) == rate(other)
     }
@@ -204,11 +204,15 @@ mod tests {
     #[test]
     fn frames_of_a_session_join_unless_one_tests_another_rate() {
         let (marked, single) = (|| sent(0, hwsim::MAY_AGGREGATE), sent(0, 0));
-        assert!(marked().joins(&marked()));
-        assert!(!marked().joins(&single) && !single.joins(&marked()) && !single.joins(&single));
+        assert!(marked().may_aggregate(&marked()));
+        assert!(
+            !marked().may_aggregate(&single)
+                && !single.may_aggregate(&marked())
+                && !single.may_aggregate(&single)
+        );
         let mut testing = marked();
         testing.tries[0].rate = 6;
-        assert!(!marked().joins(&testing) && !testing.joins(&marked()));
+        assert!(!marked().may_aggregate(&testing) && !testing.may_aggregate(&marked()));
     }
 
     #[test]

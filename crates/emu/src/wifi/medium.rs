@@ -17,7 +17,7 @@ use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
 use bentpipe_link::channel::{Errors, Frame};
 use bentpipe_networks::wifi::access_network::station;
 use bentpipe_networks::wifi::adaptation::{Choice, Outcome};
-use bentpipe_networks::wifi::cell::{Attempt, Cell, Link, Settled, Upper};
+use bentpipe_networks::wifi::cell::{Attempt, Cell, Link, Settled, UpperLayer};
 use bentpipe_networks::wifi::config::Config;
 use bentpipe_networks::wifi::counters::{REPORT, TRACE};
 use bentpipe_networks::wifi::phy::Phy;
@@ -368,8 +368,8 @@ impl Above {
     }
 }
 
-impl Upper for Above {
-    type Load = u64;
+impl UpperLayer for Above {
+    type Payload = u64;
 
     fn choose(&mut self, _now: Time, link: Link, attempt: u32, load: Option<&u64>) -> Choice {
         // A frame that has arrived, but whose acknowledgment has not, has no load.
@@ -380,12 +380,12 @@ impl Upper for Above {
         one.map_or(Choice { rate: 0, rts: false }, |one| Choice { rate: one.rate, rts: one.rts })
     }
 
-    fn joins(&self, link: Link, category: usize, first: u64, other: u64) -> bool {
+    fn may_aggregate(&self, link: Link, category: usize, first: u64, other: u64) -> bool {
         let sent = |order| self.sent.get(self.numbers.get(&(link.from, category, order))?);
-        sent(first).zip(sent(other)).is_some_and(|(first, other)| first.joins(other))
+        sent(first).zip(sent(other)).is_some_and(|(first, other)| first.may_aggregate(other))
     }
 
-    fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
+    fn record_outcome(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
         let (frames, acknowledged) = outcome.frames();
         let number = self.current[link.from];
         self.aggregates[link.from] = None;
@@ -404,7 +404,7 @@ impl Upper for Above {
         }
     }
 
-    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
+    fn corrupts(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
         if control && !self.control_errors {
             return false;
         }
@@ -412,7 +412,7 @@ impl Upper for Above {
         errors.as_mut().is_some_and(|errors| errors.loses_frame(at, frame, stream))
     }
 
-    fn naks(&self, _from: usize) -> bool {
+    fn sends_naks(&self, _from: usize) -> bool {
         false
     }
 

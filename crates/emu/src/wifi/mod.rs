@@ -227,7 +227,7 @@ fn result<R>(thread: JoinHandle<R>) -> R {
 /// Returns the maximum number of packets that can wait at a radio.
 fn most(queue: &queue::Config) -> usize {
     let most = match queue {
-        queue::Config::DropTail(config) => limit::most_packets(config.packets, config.bytes),
+        queue::Config::DropTail(config) => limit::max_packets(config.packets, config.bytes),
         _ => Some(limit::DEFAULT_PACKETS),
     };
     most.map_or(usize::MAX, |most| most as usize)

@@ -36,8 +36,8 @@ pub(super) fn of_kind<Config: JsonSchema>(kind: &str) -> Vec<String> {
     keys
 }
 
-/// Collects marked keys. `within` are the definitions on the path to here, because kinds may
-/// contain kinds of their own list.
+/// Collects marked keys. `within` contains the definitions on the path to this point, because kinds
+/// may contain kinds of the same list.
 fn collect<'a>(
     root: &'a Value,
     schema: &'a Value,

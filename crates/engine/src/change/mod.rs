@@ -1,8 +1,8 @@
-//! Parameters that change while a network runs, at times that the scenario gives or on request.
+//! Changes of parameters while a network runs, at times that the scenario gives or on request.
 //!
-//! Both set keys of the scenario, like an override before a run, and both work the same way:
-//! [`parts`] rebuilds the configuration of the link or network by the loader's own rules and
-//! checks, refuses keys that are not [marked as changeable](keys), and returns the stages to be
+//! A change sets keys of the scenario, like an override before a run. [`parts`] rebuilds the
+//! configuration of the link or network by the loader's own rules and checks. It refuses keys that
+//! are not [marked as changeable](keys), and returns the stages to be
 //! [informed](bentpipe_stage::Stage::change). A change in the scenario takes effect before all
 //! other events at its time; several changes at one time apply in the order of the file.
 //!
@@ -43,7 +43,7 @@ impl Changes {
     }
 
     /// Applies the scenario's next change.
-    pub(crate) fn take_up(&mut self) -> Orders {
+    pub(crate) fn apply_next(&mut self) -> Orders {
         let (_, set) = self.due.pop_front().expect("something is due");
         let orders = self.parts.change(&set);
         add(&mut self.made, set);

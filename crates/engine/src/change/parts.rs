@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Links and networks by name, in their present state.
+/// Links and networks by name, with their present configurations.
 #[derive(Clone, Default)]
 pub(crate) struct Parts {
     links: BTreeMap<String, LinkPair>,
@@ -27,14 +27,14 @@ pub(crate) struct Parts {
 
 #[derive(Clone)]
 struct Network {
-    /// Configuration from which its stages were built; `None` if no key of it can change.
+    /// Configuration from which the stages were built; `None` if none of its keys can change.
     start: Option<Changing>,
     now: Checked,
     /// The changeable keys of its kind.
     keys: Arc<Vec<String>>,
 }
 
-/// A network, with the checks of the loader.
+/// A network's configuration, with the checks of the loader.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Checked(NetworkKind);
@@ -47,24 +47,24 @@ impl Check for Checked {
 
 /// The change for the stages that were built from a part.
 #[derive(Clone)]
-pub(crate) enum Told {
+pub(crate) enum StageChanges {
     Link(Arc<(link::Config, link::Config)>),
     Multilink(Arc<(multilink::Links, multilink::Links)>),
     Network(Changing, Changing),
 }
 
-impl Told {
+impl StageChanges {
     pub(crate) fn change(&self) -> Change<'_> {
         match self {
-            Told::Link(both) => Change::new(&both.0, &both.1),
-            Told::Multilink(both) => Change::new(&both.0, &both.1),
-            Told::Network(before, after) => Change::of_any(&*before.config, &*after.config),
+            StageChanges::Link(both) => Change::new(&both.0, &both.1),
+            StageChanges::Multilink(both) => Change::new(&both.0, &both.1),
+            StageChanges::Network(before, after) => Change::of_any(&*before.config, &*after.config),
         }
     }
 }
 
 /// The changes by name of the stage.
-pub(crate) type Orders = BTreeMap<String, Told>;
+pub(crate) type Orders = BTreeMap<String, StageChanges>;
 
 impl Parts {
     pub(crate) fn of(scenario: &Scenario) -> Parts {
@@ -119,7 +119,7 @@ impl Parts {
             };
             if links.iter().fold(false, |any, name| told(name) | any) {
                 let both = (self.directions(links), after.directions(links));
-                orders.insert(multilink.clone(), Told::Multilink(Arc::new(both)));
+                orders.insert(multilink.clone(), StageChanges::Multilink(Arc::new(both)));
             }
         }
         *self = after;
@@ -182,7 +182,7 @@ fn change_link(
         (LinkPair::back_name(name), before.back(), after.back()),
     ] {
         if before != after {
-            orders.insert(stage, Told::Link(Arc::new((before, after))));
+            orders.insert(stage, StageChanges::Link(Arc::new((before, after))));
         }
     }
     *link = after;
@@ -215,7 +215,7 @@ fn change_network(
     };
     config.check_change(start, problems);
     for stage in &new.stages {
-        orders.insert(stage.clone(), Told::Network(before.clone(), new.clone()));
+        orders.insert(stage.clone(), StageChanges::Network(before.clone(), new.clone()));
     }
     network.now = after;
 }
@@ -232,7 +232,7 @@ where
     let mut fixed = Vec::new();
     find_fixed(set, &mut Vec::new(), keys, &mut fixed);
     if !fixed.is_empty() {
-        // Problems elsewhere that follow from a key that must not be set would only distract.
+        // Problems of other keys that follow from a key that must not be set are not reported.
         found.retain(|problem| is_written(set, &problem.path));
     }
     for path in fixed {
@@ -243,10 +243,18 @@ where
             false => format!("; allowed: {}", keys.join(", ")),
         };
         match unknown {
-            Some(Problem { message, .. }) => {
-                message.truncate(message.find("; allowed: ").unwrap_or(message.len()));
-                *message += &allowed;
-            }
+            // A suggestion before the allowed keys is kept; its question mark replaces the
+            // semicolon before "allowed".
+            Some(Problem { message, .. }) => match message.find("? allowed: ") {
+                Some(end) => {
+                    message.truncate(end + 1);
+                    *message += allowed.trim_start_matches(';');
+                }
+                None => {
+                    message.truncate(message.find("; allowed: ").unwrap_or(message.len()));
+                    *message += &allowed;
+                }
+            },
             None => {
                 found.retain(|problem| problem.path != path);
                 found.push(Problem { path, message: FIXED.to_owned() + &allowed });

@@ -1,4 +1,4 @@
-//! Checks of multilinks, their links, and the handovers between these.
+//! Checks of multilinks, their links, and the handovers between the links.
 
 use crate::handovers;
 use crate::layout::lay;
@@ -53,7 +53,7 @@ impl Scenario {
 
     /// Adds the problems of flows that react to handovers but have none on their path, for a
     /// scenario that is otherwise valid.
-    pub(super) fn check_told(&self, problems: &mut Problems) {
+    pub(super) fn check_handover_signals(&self, problems: &mut Problems) {
         for flow in &self.flow {
             let Some(config) = flow.transport.tcp() else { continue };
             if config.on_handover.is_empty() {
@@ -131,7 +131,7 @@ impl Scenario {
         }
     }
 
-    /// Adds the problems of overlapping handovers: each must be over before the next starts, and
+    /// Adds the problems of overlapping handovers: each must end before the next one starts, and
     /// before the run ends.
     fn check_plan(&self, multilink: &multilink::Config, problems: &mut Problems) {
         let first = multilink.links.first();

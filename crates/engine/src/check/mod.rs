@@ -76,7 +76,7 @@ impl bentpipe_scenario::Check for Scenario {
         }
         self.check_services(&islands, problems);
         if problems.count() == 0 {
-            problems.within("flow", |problems| self.check_told(problems));
+            problems.within("flow", |problems| self.check_handover_signals(problems));
         }
         if problems.count() == 0 && !self.change.is_empty() {
             problems.within("change", |problems| self.check_changes(problems));
@@ -85,8 +85,8 @@ impl bentpipe_scenario::Check for Scenario {
 }
 
 impl Scenario {
-    /// Returns the problems that prevent a complete run. A network that is kept up for programs
-    /// needs no flows.
+    /// Returns the problems that prevent a complete run, such as missing flows. A network that only
+    /// runs for other programs needs no flows.
     pub fn check_run(&self) -> Problems {
         let mut problems = Problems::default();
         if self.flow.is_empty() {
@@ -124,9 +124,9 @@ impl Scenario {
         problems
     }
 
-    /// Adds the problems of ambiguous parts. The parts of a link, a network or a flow have names
-    /// that start with its name. Two parts of the same name would draw the same random numbers and
-    /// would be indistinguishable in results.
+    /// Adds the problems of ambiguous parts. The name of a part of a link, network or flow starts
+    /// with the name of the link, network or flow. Two parts of the same name would draw the same
+    /// random numbers and would be indistinguishable in results.
     fn check_parts(&self, problems: &mut Problems) {
         let mut seen = BTreeMap::new();
         let mut part = |(list, owner): (&str, &str), what: String, name: String, problems: &mut Problems| {
@@ -268,7 +268,7 @@ impl Scenario {
     }
 }
 
-/// The reason why this transport does not carry this application, if so.
+/// Returns the reason why a transport does not carry an application, if any.
 pub(crate) fn mismatch(app: &app::Config, transport: &transport::Config) -> Option<String> {
     match (app.calls().is_some(), transport.carries_calls()) {
         (false, true) => {
@@ -282,8 +282,8 @@ pub(crate) fn mismatch(app: &app::Config, transport: &transport::Config) -> Opti
     }
 }
 
-/// Congestion controls are C files that the models do not know, or, for real sockets, those of the kernel if
-/// `kernel`.
+/// Adds the problems of a congestion control and its parameters. With `kernel`, the kernel's own
+/// congestion controls are allowed.
 pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mut Problems) {
     let parameter = |name: &str, message: String, problems: &mut Problems| {
         problems.within("parameters", |problems| problems.add(name, message));
@@ -312,7 +312,7 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
             problems.add("congestion", format!("{name} {why}"));
         }
         Err(CongestionError::UnknownParameter { variant, name, nearest, known }) => {
-            let meant = nearest.map_or(String::new(), |nearest| format!(" (is \"{nearest}\" meant?)"));
+            let end = nearest.map_or(";".to_owned(), |nearest| format!(", did you mean \"{nearest}\"?"));
             let known = match known.is_empty() {
                 true => {
                     "none (parameters = \"unset\" removes those that were set for another congestion control)"
@@ -320,7 +320,7 @@ pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mu
                 }
                 false => known.join(", "),
             };
-            parameter(&name, format!("{variant} has no such parameter{meant}; allowed: {known}"), problems);
+            parameter(&name, format!("{variant} has no such parameter{end} allowed: {known}"), problems);
         }
         Err(CongestionError::OutOfRange { parameter: name, value, min, max, .. }) => {
             parameter(name, format!("{value} is out of range; allowed: {min} to {max}"), problems);
@@ -352,8 +352,8 @@ fn not_simulated(name: &str, known: &[&str]) -> String {
     format!("{name} is the Linux kernel's own and needs `bentpipe emulate`; allowed: {}", known.join(", "))
 }
 
-/// Returns the size in bytes of the largest packet of a flow, and its sum as text; `None` if a
-/// program determines it.
+/// Returns the size in bytes of the largest packet of a flow, and the calculation of this size as
+/// text; `None` if a program determines it.
 fn largest_packet(flow: &Flow) -> Option<(u64, String)> {
     if flow.is_command() {
         return None;
@@ -366,7 +366,7 @@ fn unique<'a>(list: &str, names: impl Iterator<Item = &'a String>, problems: &mu
     for (index, name) in names.enumerate() {
         if let Some(first) = seen.insert(name, index) {
             problems.within(list, |problems| {
-                // The name would refer to the first of them.
+                // A reference by this name would find only the first one.
                 problems.within(index.to_string(), |problems| {
                     let message =
                         format!("\"{name}\" is also the name of {list}.{first}; allowed: each name once");

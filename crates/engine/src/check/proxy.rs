@@ -22,7 +22,7 @@ impl Scenario {
     }
 
     fn check_sides(&self, proxy: &proxy::Config, problems: &mut Problems) {
-        let there = self.ways_at(&proxy.node);
+        let there = self.parts_at(&proxy.node);
         let message =
             format!("is not a link or network at \"{}\"; allowed: {}", proxy.node, there.join(", "));
         problems.within("mechanism", |problems| {
@@ -38,9 +38,8 @@ impl Scenario {
         });
     }
 
-    /// Returns the links, multilinks and networks of a node. The links of a multilink are
-    /// represented by the multilink.
-    fn ways_at(&self, node: &str) -> Vec<&str> {
+    /// Returns the links, multilinks and networks of a node. A multilink replaces its links.
+    fn parts_at(&self, node: &str) -> Vec<&str> {
         let links = self.link.iter().filter(|link| link.from == node || link.to == node);
         let parts: BTreeSet<&str> = links
             .map(|link| {
@@ -57,7 +56,7 @@ impl Scenario {
         for proxy in &self.proxy {
             problems.within(&proxy.name, |problems| {
                 problems.within("mechanism", |problems| {
-                    each_tcp(proxy, problems, |side, problems| {
+                    visit_tcp_configs(proxy, problems, |side, problems| {
                         check_congestion_simulated(side.config(), problems);
                     });
                 });
@@ -68,27 +67,31 @@ impl Scenario {
 
 fn check_connections(proxy: &proxy::Config, problems: &mut Problems) {
     problems.within("mechanism", |problems| {
-        each_tcp(proxy, problems, |side, problems| {
+        visit_tcp_configs(proxy, problems, |side, problems| {
             side.check(problems);
             let config = side.config();
             config.check(problems);
             if side.own_congestion().is_some() {
                 check_congestion(config, true, problems);
             }
-            let told = [
+            let signals = [
                 ("freeze", !config.freeze.is_empty()),
                 ("adapt", !config.adapt.is_empty()),
                 ("on_handover", !config.on_handover.is_empty()),
             ];
-            for (key, _) in told.into_iter().filter(|(_, told)| *told) {
+            for (key, _) in signals.into_iter().filter(|(_, signals)| *signals) {
                 problems.add(key, "has no effect in a proxy; allowed: only in a flow's transport");
             }
         });
     });
 }
 
-/// Visits every TCP configuration of a proxy, below its key.
-fn each_tcp(proxy: &proxy::Config, problems: &mut Problems, look: impl Fn(&tcp::Side, &mut Problems)) {
+/// Calls `look` for every TCP configuration of a proxy, with problems below its key.
+fn visit_tcp_configs(
+    proxy: &proxy::Config,
+    problems: &mut Problems,
+    look: impl Fn(&tcp::Side, &mut Problems),
+) {
     if let Some((key, config)) = proxy.mechanism.elsewhere() {
         problems.within(key, |problems| look(config, problems));
     }

@@ -2,9 +2,9 @@
 
 use crate::layout::lay;
 use crate::scenario::{Flow, Islands, Scenario};
-use crate::serving::{served, Obstacle, Standing};
+use crate::serving::{served, Obstacle, PlacedService};
 use bentpipe_core::{Problems, Recorder, Streams};
-use bentpipe_networks::node::service::Takes;
+use bentpipe_networks::node::service::ServedPackets;
 use std::collections::BTreeMap;
 
 impl Scenario {
@@ -19,7 +19,7 @@ impl Scenario {
         }
     }
 
-    fn check_service(&self, at: &Standing<'_>, islands: &Islands<'_>, problems: &mut Problems) {
+    fn check_service(&self, at: &PlacedService<'_>, islands: &Islands<'_>, problems: &mut Problems) {
         if !islands.names.contains_key(at.node) {
             problems.add("node", islands.unknown(at.node));
         }
@@ -36,7 +36,7 @@ impl Scenario {
     /// Adds the problems of services and paths, for a scenario that is otherwise valid.
     fn check_served(&self, problems: &mut Problems) {
         let mut builder = lay(self, Streams::new(0, 0), Recorder::default());
-        let mut taken: BTreeMap<(&str, Takes, String), Standing<'_>> = BTreeMap::new();
+        let mut taken: BTreeMap<(&str, ServedPackets, String), PlacedService<'_>> = BTreeMap::new();
         for at in self.services() {
             let flows = served(&mut builder, self, &at);
             within(&at, problems, |problems| {
@@ -49,7 +49,7 @@ impl Scenario {
                     }
                 }
                 for flow in &served {
-                    let key = (at.node, at.service.takes(), flow.name.clone());
+                    let key = (at.node, at.service.served_packets(), flow.name.clone());
                     if let Some(other) = taken.insert(key, at) {
                         let message = format!(
                             "\"{}\" already serves flow \"{}\" at \"{}\"; allowed: one {} per flow at a node",
@@ -62,9 +62,9 @@ impl Scenario {
                     why.iter().for_each(|why| problems.add("flows", why.clone()));
                 } else if served.is_empty() && !self.flow.is_empty() {
                     why.truncate(3);
-                    let what = match at.service.takes() {
-                        Takes::Passing => "passes",
-                        Takes::Addressed => "ends there",
+                    let what = match at.service.served_packets() {
+                        ServedPackets::Passing => "passes",
+                        ServedPackets::Addressed => "ends there",
                     };
                     let why = why.join("; ");
                     problems.add("node", format!("no flow {what} that it could serve: {why}"));
@@ -83,13 +83,15 @@ impl Scenario {
         let mut problems = Problems::default();
         for at in self.services() {
             let real = |flow: &&Flow| {
-                at.is_for(flow) && !flow.is_modelled() && at.service.refuses(&flow.transport).is_none()
+                at.is_for(flow)
+                    && !flow.is_modelled()
+                    && at.service.incompatibility(&flow.transport).is_none()
             };
             let real = self.flow.iter().find(real).map(|flow| format!("flow \"{}\"", flow.name));
-            let passes = programs && at.service.takes() == Takes::Passing;
+            let passes = programs && at.service.served_packets() == ServedPackets::Passing;
             let Some(real) = passes.then(|| "what programs send".to_owned()).or(real) else { continue };
             let instead = match at.list {
-                "proxy" => ", or no proxy here and `bentpipe pep` on a machine or in a namespace before a host of `bentpipe up`",
+                "proxy" => ", or no proxy here and `bentpipe machine pep` on a machine or in a namespace before a host of `bentpipe net up`",
                 _ => "",
             };
             let message = format!(
@@ -101,8 +103,8 @@ impl Scenario {
     }
 }
 
-/// Visits one service; its problems are reported below its list and name.
-fn within(at: &Standing<'_>, problems: &mut Problems, look: impl FnOnce(&mut Problems)) {
+/// Calls `look` for one service, with problems below its list and name.
+fn within(at: &PlacedService<'_>, problems: &mut Problems, look: impl FnOnce(&mut Problems)) {
     problems.within(at.list, |problems| problems.within(at.name, look));
 }
 

@@ -1,5 +1,5 @@
-//! The hops of paths. They are collected first and then described network by network, so that each
-//! network describes all of its hops at once.
+//! The hops of paths. All hops are collected first. Then each network describes all of its hops at
+//! once.
 
 use super::{Change, Flow, Hop};
 use crate::builder::Builder;
@@ -130,11 +130,11 @@ pub(super) fn of_link(pair: &LinkPair, forward: bool, traffic: Traffic) -> Mediu
     if pair.arq.is_some() {
         // Lost frames are retransmitted: the loss becomes delay.
         let loss = std::mem::replace(&mut medium.loss, 0.0);
-        let told = match loss > 0.0 {
+        let note = match loss > 0.0 {
             true => format!("frames that are lost, {:.2} %, are retransmitted (ARQ), for which the prediction takes no time", 100.0 * loss),
             false => "its frames are acknowledged (ARQ), for which the prediction takes no time".to_owned(),
         };
-        medium.notes.push(told);
+        medium.notes.push(note);
     }
     if let Some(contacts) = &pair.contacts {
         let kind = contacts.when.kind();

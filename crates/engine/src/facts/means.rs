@@ -1,9 +1,9 @@
 //! Mean rates of flows whose users request pages, files or mails and pause between them.
 //!
-//! For n transactions of volume V, a remaining time T of the run from the flow's start, and a time
-//! between the beginnings of two transactions of at least the pause p and k round trips, the rate
-//! is at most V min(n / T, 1 / (p + k RTT)) in the long run. The transmission time is left out, so
-//! this is an upper bound, and the mean itself if that time is short.
+//! Consider n transactions of volume V, in the time T from the flow's start to the end of the run.
+//! The time between the beginnings of two transactions is at least the pause p and k round trips.
+//! In the long run the rate is therefore at most V min(n / T, 1 / (p + k RTT)). The transmission
+//! time is not included, so this is an upper bound, and close to the mean if that time is short.
 
 use super::{Flow, Hop};
 use bentpipe_transport::app::Transactions;

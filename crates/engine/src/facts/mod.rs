@@ -1,5 +1,5 @@
-//! The paths of a scenario's flows, in numbers: the only interpretation of a scenario for
-//! equations, `bentpipe check`, reports and pages.
+//! The paths of a scenario's flows, in numbers. Equations, `bentpipe check`, reports and pages all
+//! use this interpretation of a scenario.
 //!
 //! Nodes, routes and the parts of networks are those of a run (`instantiate::lay`), so a path here
 //! is the path in a run. Each part supplies the numbers of its hops (`bentpipe_stage::facts`).
@@ -48,8 +48,8 @@ pub struct Flow {
     pub start_s: f64,
     /// Size of its full packets at the network layer, in bytes.
     pub packet_bytes: u32,
-    /// Traffic of the destination besides acknowledgments: `nothing` (nothing relevant to a path),
-    /// `messages` or `stream`.
+    /// Traffic of the destination in addition to acknowledgments: `nothing` (none that is relevant
+    /// to a path), `messages` or `stream`.
     pub answers: &'static str,
     /// Size of the largest packets in the opposite direction, acknowledgments or data, in bytes; 0
     /// if there are none.
@@ -60,12 +60,13 @@ pub struct Flow {
     /// Maximum mean rate of its pages, files or mails, at the network layer in bit/s; null if it
     /// has none or the rate is unknown.
     pub mean_bit_s: Option<f64>,
-    /// Maximum mean rate of the answers to them, at the network layer in bit/s; null as above.
+    /// Maximum mean rate of the answers to its pages, files or mails, at the network layer in
+    /// bit/s; null as for `mean_bit_s`.
     pub answers_mean_bit_s: Option<f64>,
     /// True if the flow reduces its rate when packets are lost.
     pub responsive: bool,
-    /// Rate that the other flows on its path leave to it, at the network layer in bit/s; null if it
-    /// has no path.
+    /// The flow's share of the rate on its path, at the network layer in bit/s; null if it has no
+    /// path.
     pub share_bit_s: Option<f64>,
     /// The hops of its packets, in order; null if there is no path.
     pub there: Option<Vec<Hop>>,
@@ -183,7 +184,7 @@ fn size_with(packets: Packets, bytes: u32) -> u32 {
     packets.size - packets.payload + bytes.min(packets.payload)
 }
 
-/// Records the proxies that serve a flow, and the edges that condition its packets.
+/// Adds the proxies that serve a flow, and the DiffServ edges that condition its packets.
 fn pass(scenario: &Scenario, wanted: &Wanted, flow: &mut Flow) {
     let there = flow.there.iter().flatten();
     let inner: Vec<&str> = there.skip(1).map(|hop| hop.from.as_str()).collect();

@@ -9,8 +9,8 @@ use serde::Serialize;
 /// A queue of the network, with its service rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Queue {
-    /// The part that contains it, as named in results; for several equal parts, the network's name
-    /// and their noun.
+    /// The part that contains the queue, as named in results; for several equal parts, the
+    /// network's name and the parts' noun.
     pub part: String,
     /// Rate of the link after it, in bit/s.
     pub rate_bit_s: f64,
@@ -20,7 +20,7 @@ pub struct Queue {
     pub drains_in_s: Option<f64>,
 }
 
-/// Size of the packets in which a queue's length is expressed, in bytes.
+/// Size of the packets that fill the queue for `drains_in_s`, in bytes.
 const FULL: u32 = 1500;
 
 /// Returns every queue, link by link and network by network.

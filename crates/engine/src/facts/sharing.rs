@@ -3,9 +3,9 @@
 //! Unresponsive flows take their demand first, limited by the slowest of their hops. The rates of
 //! the others are raised together; a flow stops at its demand or when a hop on its path is full (D.
 //! Bertsekas and R. Gallager, "Data Networks", 2nd edition, section 6.5.2). A hop is full when the
-//! times that its flows' packets take on it add up to one. Pages, files and mails demand their mean
-//! rate, in the direction in which they are sent. Acknowledgments and other answers of other flows
-//! are left out.
+//! times that its flows' packets take on it add up to one. The demand of pages, files and mails is
+//! their mean rate, in the direction in which they are sent. Acknowledgments and other answers of
+//! other flows are not counted.
 
 use super::{Flow, Hop};
 use std::cmp::Reverse;
@@ -21,7 +21,7 @@ struct Load {
     /// True for pages, files or mails.
     pages: bool,
     responsive: bool,
-    /// The rate that it would have without the others.
+    /// The rate that the load would have without other loads.
     alone: f64,
     share: f64,
 }
@@ -103,7 +103,7 @@ impl Pages {
     }
 }
 
-/// A medium with rising loads.
+/// A medium while the rates of its loads are raised.
 struct Filling {
     users: Vec<(usize, f64)>,
     /// Fraction of its time taken by loads that no longer rise.
@@ -126,7 +126,7 @@ impl Filling {
     }
 }
 
-/// The reason for which loads stop rising: a load has its demand, or a medium is full.
+/// The reason for which loads stop rising: a load has reached its demand, or a medium is full.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stop {
     Load(usize),
@@ -139,9 +139,9 @@ fn ordered(level: f64) -> u64 {
     level.max(0.0).to_bits()
 }
 
-/// Raises the responsive loads, or the unresponsive ones, together from 0; each stops at its demand
-/// or when a medium on its path is full. All rising loads are at one level, so a queue of levels
-/// gives the next event.
+/// Raises either the responsive or the unresponsive loads together from 0. Each load stops at its
+/// demand, or when a medium on its path is full. All rising loads have the same level, so a queue
+/// of levels gives the next event.
 fn raise(loads: &mut [Load], yielding: bool, media: &BTreeMap<String, Vec<(usize, f64)>>) {
     let mut rising: Vec<bool> =
         loads.iter().map(|load| load.responsive == yielding && load.alone > 0.0).collect();

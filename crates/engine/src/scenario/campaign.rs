@@ -85,7 +85,8 @@ impl Default for Campaign {
 pub enum Clock {
     /// Simulated runs, in virtual time.
     Virtual,
-    /// Runs in a guest with a real kernel in virtual time, which `bentpipe kernel build` builds.
+    /// Runs in a guest with a real kernel in virtual time, which `bentpipe machine kernel build`
+    /// builds.
     Kernel,
 }
 
@@ -203,8 +204,8 @@ impl Campaign {
                     problems.add("relative_half_width", "must be greater than 0");
                 }
                 if precision.at_most.value() < self.replications.value() {
-                    let least = self.replications.value();
-                    problems.add("at_most", format!("must be at least replications, {least}"));
+                    let min = self.replications.value();
+                    problems.add("at_most", format!("must be at least replications, {min}"));
                 }
             });
         }

@@ -19,7 +19,7 @@ use bentpipe_scenario::{Members, Set};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of flows and links; more are assumed to be a mistake in a count.
-const MOST: usize = 65_000;
+const MAX_MEMBERS: usize = 65_000;
 
 /// The state of an expansion.
 struct Expansion {
@@ -101,7 +101,7 @@ impl Expansion {
                 within("link", &link.name, problems, |problems| problems.add("count", message));
                 continue;
             }
-            if all.len() + count.value() as usize > MOST {
+            if all.len() + count.value() as usize > MAX_MEMBERS {
                 within("link", &link.name, problems, |problems| problems.add("count", too_many("links")));
                 continue;
             }
@@ -146,7 +146,7 @@ impl Expansion {
                 continue;
             }
             let count = flow.count.map_or(from.len().max(to.len()), |count| count.value() as usize);
-            if all.len() + count > MOST {
+            if all.len() + count > MAX_MEMBERS {
                 within("flow", &flow.name, problems, |problems| problems.add("count", too_many("flows")));
                 continue;
             }
@@ -261,7 +261,7 @@ fn within(list: &str, name: &str, problems: &mut Problems, look: impl FnOnce(&mu
 }
 
 fn too_many(what: &str) -> String {
-    format!("too many {what}; allowed: {MOST} in all")
+    format!("too many {what}; allowed: {MAX_MEMBERS} in all")
 }
 
 fn known(nodes: &[String]) -> String {

@@ -3,7 +3,7 @@
 use super::Scenario;
 use bentpipe_core::{Span, Time};
 use bentpipe_networks::fate::Fate;
-use bentpipe_networks::multilink::policy::Order;
+use bentpipe_networks::multilink::policy::Decision;
 use bentpipe_networks::multilink::{self, Direction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,12 +57,12 @@ impl Handover {
 
 impl Scenario {
     /// Returns the handovers planned for a multilink, in order of time.
-    pub(crate) fn schedule_of(&self, multilink: &multilink::Config) -> Vec<(Time, Order)> {
+    pub(crate) fn schedule_of(&self, multilink: &multilink::Config) -> Vec<(Time, Decision)> {
         let planned = self.planned(multilink).into_iter();
         let orders = planned.filter_map(|(_, handover)| {
             let to = multilink.links.iter().position(|link| *link == handover.to)?;
-            let order = Order { to, direction: handover.direction, handover: handover.how(multilink) };
-            Some((Time::ZERO + handover.at, order))
+            let decision = Decision { to, direction: handover.direction, handover: handover.how(multilink) };
+            Some((Time::ZERO + handover.at, decision))
         });
         orders.collect()
     }

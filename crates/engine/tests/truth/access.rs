@@ -162,7 +162,7 @@ scheme       lost  delivered   delay  penalty   eff.
 }
 
 #[test]
-fn ways_of_asking() {
+fn requests_by_path() {
     let mut table = "\
 Twelve terminals without constant slots send 300 bytes each 5 s on average, for 120 s, over the preset dvb-rcs with AVBDC
 tries: bursts in shared mini-slots of a superframe; collisions: those that could not be told apart

@@ -60,7 +60,7 @@ fn delivered(run: &mut Run, flows: [&str; 2], from: u64, to: u64) -> [f64; 2] {
 }
 
 #[test]
-fn goodput_follows_the_signal_in_both_directions_by_hand() {
+fn goodput_follows_the_signal_in_both_directions() {
     // Clear sky to 10 s, rain to 30 s, an outage to 40 s. Margin 1 dB, hysteresis 0, delay 1 s.
     let fade = r#"margin_db = 1.0, hysteresis_db = 0.0, delay = "1 s", esn0_db = 11.3, fade = { samples = "time,st\n0,0\n10,6\n30,20\n40,0\n" }"#;
     let scenario = scenario(
@@ -89,8 +89,9 @@ fn goodput_follows_the_signal_in_both_directions_by_hand() {
         let of = totals.dropped.iter().filter(|((_, why), _)| why.words() == reason);
         of.map(|(_, held)| held.packets).sum::<u64>()
     };
-    // Packets that arrive in the second before the sender knows, and in the 125 ms of flight of its
-    // last packets, are lost. Forward at 2.967 and 1.487 Mbit/s: 1.125 s * (361 + 181) packets/s =
+    // Packets that arrive in the second before the sender knows of the rain, and in the 125 ms of
+    // flight of the last packets with the old MODCOD, are lost. Forward at 2.967 and 1.487 Mbit/s:
+    // 1.125 s * (361 + 181) packets/s =
     // 609. Return at 3 Mbit/s, which the flow offers, and 2.85 Mbit/s: 1.125 s * (365 + 347)
     // packets/s = 801, and up to a superframe more, in which 67 packets are sent.
     let lost = dropped("signal below the threshold of the MODCOD");
@@ -108,7 +109,7 @@ fn goodput_follows_the_signal_in_both_directions_by_hand() {
 }
 
 #[test]
-fn another_terminal_is_not_slowed_down_by_the_return_link_of_one_in_the_rain() {
+fn rain_at_one_terminal_does_not_slow_down_another_terminal() {
     let fade = |level: f64| format!(r#"esn0_db = 12.0, fade = {{ samples = "time,st\n0,{level}\n" }}"#);
     let with = |level: f64| {
         let text = star([&fade(level), &fade(level)], ["none", "rle"], "\"cra\"");
@@ -186,9 +187,9 @@ fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
         of.map(|(_, held)| held.packets).sum::<u64>()
     };
     assert_eq!(dropped("outage"), 0, "packets wait in the queue");
-    // Packets that arrive while the sender does not know are lost: 1 s and the 250 ms of flight, at
-    // 1.5 times 2.967 and 1.487 Mbit/s, that is 1.25 s * (541.2 + 271.2) packets/s = 1015.5; at
-    // each of four ends one more or less.
+    // Packets that arrive before the sender knows of a change are lost: for 1 s and the 250 ms of
+    // flight, at 1.5 times 2.967 and 1.487 Mbit/s: 1.25 s * (541.2 + 271.2) packets/s = 1015.5,
+    // with one more or less at each of four ends.
     let lost = dropped("signal below the threshold of the MODCOD");
     assert!((1011..=1020).contains(&lost), "{lost}");
     let report = run.finished();
@@ -210,8 +211,8 @@ fn packets_of_one_modcod_share_baseband_frames() {
     let share = (6041.0 - 10.0) / 6041.0 * 1000.0 / 1032.0;
     let acm = r#"margin_db = 1.0, hysteresis_db = 0.0, esn0_db = 11.3, fade = { samples = "time,st,other1\n0,0,0\n20,0,6\n" }"#;
     let text = star([acm, "esn0_db = 12.0"], ["gse", "none"], "\"cra\"");
-    // Of two flows with the same period, one always finds the queue as the other has left it; these
-    // two drift.
+    // With the same period, one of two flows would always find the same queue, left by the other;
+    // the periods of these two differ slightly.
     let other = "\n[[flow]]\nname = \"other\"\nfrom = \"gw\"\nto = \"other1\"\napp = { kind = \"cbr\", rate = \"3970 kbit/s\", datagram = \"1000 B\" }\ntransport = \"udp\"\n";
     let mut run = Run::new(&scenario(&format!("{text}{other}")), 1, 0);
     // CRA has nothing to assign, so no plans are sent.
@@ -264,7 +265,7 @@ fn invalid_links_with_acm_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn no_byte_disappears_whatever_the_weather(
+    fn every_byte_is_accounted_for_in_any_weather(
         levels in prop::collection::vec(0.0f64..22.0, 2..40), feeder in 0.0f64..8.0, delay in 0u64..3000,
         frames in prop::sample::select(&["none", "ule", "gse"]),
         framing in prop::sample::select(&["none", "rle", "gse"]),

@@ -40,7 +40,7 @@ transport = "udp"
 }
 
 #[test]
-fn tcp_sees_no_losses_of_the_link_but_those_of_its_queue() {
+fn tcp_has_losses_of_the_queue_but_none_of_the_link() {
     let run = |link: &str| {
         let scenario = scenario(&relay(link));
         let mut run = Run::new(&scenario, 1, 0);
@@ -90,9 +90,9 @@ arq = { window = 4 }"#;
         (datagrams("flow_source", "sent_packets"), datagrams("flow_destination", "delivered_packets"));
     assert!(delivered >= sent - 20.0, "{sent} {delivered}");
     // 256 kbit/s of symbols are half of that in bits.
-    let most = 128e3 / 8.0 * 60.0;
+    let max = 128e3 / 8.0 * 60.0;
     let bytes = value(&report, "flow_destination", "up", "delivered_bytes");
-    assert!(bytes < most && bytes > 0.2 * most, "{bytes}");
+    assert!(bytes < max && bytes > 0.2 * max, "{bytes}");
 }
 
 #[test]

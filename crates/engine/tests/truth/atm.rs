@@ -1,5 +1,5 @@
-//! TCP connections that share a leg of an ATM network, by the switch's treatment of frames for
-//! which it lacks room.
+//! TCP connections that share a leg of an ATM network, for each way in which a full switch discards
+//! frames.
 
 use crate::golden::check;
 use crate::run::{goodput, untraced, value, Run};

@@ -1,5 +1,5 @@
-//! The engine's own checks of scenarios: the refusals, their words and their places; and all
-//! shipped scenarios load, also from their resolved text.
+//! The engine's own checks of scenarios: the text and place of each refusal. All shipped scenarios
+//! load, also from their resolved text.
 
 use crate::golden;
 use bentpipe_engine::presets::{self, PRESETS};
@@ -245,7 +245,7 @@ fn unusual_but_valid_scenarios_are_accepted() {
 
 /// The direction `return` comes from the user: links go from the gateway's side to the user's.
 #[test]
-fn links_of_presets_lead_to_the_user() {
+fn links_of_presets_are_directed_to_the_user() {
     for preset in PRESETS {
         let text = preset.text;
         for line in text.lines().filter(|line| line.starts_with("to = ")) {
@@ -342,6 +342,6 @@ fn a_flow_runs_on_every_preset() {
 }
 
 #[test]
-fn the_good_scenario_survives_its_resolved_text() {
+fn the_resolved_text_of_the_good_scenario_is_equivalent() {
     again(&loaded(GOOD).expect("there is nothing wrong with it"), "good");
 }

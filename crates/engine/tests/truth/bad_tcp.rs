@@ -1,6 +1,5 @@
 //! Refusals of a TCP flow: values out of range, and combinations that no stack has, each with its
-//! reason. This file and `refusals.txt` belong to the same test of the loader; only the keys of one
-//! transport differ here.
+//! reason. The cases differ only in the keys of one transport.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::golden;

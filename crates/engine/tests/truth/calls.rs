@@ -25,7 +25,7 @@ const TRANSPORTS: [&str; 3] =
 /// An offered load of 5 erlangs on 8 lines. A line is held for the holding time, and for a round
 /// trip and the ringing before it.
 #[test]
-fn calls_are_blocked_as_erlang_has_it() {
+fn calls_are_blocked_as_by_erlang_b() {
     let cases = [
         ("200000 s", r#"load = 5, holding = "20 s", lines = 8, local = 1"#, 5.0, 5e4),
         (

@@ -189,7 +189,7 @@ fn busy(key: &str) -> String {
 const MOMENT: Time = Time::from_nanos(7_000_000_123);
 
 #[test]
-fn every_key_that_can_change_changes_something_whoever_asks() {
+fn every_changeable_key_has_an_effect_by_scenario_and_by_call() {
     let keys: BTreeSet<String> = changeable().into_iter().collect();
     let covered: BTreeSet<String> = OTHERS.iter().map(|(key, _)| (*key).to_owned()).collect();
     assert_eq!(keys, covered, "a key that can change has its line in OTHERS");
@@ -250,7 +250,7 @@ fn changes_precede_events_of_the_same_time() {
 }
 
 #[test]
-fn of_two_changes_at_one_time_the_later_in_the_file_holds() {
+fn the_later_of_two_changes_at_one_time_applies() {
     let with = |changes: &str| results(&scenario(&format!("{BUSY}{changes}")));
     let change =
         |at: u32, rate: u32| format!("[[change]]\nat = \"{at} s\"\nset.link.wire.rate = \"{rate} kbit/s\"\n");
@@ -329,7 +329,7 @@ const OTHER_MEANING: [(&str, &str, &str); 3] =
     [("shaper", "pie", "burst"), ("shaper", "red-bytes", "burst"), ("bit", "snr-states", "rate")];
 
 #[test]
-fn a_change_to_another_kind_gives_what_the_loader_makes_of_both() {
+fn a_change_to_another_kind_equals_the_loaders_result() {
     // The loader merges the keys written for the one kind below the other. A running network has
     // only values, of which those at a default were not written.
     for (key, samples) in kinded() {

@@ -45,8 +45,8 @@ fn direction() -> impl Strategy<Value = String> {
     })
 }
 
-/// Generates links in a line (each begins where the one before ends) or in a star around the first
-/// node.
+/// Generates links in a line (each begins at the end of the previous one) or in a star around the
+/// first node.
 fn links() -> impl Strategy<Value = (String, Vec<String>)> {
     (any::<bool>(), prop::collection::vec((direction(), prop::option::of(direction())), 1..5)).prop_map(
         |(line, links)| {
@@ -175,7 +175,7 @@ fn talk() -> impl Strategy<Value = String> {
     prop_oneof![3 => tcp, 2 => udp, 1 => tfrc]
 }
 
-/// A change: the link or the network, and the time, both random; and the keys for either.
+/// A change at a random time of a random link or network, with the keys for either.
 type ChangeOf = (prop::sample::Index, u64, String, String);
 
 fn change() -> impl Strategy<Value = ChangeOf> {
@@ -216,8 +216,8 @@ pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
             let mut text =
                 format!("name = \"random\"\nseed = {seed}\nduration = \"{seconds} s\"\n{links}");
             if capture {
-                // A captured node keeps its router, which is otherwise bypassed if it has no
-                // choice.
+                // A captured node keeps its router. Without a capture, a router with a single exit
+                // is bypassed.
                 text.push_str("record.capture = [\"n0\", \"n1\"]\n");
             }
             for (part, permille, of_link, of_network) in changes {
@@ -254,7 +254,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_made_up_or_turned_round((text, moments) in case()) {
+    fn packets_are_conserved_and_never_misdirected((text, moments) in case()) {
         let scenario = scenario(&text);
         let mut run = Run::new(&scenario, scenario.seed.value(), 0);
         for permille in moments {
@@ -274,7 +274,7 @@ proptest! {
         }
         prop_assert!(results.captured.windows(2).all(|pair| pair[0].1 <= pair[1].1), "captures go back in time");
         time_goes_forward(&results.traces)?;
-        links_carry_what_they_can(&scenario, &report)?;
+        links_carry_their_rate(&scenario, &report)?;
         flows_are_in_order(&scenario, &report, &results.traces)?;
         slots_are_there(&scenario, &report, &results.traces)?;
     }
@@ -390,7 +390,7 @@ fn star(network: &NetworkKind) -> Option<dama::Config> {
 
 /// Checks that no link transmits more than its rate times the duration, and that its busy time
 /// matches.
-fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
+fn links_carry_their_rate(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
     // The largest packet: a segment of 1460 bytes with timestamps.
     const PACKET: f64 = 1512.0;
     let mut links = Vec::new();
@@ -422,7 +422,7 @@ fn links_carry_what_they_can(scenario: &Scenario, report: &Report) -> Result<(),
         if rates.len() > 1 {
             continue;
         }
-        // The packet in transmission counts for one of them only.
+        // The packet in transmission counts for only one of them.
         let busy = utilisation * capacity;
         prop_assert!(busy - sent <= PACKET + signalling, "{}: {} bytes, busy for {}", name, sent, busy);
         prop_assert!(sent - busy <= more, "{}: {} bytes, busy for {}", name, sent, busy);

@@ -59,7 +59,7 @@ impl Offenders {
 }
 
 /// Returns the fault of the description of `name`, if any.
-fn fault(name: &str, about: &str, least: usize) -> Option<&'static str> {
+fn fault(name: &str, about: &str, min: usize) -> Option<&'static str> {
     let text = about.to_lowercase();
     let words: Vec<&str> =
         text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).collect();
@@ -71,7 +71,7 @@ fn fault(name: &str, about: &str, least: usize) -> Option<&'static str> {
         Some("has no description")
     } else if OPENERS.contains(&words[0]) {
         Some("refers to something that the reader does not see")
-    } else if words.len() < least {
+    } else if words.len() < min {
         Some("has too few words")
     } else if told < 2 {
         Some("repeats the name")
@@ -86,7 +86,7 @@ fn about(schema: &Value) -> Option<&str> {
     schema["description"].as_str()
 }
 
-/// Checks the keys of a table and the values of a choice, and what is within them.
+/// Checks the keys of a table and the values of a choice, and everything below them.
 fn check_parts(place: &str, schema: &Value, offenders: &mut Offenders) {
     for (key, property) in schema["properties"].as_object().into_iter().flatten() {
         if property.get("const").is_none() {
@@ -168,7 +168,7 @@ fn every_table_of_the_sources_is_listed() {
 }
 
 #[test]
-fn every_congestion_control_and_parameter_has_a_description_that_says_something() {
+fn every_congestion_control_and_parameter_has_a_meaningful_description() {
     let mut offenders = Offenders::default();
     for variant in bentpipe_congestion::variants() {
         offenders.check(variant.name, variant.name, Some(variant.about), 4);
@@ -181,7 +181,7 @@ fn every_congestion_control_and_parameter_has_a_description_that_says_something(
 }
 
 #[test]
-fn descriptions_that_say_nothing_are_found() {
+fn meaningless_descriptions_are_found() {
     for (name, text) in [
         ("rate", ""),
         ("rate", "The rate."),

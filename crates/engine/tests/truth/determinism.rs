@@ -156,7 +156,7 @@ fn two_runs_are_equal_byte_for_byte() {
 }
 
 #[test]
-fn another_seed_or_replication_differs_where_there_is_randomness() {
+fn another_seed_or_replication_changes_random_results() {
     let scenario = everything();
     let all: Vec<Results> = [(1, 0), (2, 0), (1, 1)]
         .map(|(seed, run)| Run::new(&scenario, seed, run).finished().results())
@@ -221,7 +221,7 @@ fn without_the_island(mut results: Results) -> Results {
 }
 
 #[test]
-fn an_unrelated_part_changes_no_bit_of_the_others() {
+fn an_unrelated_part_does_not_change_other_results() {
     let alone = without_the_island(results(&everything()));
     // The lists' order gives stages and flows their numbers: the addition comes once before and
     // once after the others.
@@ -241,7 +241,7 @@ fn an_unrelated_part_changes_no_bit_of_the_others() {
 }
 
 #[test]
-fn a_further_flow_on_other_nodes_of_the_network_draws_nothing_from_the_others() {
+fn another_flow_of_the_network_does_not_change_random_draws() {
     // The flow has its own link, between two nodes that also carry others: only parts that share a
     // queue may change.
     let more = r#"
@@ -305,7 +305,7 @@ fn the_length_of_the_steps_does_not_matter() {
 }
 
 #[test]
-fn a_constellation_returns_after_the_events_asked_for() {
+fn a_constellation_stops_after_the_requested_number_of_events() {
     // A packet every second: nothing else happens while a packet crosses the satellites.
     let scenario = scenario(
         r#"
@@ -371,7 +371,7 @@ fn a_network_may_move_between_threads_halfway() {
 }
 
 #[test]
-fn networks_that_take_turns_do_not_meet() {
+fn interleaved_networks_do_not_affect_each_other() {
     let scenarios =
         [everything(), scenario(&format!("{HEAD}{BODY}{ISLAND_LINK}{ISLAND_FLOWS}{ISLAND_NETWORK}"))];
     let mut runs: Vec<Run> =
@@ -388,7 +388,7 @@ fn networks_that_take_turns_do_not_meet() {
 }
 
 #[test]
-fn stages_have_names_of_their_own() {
+fn stages_have_unique_names() {
     let scenario = everything();
     let run = Run::new(&scenario, 1, 0);
     let mut names = run.network.names().to_vec();

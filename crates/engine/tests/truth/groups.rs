@@ -30,7 +30,7 @@ fn ends(scenario: &Scenario) -> Vec<String> {
 }
 
 #[test]
-fn a_pattern_gives_a_flow_to_each_node_and_a_count_gives_them_turns() {
+fn a_pattern_gives_each_node_a_flow_and_a_count_assigns_nodes_in_turn() {
     let one_each = loaded(&flow("name = \"web\"\nfrom = \"st*\"\nto = \"gw\"")).value;
     assert_eq!(one_each.flow.len(), 12);
     // Numbers in names are compared by value: st2 comes before st10.
@@ -43,7 +43,7 @@ fn a_pattern_gives_a_flow_to_each_node_and_a_count_gives_them_turns() {
 }
 
 #[test]
-fn a_group_is_what_one_would_write_by_hand() {
+fn a_group_equals_the_same_flows_written_out() {
     let group = loaded(&(flow("name = \"a\"\nfrom = \"st1*\"\nto = \"gw\"\ngroup = \"g\"\nstart = \"2 s\"")));
     let by_hand: String = [(1, "st1"), (2, "st10"), (3, "st11"), (4, "st12")]
         .map(|(number, from)| {
@@ -104,7 +104,7 @@ fn references_to_a_group_are_to_its_members() {
 }
 
 #[test]
-fn starts_are_drawn_for_each_replication_and_depend_on_their_group_alone() {
+fn starts_are_drawn_per_replication_and_depend_only_on_their_group() {
     let group = |starts: &str, more: &str| {
         let keys = format!(
             "name = \"web\"\nfrom = \"st*\"\nto = \"gw\"\ncount = 400\nstart = \"1 s\"\nstarts = {starts}"
@@ -140,7 +140,7 @@ fn starts_are_drawn_for_each_replication_and_depend_on_their_group_alone() {
 }
 
 #[test]
-fn what_is_wrong_with_a_group_is_said_once_at_its_place() {
+fn problems_of_a_group_are_reported_once_at_its_place() {
     for (text, expected) in [
         (
             flow("name = \"web\"\nfrom = \"st*\"\nto = \"gv\""),

@@ -92,7 +92,7 @@ fn make_before_break_delivers_over_both_links_and_reorders() {
 }
 
 #[test]
-fn with_an_overlap_the_old_link_finishes_what_it_has() {
+fn with_an_overlap_the_old_link_delivers_its_packets() {
     let there = datagrams("there", "a", "b");
     let more = format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\noverlap = \"100 ms\"\n{there}");
     let results = run(&more);
@@ -102,7 +102,7 @@ fn with_an_overlap_the_old_link_finishes_what_it_has() {
 }
 
 #[test]
-fn break_before_make_loses_what_is_on_the_link_and_what_comes_in_the_gap() {
+fn break_before_make_loses_packets_on_the_link_and_in_the_gap() {
     let there = datagrams("there", "a", "b");
     let gap = "interruption = \"500 ms\"";
     let more = |packets: &str| {
@@ -118,15 +118,15 @@ fn break_before_make_loses_what_is_on_the_link_and_what_comes_in_the_gap() {
     assert_eq!(dropped(&held), []);
     let found = arrivals(&held, "there");
     assert_eq!(found.iter().map(|row| row.1).collect::<Vec<_>>(), (0..298).collect::<Vec<_>>());
-    // Number 100 waits from 1001 to 1501 ms, and those of the interruption leave one after the
-    // other.
+    // Number 100 waits from 1001 to 1501 ms, and the packets of the interruption leave one after
+    // the other.
     for (number, at) in [(99, 1248.0), (100, 1523.0), (101, 1525.0), (150, 1623.0)] {
         assert!((found[number].0 - at).abs() < 1e-6, "{number} at {} instead of {at}", found[number].0);
     }
 }
 
 #[test]
-fn directions_are_handed_over_apart() {
+fn directions_are_handed_over_separately() {
     let flows = datagrams("there", "a", "b") + &datagrams("back", "b", "a");
     let more =
         "return = \"quick\"\n[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\ndirection = \"forward\"\n\
@@ -181,7 +181,7 @@ fn stays(results: &Results, duration: f64) -> (Vec<f64>, Vec<f64>) {
 }
 
 #[test]
-fn random_handovers_spend_the_shares_of_the_mean_stays_on_the_links() {
+fn random_handovers_divide_the_time_by_the_mean_stays() {
     let more = "policy = { kind = \"random\", stay = [\"3 s\", \"1 s\"] }\n";
     let flow =
         "[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\napp = { kind = \"cbr\", rate = \"1 kbit/s\" }\n\
@@ -297,7 +297,7 @@ const BAD: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_cannot_be_is_refused_with_the_reason() {
+fn impossible_handovers_are_refused_with_the_reason() {
     let mut text =
         "What a handover, a multilink and a trace are refused for, and in which words\n".to_owned();
     let other =

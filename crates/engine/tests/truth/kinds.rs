@@ -1,7 +1,7 @@
-//! Every variant of every list, by its [sample](bentpipe_core::Sample), in its own scenario: every
-//! loss has a name, packets of each flow balance, a second run and a run in steps equal the first,
-//! and a table contains the results. A variant without a sample does not compile; a list that no
-//! test runs fails `every_list_is_run`.
+//! Runs the [sample](bentpipe_core::Sample) of every variant of every list in its own scenario.
+//! Every loss has a name, the packets of each flow balance, and a second run and a run in steps
+//! equal the first. A table contains the results. A variant without a sample does not compile; a
+//! list that no test runs fails `every_list_is_run`.
 
 use crate::bad_scenarios::loaded;
 use crate::balance;
@@ -339,7 +339,7 @@ fn a_refused_queue_names_the_kinds_that_are_accepted_in_its_place() {
 }
 
 #[test]
-fn every_variant_loses_nothing_without_a_name_and_comes_out_the_same_twice() {
+fn every_variant_conserves_packets_and_is_repeatable() {
     let mut table = "\
 Each variant by its sample, in the scenarios of crates/engine/tests/truth/kinds.rs that accept it
 delivered: of all flows together, in 20 s (constellations: 200 s)
@@ -377,7 +377,8 @@ list       variant               scenario  delivered     packets  dropped    hel
             );
         }
     }
-    // `ONLY=toy` runs those whose name contains this text, and compares with no table.
+    // `ONLY=toy` runs only variants whose name contains this text, without comparison with the
+    // table.
     if only.is_empty() {
         golden::check("kinds.txt", &table);
     }

@@ -1,4 +1,4 @@
-//! Proxies in whole networks: the gain of a split, compared with its legs alone; and all bytes
+//! Proxies in whole networks: the goodput of a split equals that of its legs alone, and all bytes
 //! arrive.
 
 use crate::bad_scenarios::loaded;
@@ -54,7 +54,7 @@ mechanism = {{ kind = "split", sides.satellite = {{ congestion = "{satellite}" }
 }
 
 #[test]
-fn a_split_brings_what_its_slower_leg_brings_alone() {
+fn a_split_has_the_goodput_of_its_slower_leg() {
     let brings = |text: &str| goodput(&run::report(&untraced(text), 0), "download", 60.0);
     let whole = brings(&satellite("", "\"bulk\"", "cubic"));
     for congestion in ["hybla", "bbr"] {
@@ -69,7 +69,7 @@ fn a_split_brings_what_its_slower_leg_brings_alone() {
 }
 
 #[test]
-fn a_pair_of_splits_with_scps_between_brings_every_byte() {
+fn a_pair_of_splits_with_scps_in_between_delivers_every_byte() {
     let scps = "{ profile = \"scps\", congestion = \"fixed_rate\", parameters = { rate = 9000 } }";
     let pair = ["gateway", "terminal"].map(|node| {
         format!("[[proxy]]\nname = \"{node}-pep\"\nnode = \"{node}\"\nmechanism = {{ kind = \"split\", buffer = \"4 MB\", sides.satellite = {scps} }}\n")
@@ -91,7 +91,7 @@ fn a_pair_of_splits_with_scps_between_brings_every_byte() {
 }
 
 #[test]
-fn several_connections_of_a_flow_are_split_each() {
+fn each_connection_of_a_flow_is_split() {
     let http = "{ kind = \"http\", object = \"20 kB\", pages = 3, think = \"1 s\" }";
     for ecn in ["false", "true"] {
         let proxy = split(&format!("hybla\", ecn = {ecn}, profile = \"linux"));
@@ -112,7 +112,7 @@ fn several_connections_of_a_flow_are_split_each() {
 }
 
 #[test]
-fn every_byte_arrives_by_leg_and_in_all() {
+fn every_byte_arrives_per_leg_and_in_total() {
     let text = satellite(&split("hybla"), "{ kind = \"bulk\", size = \"2 MB\" }", "reno");
     let report = run::report(&untraced(&text), 0);
     for entity in ["download", "download@pep"] {
@@ -121,7 +121,7 @@ fn every_byte_arrives_by_leg_and_in_all() {
     }
     let split = |column| value(&report, "split", "pep", column);
     assert_eq!(["connections", "open", "broken", "passed_by"].map(split), [1.0, 0.0, 0.0, 0.0]);
-    // The losses are those of the satellite leg, and only that leg repairs them.
+    // All losses are on the satellite leg, and only that leg repairs them.
     assert_eq!(value(&report, "flow_source", "download", "retransmissions"), 0.0);
     assert!(value(&report, "flow_source", "download@pep", "retransmissions") > 5.0);
     assert!(value(&report, "flow_source", "download", "rtt_min") < 0.03);
@@ -171,7 +171,7 @@ fn helper(name: &str, node: &str, mechanism: &str) -> String {
 }
 
 #[test]
-fn fewer_acknowledgments_over_a_slow_way_back_wait_less_and_all_arrives() {
+fn fewer_acknowledgments_on_a_slow_return_path_wait_less() {
     let filter = helper("thin", "east", "kind = \"ack-filter\", over = \"sat\", rate = \"32 kbit/s\"");
     let decimation =
         helper("thin", "east", "kind = \"ack-decimation\", over = \"sat\", rate = \"32 kbit/s\"");
@@ -293,9 +293,9 @@ const MECHANISMS: &[&str] = &[
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// For any scenario, no packet vanishes, and no leg has more than the one before.
+    /// For any scenario, no packet vanishes, and no leg has more packets than the previous one.
     #[test]
-    fn nothing_vanishes_at_proxies((text, moments) in case(), first in choice(MECHANISMS), second in choice(MECHANISMS)) {
+    fn proxies_conserve_packets((text, moments) in case(), first in choice(MECHANISMS), second in choice(MECHANISMS)) {
         let mut text = text;
         for (node, mechanism) in [("n0", first), ("n1", second)] {
             let more = format!("{text}[[proxy]]\nname = \"p{node}\"\nnode = \"{node}\"\nmechanism = {mechanism}\n");

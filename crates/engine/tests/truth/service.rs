@@ -38,7 +38,7 @@ transport = "udp"
 const RELAY: &str = "\n[[service]]\nname = \"mcu\"\nnode = \"gateway\"\nrole = \"relay\"\n";
 
 #[test]
-fn what_one_participant_says_reaches_each_other_one_after_both_delays() {
+fn speech_reaches_every_other_participant_after_both_delays() {
     let scenario = untraced(&conference(3, RELAY));
     let mut run = Run::new(&scenario, 1, 0).finished();
     balance(&mut run.network).expect("no packet vanishes");
@@ -68,7 +68,7 @@ fn what_one_participant_says_reaches_each_other_one_after_both_delays() {
 }
 
 #[test]
-fn a_relay_serves_the_flows_that_it_is_named() {
+fn a_relay_serves_only_its_listed_flows() {
     let relay = RELAY.to_owned() + "flows = [\"voice1\", \"voice3\"]\n";
     let report = run::report(&untraced(&conference(3, &relay)), 0);
     assert_eq!(value(&report, "relay", "mcu", "participants"), 2.0);
@@ -79,7 +79,7 @@ fn a_relay_serves_the_flows_that_it_is_named() {
 }
 
 #[test]
-fn a_relay_beside_endpoints_and_a_proxy_of_one_node() {
+fn a_relay_shares_a_node_with_endpoints_and_a_proxy() {
     let more = r#"
 [[link]]
 name = "core"
@@ -141,7 +141,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn services_that_cannot_run_are_refused_with_what_can() {
+fn impossible_services_are_refused_with_the_alternatives() {
     let log = r#"
 [[flow]]
 name = "log"

@@ -64,7 +64,7 @@ fn seen(transport: &str) -> Seen {
 }
 
 #[test]
-fn ends_that_know_of_handovers_lose_less_and_start_at_once() {
+fn ends_with_handover_signals_lose_less_and_start_at_once() {
     let variants = [
         ("plain", ""),
         ("freeze, a round trip before", ", on_handover = [\"freeze\"]"),
@@ -90,7 +90,7 @@ fn ends_that_know_of_handovers_lose_less_and_start_at_once() {
 }
 
 #[test]
-fn who_asks_for_handovers_that_there_are_not_is_told() {
+fn signals_of_missing_handovers_are_refused() {
     let text = hybrid(", on_handover = [\"freeze\"]");
     loaded(&text).unwrap_or_else(|error| panic!("{error}"));
     let without = text.replace("[[handover]]\nat = \"20 s\"\nto = \"wired\"\n", "");

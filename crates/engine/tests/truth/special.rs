@@ -48,7 +48,7 @@ fn quick_start_saves_the_rounds_of_slow_start_where_every_router_grants_it() {
     assert!((plain - 1.1..plain - 0.9).contains(&quick), "{quick} instead of {plain}");
     assert_eq!(again, 0.0);
     // If a router on the path of the data does not understand the option, nothing is granted
-    // (section 4.3), whatever the reverse path reports: only the options' bytes remain.
+    // (section 4.3), independent of the report of the reverse path: only the options' bytes remain.
     let only_back = r#"return = { rate = "10 Mbit/s", delay = "250 ms", quick_start = 0.9 }"#;
     assert!((upload(only_back, asks).0 - plain).abs() < 1e-3);
 }

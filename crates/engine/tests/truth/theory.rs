@@ -117,16 +117,16 @@ fn reno_under_random_loss_follows_padhye() {
 /// anyway.
 #[test]
 fn linux_under_random_loss_follows_padhye_until_time_outs_count() {
-    for (p, least, most) in [(0.0001, 0.8, 1.2), (0.001, 0.8, 1.2), (0.01, 0.8, 1.2), (0.1, 1.0, 1.4)] {
+    for (p, min, max) in [(0.0001, 0.8, 1.2), (0.001, 0.8, 1.2), (0.01, 0.8, 1.2), (0.1, 1.0, 1.4)] {
         let [sent, _, rtt] = under_loss("profile = \"linux\"", p, 250, 3);
         let model = padhye(p, rtt, rtt + 0.2, 1.0, f64::INFINITY);
         let ratio = sent / model;
-        assert!((least..most).contains(&ratio), "p = {p}: {sent} sent, {model} by the model");
+        assert!((min..max).contains(&ratio), "p = {p}: {sent} sent, {model} by the model");
     }
 }
 
 #[test]
-fn where_time_outs_are_long_reno_lies_between_padhye_and_no_time_outs() {
+fn with_long_time_outs_reno_lies_between_padhye_and_no_time_outs() {
     // The model assumes that all packets after a lost one are lost until the round ends, so there
     // are few duplicate acknowledgments and many losses end in a time-out. Here losses are
     // independent: time-outs are rarer. With T0 = 10 RTT that makes the difference, and the truth
@@ -134,9 +134,9 @@ fn where_time_outs_are_long_reno_lies_between_padhye_and_no_time_outs() {
     for recovery in ["newreno", "sack"] {
         for p in [0.01, 0.02, 0.05] {
             let [sent, _, rtt] = under_loss(&format!("recovery = \"{recovery}\""), p, 50, 1);
-            let (least, most) =
+            let (min, max) =
                 (padhye(p, rtt, 1.0, 1.0, f64::INFINITY), padhye(p, rtt, 0.0, 1.0, f64::INFINITY));
-            assert!(least < sent && sent < 1.1 * most, "{recovery}, p = {p}: {least} {sent} {most}");
+            assert!(min < sent && sent < 1.1 * max, "{recovery}, p = {p}: {min} {sent} {max}");
         }
     }
 }
@@ -155,7 +155,7 @@ fn reno_under_rare_random_loss_follows_the_stationary_mean() {
 }
 
 #[test]
-fn a_small_receive_window_gives_window_over_round_trip_time() {
+fn a_small_receive_window_limits_the_rate_to_window_over_round_trip_time() {
     for (segments, delay) in [(8u32, 250u32), (64, 250), (20, 40), (45, 600)] {
         let window = segments * 1460;
         let link = format!("rate = \"10 Mbit/s\"\ndelay = \"{delay} ms\"");
@@ -182,7 +182,7 @@ fn a_small_receive_window_gives_window_over_round_trip_time() {
 /// maxima of tcp_rmem and tcp_wmem (docs/notes/linux-tcp.md); and with a key that replaces the
 /// memory.
 #[test]
-fn linux_carries_what_its_buffers_hold_in_a_round_trip() {
+fn linux_carries_its_buffers_contents_per_round_trip() {
     const RAISED: &str = "profile = \"linux\"\nreceive_window = \"9 MB\"\nsend_buffer = \"8 MB\"";
     for (rate, profile, window) in [
         (50, "profile = \"linux\"", 3.33e6),
@@ -207,7 +207,7 @@ fn linux_carries_what_its_buffers_hold_in_a_round_trip() {
 }
 
 #[test]
-fn a_full_link_carries_its_rate_less_the_headers() {
+fn a_full_link_carries_its_rate_minus_the_headers() {
     for (transport, header) in [
         ("", 40.0),
         ("timestamps = true\nsegment_size = 1448", 52.0),
@@ -285,7 +285,7 @@ fn slow_start_fills_the_pipe_after_the_logarithm_of_its_size() {
 }
 
 #[test]
-fn two_equal_flows_share_alike() {
+fn two_equal_flows_have_equal_shares() {
     for (profile, recovery) in [("classic", "sack"), ("classic", "newreno"), ("linux", "rack")] {
         let text = format!(
             r#"

@@ -8,7 +8,7 @@
 use crate::run::{scenario, Run};
 
 /// Returns the seconds at which the window falls to that of ProbeRTT, after Startup.
-fn probes(variant: &str, delay_ms: u64, most: f64) -> Vec<f64> {
+fn probes(variant: &str, delay_ms: u64, max: f64) -> Vec<f64> {
     let text = format!(
         r#"
         name = "probes"
@@ -35,7 +35,7 @@ fn probes(variant: &str, delay_ms: u64, most: f64) -> Vec<f64> {
     let mut begins = Vec::new();
     let mut is_probing = true; // the initial window
     for row in &trace {
-        let probes_now = row.values[0] <= most;
+        let probes_now = row.values[0] <= max;
         if probes_now && !is_probing {
             begins.push(row.time as f64 / 1e9);
         }
@@ -45,13 +45,13 @@ fn probes(variant: &str, delay_ms: u64, most: f64) -> Vec<f64> {
 }
 
 #[test]
-fn the_smallest_round_trip_time_expires_though_it_repeats() {
+fn the_smallest_round_trip_time_expires_even_if_it_repeats() {
     // Packets of 1500 bytes at 10 Mbit/s: 833 per second.
-    for (variant, delay_ms, most) in
+    for (variant, delay_ms, max) in
         [("bbr", 50, 4.0), ("bbr", 250, 4.0), ("bbr3", 50, 50.0), ("bbr3", 250, 250.0)]
     {
         let rtt = 2.0 * delay_ms as f64 / 1e3;
-        let begins = probes(variant, delay_ms, most);
+        let begins = probes(variant, delay_ms, max);
         assert!((5..=6).contains(&begins.len()), "{variant}, {delay_ms} ms: {begins:?}");
         assert!(begins[0] > 10.0 && begins[0] < 10.5 + 4.0 * rtt, "{variant}, {delay_ms} ms: {begins:?}");
         for pair in begins.windows(2) {

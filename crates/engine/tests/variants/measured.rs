@@ -108,6 +108,6 @@ fn cubic_and_bbr_have_the_goodput_of_the_campaign() {
 }
 
 #[test]
-fn cubic_has_the_goodput_of_linux_when_each_packet_is_lost_by_itself() {
+fn cubic_has_the_goodput_of_linux_with_independent_losses() {
     compare(SINGLE, false);
 }

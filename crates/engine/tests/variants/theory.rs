@@ -85,7 +85,7 @@ fn cubic_under_independent_losses(p: f64, rtt: f64) -> f64 {
 }
 
 #[test]
-fn cubic_follows_its_equations_where_it_is_not_reno() {
+fn cubic_follows_its_equations_outside_the_reno_region() {
     for (p, rtt) in [(1e-4_f64, 0.5_f64), (1e-4, 1.0), (3e-4, 0.5)] {
         // RFC 9438, equation 6, is for losses at equal distances: 1.054 (RTT / p)^(3/4).
         let equal = 1.054 * math::powf(rtt / p, 0.75);
@@ -162,7 +162,7 @@ const EQUAL: [(&str, u32); 14] = [
 ];
 
 #[test]
-fn two_equal_flows_share_alike_over_a_long_run() {
+fn two_equal_flows_have_equal_shares_over_a_long_run() {
     // The phase determines which of two flows finds the queue full, so rates are averaged. At a
     // single rate, CUBIC's first flow has up to 0.62.
     let rates = [9.4, 9.55, 9.7, 10.0, 10.3, 10.45, 10.6];

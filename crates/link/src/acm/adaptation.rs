@@ -57,7 +57,7 @@ impl Rule {
 
 /// A part of a run with a constant known signal.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Stretch {
+pub struct Interval {
     /// The MODCOD in use; `None` in an outage.
     pub modcod: Option<&'static Modcod>,
     /// Es/N0 in dB, as known to the sender.
@@ -76,7 +76,7 @@ pub struct Adaptation {
     signal: Signal,
     current: Option<&'static Modcod>,
     /// The time up to which the sender knows the signal, and the known value.
-    heard: Time,
+    reported_at: Time,
     /// Time at which the sender learns of the next change; the end of time if there is none.
     next: Time,
     /// The present signal and the time until which it lasts.
@@ -109,7 +109,7 @@ impl Adaptation {
             rule,
             signal,
             current,
-            heard: Time::ZERO,
+            reported_at: Time::ZERO,
             next: Time::MAX,
             present: (esn0, Time::ZERO, Time::ZERO),
             counters: Counters::default(),
@@ -120,7 +120,7 @@ impl Adaptation {
     }
 
     fn look_ahead(&mut self) {
-        self.next = self.signal.after(self.heard).map_or(Time::MAX, |at| at + self.rule.delay);
+        self.next = self.signal.after(self.reported_at).map_or(Time::MAX, |at| at + self.rule.delay);
     }
 
     /// Returns the MODCOD that the sender uses at `now`; `None` in an outage.
@@ -136,8 +136,8 @@ impl Adaptation {
     fn advance(&mut self, now: Time) {
         while self.next <= now {
             let at = self.next;
-            self.heard = Time::ZERO + (at.since(Time::ZERO) - self.rule.delay);
-            self.decide(at, self.signal.at(self.heard));
+            self.reported_at = Time::ZERO + (at.since(Time::ZERO) - self.rule.delay);
+            self.decide(at, self.signal.at(self.reported_at));
             self.look_ahead();
         }
     }
@@ -194,9 +194,9 @@ impl Adaptation {
     /// Returns true if the receiver can decode the most robust MODCOD at `now`, the one used for
     /// signalling.
     #[inline]
-    pub fn hears_signalling(&mut self, now: Time) -> bool {
-        let least = self.most_robust();
-        self.signal(now) >= least
+    pub fn receives_signalling(&mut self, now: Time) -> bool {
+        let min = self.most_robust();
+        self.signal(now) >= min
     }
 
     /// Counts a packet that was lost because the signal was below the threshold of its MODCOD.
@@ -209,7 +209,7 @@ impl Adaptation {
         self.at(now);
         self.signal.set_clear(now, clear);
         self.present = (0.0, Time::ZERO, Time::ZERO);
-        let known = self.signal.at(self.heard);
+        let known = self.signal.at(self.reported_at);
         self.rule = rule;
         self.decide(now, known);
         self.look_ahead();
@@ -238,14 +238,18 @@ impl Adaptation {
     }
 
     /// Returns the MODCODs of a run of this length, in order of time.
-    pub fn course(mut self, run: Span) -> Vec<Stretch> {
+    pub fn course(mut self, run: Span) -> Vec<Interval> {
         let end = Time::ZERO + run;
         let (mut parts, mut at) = (Vec::new(), Time::ZERO);
         loop {
             let until = self.next().filter(|next| *next < end).unwrap_or(end);
             if until > at {
-                let esn0_db = self.signal.at(self.heard);
-                parts.push(Stretch { modcod: self.current, esn0_db, seconds: until.since(at).as_secs_f64() });
+                let esn0_db = self.signal.at(self.reported_at);
+                parts.push(Interval {
+                    modcod: self.current,
+                    esn0_db,
+                    seconds: until.since(at).as_secs_f64(),
+                });
             }
             if until == end {
                 return parts;
@@ -279,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fade_down_to_an_outage_and_back_by_hand() {
+    fn a_fade_to_an_outage_and_back_matches_values_by_hand() {
         // Thresholds: 16APSK 3/4 10.21, 8PSK 3/4 7.91, QPSK 3/4 4.03, QPSK 1/4 -2.35; margin 1 dB,
         // hysteresis 0.5 dB, 500 ms.
         let mut slow = adaptation("0,11.3\n10,9\n20,5.1\n30,-1.4\n40,-1\n50,-0.84\n60,12\n", (1.0, 0.5, 500));
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn hysteresis_keeps_a_signal_at_a_threshold_from_changing_the_modcod_each_time() {
+    fn hysteresis_prevents_modcod_changes_for_a_signal_near_a_threshold() {
         // Around 8PSK 3/4 (7.91 dB), by 0.2 dB to each side.
         let series: String =
             (0..100).map(|step| format!("{step},{}\n", if step % 2 == 0 { 8.11 } else { 7.71 })).collect();
@@ -318,24 +322,24 @@ mod tests {
     }
 
     #[test]
-    fn the_report_of_the_signal_takes_its_delay_and_what_is_sent_meanwhile_is_lost() {
+    fn signal_reports_are_delayed_and_packets_sent_meanwhile_are_lost() {
         let mut late = adaptation("0,10.3\n5,6\n", (0.0, 0.0, 750));
         let sent = late.at(at(5.2)).unwrap();
         assert_eq!(sent.name, "16APSK 3/4");
         assert!(late.signal(at(4.99)) >= sent.threshold_db && late.signal(at(5.2)) < sent.threshold_db);
         let sent = late.at(at(5.75)).unwrap();
         assert!(sent.name == "8PSK 3/5" && late.signal(at(5.75)) >= sent.threshold_db);
-        assert!(late.hears_signalling(at(6.0)));
+        assert!(late.receives_signalling(at(6.0)));
     }
 
     #[test]
-    fn a_change_by_hand_is_heard_of_after_the_delay() {
+    fn a_manual_change_takes_effect_after_the_delay() {
         let signal = Signal::new(Clear { own: 12.0, feeder: None }, None, &["a"], "gw");
         let rule = Rule { margin: 0.0, hysteresis: 0.0, delay: Span::from_secs(1) };
         let mut one = Adaptation::new(Modcods::DvbS2.list(), rule, signal, None);
         one.change(at(3.0), rule, Clear { own: -5.0, feeder: None });
         assert_eq!(names(&mut one, &[3.0, 3.99, 4.0]), ["16APSK 5/6", "16APSK 5/6", "outage"]);
-        assert!(!one.hears_signalling(at(3.0)), "what it cannot hear it does not hear at once");
+        assert!(!one.receives_signalling(at(3.0)), "what it cannot hear it does not hear at once");
         // A change of the margin needs no report, because it is the sender's own.
         one.change(at(5.0), Rule { margin: 4.0, ..rule }, Clear { own: 12.0, feeder: None });
         assert_eq!(names(&mut one, &[5.0, 6.0]), ["outage", "8PSK 3/4"]);
@@ -343,7 +347,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whoever_asks_however_often_hears_the_same_and_never_of_more_than_the_signal_carries(
+        fn the_modcod_is_independent_of_the_number_of_calls_and_fits_the_signal(
             levels in prop::collection::vec(-6.0f64..18.0, 1..60), margin in 0.0f64..3.0, hysteresis in 0.0f64..2.0,
             delay in 0u64..3000, asked in prop::collection::vec(0.0f64..70.0, 0..80),
         ) {

@@ -7,7 +7,7 @@
 //! | --- | --- | --- |
 //! | free space | L = 20 log10(4 pi d f / c) | ITU-R P.525, equation 3 |
 //! | antenna | G = 10 log10(eta (pi D f / c)^2) | aperture efficiency eta, diameter D |
-//! | pointing | 12 (theta / theta3)^2, theta3 = 70 deg c / (f D) | parabolic main lobe, ITU-R S.465 and others |
+//! | pointing | 12 (theta / theta3)^2, theta3 = 70 deg c / (f D) | main lobe, ITU-R S.465 |
 //! | noise | C/N0 = EIRP - L - losses + G/T - k | |
 //! | | Es/N0 = C/N0 - 10 log10(symbol rate) | |
 //! | interference | each C/I as a noise of its own | in the bandwidth of the symbol rate |
@@ -18,7 +18,11 @@
 //! ```toml
 //! [network.sat.forward.acm.budget]
 //! symbol_rate = "30 MBd"
-//! down = { eirp_dbw = 54.0, gt_db_k = 14.0, frequency = "19.7 GHz", distance = "37500 km", losses_db = { rain = 2.0 } }
+//! down.eirp_dbw = 54.0
+//! down.gt_db_k = 14.0
+//! down.frequency = "19.7 GHz"
+//! down.distance = "37500 km"
+//! down.losses_db = { rain = 2.0 }
 //! interference_db = { "adjacent satellite" = 22.0 }
 //! implementation_db = 1.0
 //! ```
@@ -324,8 +328,8 @@ impl Budget {
     pub fn sheet(&self, list: &[&'static Modcod], rule: Rule) -> Sheet {
         let lines = self.lines();
         let esn0_db = lines.last().expect("a budget ends in its Es/N0").value;
-        let least = list.iter().map(|modcod| modcod.threshold_db).fold(f64::INFINITY, f64::min);
-        let required_db = self.0.required_esn0_db.map_or(least + rule.margin, Level::value);
+        let min = list.iter().map(|modcod| modcod.threshold_db).fold(f64::INFINITY, f64::min);
+        let required_db = self.0.required_esn0_db.map_or(min + rule.margin, Level::value);
         let modcod = Rule { hysteresis: 0.0, ..rule }.choose(list, None, esn0_db).map(|modcod| modcod.name);
         Sheet { lines, esn0_db, required_db, margin_db: esn0_db - required_db, modcod }
     }
@@ -488,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn antennas_and_pointing_by_hand() {
+    fn antennas_and_pointing_match_values_by_hand() {
         let text = "symbol_rate,1 MBd\ndown.frequency,12 GHz\ndown.distance,38000 km\ndown.eirp_dbw,50\ndown.noise_k,100\n\
                     down.receive.diameter,0.6 m\ndown.receive.efficiency,0.6\ndown.receive.pointing_error,1 deg\n";
         let budget = Budget::parse(text).unwrap();
@@ -518,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_row_is_refused_with_its_line() {
+    fn an_invalid_row_is_refused_with_its_line() {
         for (text, words) in [
             ("symbol_rate,30 Mbit/s\n", "line 1: symbol_rate"),
             ("# by hand\nsymbol_rate,30 MBd\ndown.eirp,3\n", "line 3: down.eirp"),

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_others_overtake_is_sent_as_it_is() {
+    fn an_overtaken_frame_is_sent_incomplete() {
         let mut frames = frames();
         frames.add(&DVB_S2[3], 1, packet(1000, 40));
         for number in 0..40 {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_is_all_there_was() {
+    fn drained_packets_are_complete() {
         let mut frames = frames();
         (0..7).for_each(|number| frames.add(&DVB_S2[number as usize % 2], 0, packet(number, 900)));
         let mut numbers: Vec<u32> = frames.drain().iter().map(|packet| packet.number).collect();

@@ -1,13 +1,13 @@
 //! Adaptive coding and modulation (ACM): the MODCOD that a sender uses for each receiver follows
 //! the receiver's signal.
 //!
-//! | part | what it is |
+//! | part | contents |
 //! | --- | --- |
 //! | [`modcod`] | the MODCODs of DVB-S2, DVB-S2X and DVB-RCS2, with thresholds and efficiencies |
 //! | [`signal`] | the Es/N0 of a receiver over time: clear sky, fades, feeder link |
 //! | [`adaptation`] | the loop that chooses a MODCOD, with margin, hysteresis and delay |
 //! | [`frames`] | baseband frames that packets of several receivers share |
-//! | [`budget`] | the Es/N0 in clear sky as a link budget gives it |
+//! | [`budget`] | the Es/N0 in clear sky, by a link budget |
 //!
 //! ```toml
 //! [network.sat.forward]
@@ -15,7 +15,7 @@
 //! acm = { esn0_db = 12.0, fade = { samples = { file = "storm.csv" } } }
 //!
 //! [network.sat.return]
-//! acm = { burst = 1616, margin_db = 1.0, esn0_db = 10.0, fade = { samples = { file = "storm.csv" } } }
+//! acm = { burst = 1616, esn0_db = 10.0, fade = { samples = { file = "storm.csv" } } }
 //! ```
 
 pub mod adaptation;
@@ -24,7 +24,7 @@ pub mod frames;
 pub mod modcod;
 pub mod signal;
 
-pub use adaptation::{Adaptation, Rule, Stretch};
+pub use adaptation::{Adaptation, Interval, Rule};
 pub use modcod::{Modcod, Modcods};
 
 use self::budget::{Budget, Sheet};
@@ -144,10 +144,10 @@ pub static REPORT: Table = Table {
 };
 
 /// Returns the MODCODs of a run as facts; `None` for a run without duration.
-pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
-    let efficiency = |part: &&Stretch| part.modcod.map_or(0.0, |modcod| modcod.efficiency);
-    let name = |part: &Stretch| part.modcod.map(|modcod| modcod.name);
-    let by = |a: &&Stretch, b: &&Stretch| efficiency(a).total_cmp(&efficiency(b));
+pub fn described(parts: &[Interval]) -> Option<facts::Acm> {
+    let efficiency = |part: &&Interval| part.modcod.map_or(0.0, |modcod| modcod.efficiency);
+    let name = |part: &Interval| part.modcod.map(|modcod| modcod.name);
+    let by = |a: &&Interval, b: &&Interval| efficiency(a).total_cmp(&efficiency(b));
     Some(facts::Acm {
         modcod: name(parts.first()?),
         least: name(parts.iter().min_by(by)?),
@@ -159,7 +159,7 @@ pub fn described(parts: &[Stretch]) -> Option<facts::Acm> {
 }
 
 /// Returns start and end, in seconds, of each interval without a MODCOD.
-fn outages(parts: &[Stretch]) -> Vec<[f64; 2]> {
+fn outages(parts: &[Interval]) -> Vec<[f64; 2]> {
     let (mut found, mut time): (Vec<[f64; 2]>, f64) = (Vec::new(), 0.0);
     for part in parts {
         let end = time + part.seconds;

@@ -1,12 +1,13 @@
 //! Tables of MODCODs: modulation, code rate, bits per symbol, and the Es/N0 at which a frame is
 //! decoded.
 //!
-//! | table | source |
-//! | --- | --- |
-//! | DVB-S2 | EN 302 307-1, table 13 (normal FECFRAME, quasi-error-free in AWGN), as used by OpenSAND; efficiencies with three decimals |
-//! | DVB-S2X | EN 302 307-2 V1.1.1, table 20a (normal FECFRAME, AWGN, without VL-SNR), in addition
-//! to those of DVB-S2 |
-//! | DVB-RCS2 | EN 301 545-2, annex A, linear modulation bursts for IP traffic, as used by OpenSAND; efficiencies with two decimals, so that the bytes of a burst may differ by one or two from the standard's payload lengths |
+//! - DVB-S2: EN 302 307-1, table 13 (normal FECFRAME, quasi-error-free in AWGN), as used by
+//!   OpenSAND. Efficiencies have three decimals.
+//! - DVB-S2X: EN 302 307-2 V1.1.1, table 20a (normal FECFRAME, AWGN, without VL-SNR), in addition
+//!   to the MODCODs of DVB-S2.
+//! - DVB-RCS2: EN 301 545-2, annex A, linear modulation bursts for IP traffic, as used by OpenSAND.
+//!   Efficiencies have two decimals, so the bytes of a burst may differ by one or two from the
+//!   standard's payload lengths.
 //!
 //! Tests compare all of them with `tests/authorities/dvb`. The efficiency of a frame is that of its
 //! data field: with code rate r and m bits per symbol, (64 800 r - p - 80) bits in 64 800 / m
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 /// Modulation and coding of a frame or burst.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Modcod {
-    /// Number in the standard; 0 where the table has none.
+    /// Number in the standard; 0 if the table has none.
     pub id: u8,
     /// Modulation and code rate, such as "QPSK 1/4".
     pub name: &'static str,
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_cost_signal() {
+    fn higher_efficiency_needs_a_stronger_signal() {
         // No MODCOD exceeds the capacity of the channel, log2(1 + Es/N0).
         for modcod in DVB_S2.iter().chain(DVB_S2X).chain(DVB_RCS2) {
             let capacity = math::log2(1.0 + math::powf(10f64, modcod.threshold_db / 10.0));

@@ -65,7 +65,7 @@ pub enum Quantity {
 }
 
 /// The maximum attenuation of a series, in dB.
-const MOST: f64 = 200.0;
+const MAX_ATTENUATION_DB: f64 = 200.0;
 
 /// The allowed column names of a fade.
 #[derive(Clone, Copy, Debug)]
@@ -98,16 +98,16 @@ impl Fade {
                 );
                 problems.add("", message);
             }
-            let (least, most, what) = match self.quantity {
-                Quantity::Attenuation => (0.0, MOST, "attenuation"),
-                Quantity::Esn0 => (-MOST, MOST, "Es/N0"),
+            let (min, max, what) = match self.quantity {
+                Quantity::Attenuation => (0.0, MAX_ATTENUATION_DB, "attenuation"),
+                Quantity::Esn0 => (-MAX_ATTENUATION_DB, MAX_ATTENUATION_DB, "Es/N0"),
             };
             for name in allowed {
                 for (row, value) in self.samples.column(name).unwrap_or_default().iter().enumerate() {
-                    if !(least..=most).contains(value) {
+                    if !(min..=max).contains(value) {
                         let line = self.samples.line(row);
                         let message = format!(
-                            "line {line}: the {what} of {name} is {value} dB; allowed: {least} to {most}"
+                            "line {line}: the {what} of {name} is {value} dB; allowed: {min} to {max}"
                         );
                         return problems.add("", message);
                     }
@@ -253,7 +253,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn fades_of_both_links_take_from_the_signal() {
+    fn fades_of_both_links_reduce_the_signal() {
         let fade = fade("time,a,gw\n1,3,0\n2,5,2\n", r#", "repeat": "10 s""#);
         let signal = Signal::new(Clear { own: 12.0, feeder: None }, Some(&fade), &["a"], "gw");
         let at = |at| signal.at(seconds(at));

@@ -21,7 +21,7 @@ pub struct Frames {
     /// Size of a packet's header within the frame, in bytes.
     header: u32,
     /// Size of the longest frame in bytes, without sync marker, CRC and code.
-    most: u32,
+    max: u32,
 }
 
 impl Frames {
@@ -31,16 +31,17 @@ impl Frames {
             framing::Config::Space(space) => Frames {
                 code: space.code.code(),
                 header: space.packets.header(),
-                most: space.length.value() as u32,
+                max: space.length.value() as u32,
             },
-            _ => Frames { code: coding::Code::None, header: 0, most: frames::Kind::Proximity1.longest() },
+            _ => Frames { code: coding::Code::None, header: 0, max: frames::Kind::Proximity1.max_length() },
         }
     }
 
     /// Returns the bytes sent for a frame with `data` bytes after its header.
     fn with(&self, data: u32) -> u32 {
         let kind = frames::Kind::Proximity1;
-        frames::Frame { kind, length: kind.header() + data, control_field: false, insert: 0 }.sent(&self.code)
+        frames::Frame { kind, length: kind.header() + data, control_field: false, insert: 0 }
+            .encoded_length(&self.code)
     }
 
     /// Returns the bytes sent for a packet.
@@ -55,7 +56,7 @@ impl Frames {
 
     /// Returns the size of the longest packet in bytes.
     pub fn longest(&self) -> u32 {
-        self.most - frames::Kind::Proximity1.header() - self.header
+        self.max - frames::Kind::Proximity1.header() - self.header
     }
 
     /// Returns the framing of packets of one size.

@@ -148,7 +148,7 @@ struct Counters {
 }
 
 /// An unacknowledged frame: its packet, unless that has been delivered, and its size in bytes.
-struct Kept {
+struct Unacknowledged {
     packet: Option<Whole<Packet>>,
     bytes: u32,
 }
@@ -161,7 +161,7 @@ struct Direction {
     stream: Stream,
     /// NN(R), the number of the first unacknowledged frame, and the frames from there to V(S).
     first: u64,
-    kept: VecDeque<Kept>,
+    kept: VecDeque<Unacknowledged>,
     /// Number of the next frame to send; less than V(S) in a retransmission.
     next: u64,
     /// True if a retransmission has begun and nothing has been acknowledged since.
@@ -229,7 +229,7 @@ impl Direction {
             self.counters.drops += effects.drops;
             let packet = packet?;
             let bytes = self.frames.packet(packet.size);
-            self.kept.push_back(Kept { packet: Some(Whole::new(packet)), bytes });
+            self.kept.push_back(Unacknowledged { packet: Some(Whole::new(packet)), bytes });
             self.counters.frames += 1;
         } else {
             self.counters.retransmissions += 1;

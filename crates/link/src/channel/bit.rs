@@ -48,7 +48,7 @@ impl Channel for Config {
 }
 
 impl Process for Independent {
-    fn spoils(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
         let survival = math::exp(self.log_survival * 8.0 * f64::from(bytes));
         stream.uniform() >= survival
     }
@@ -60,23 +60,24 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn packets_survive_as_often_as_all_their_bits_do() {
+    fn packets_arrive_with_the_probability_that_all_bits_are_correct() {
         let mut stream = Streams::new(3, 0).stream("channel");
         let config: Config = serde_json::from_str(r#"{"rate": 1e-5}"#).unwrap();
         let mut process = config.build().unwrap();
         let trials = 200_000;
-        let spoiled = (0..trials).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream)).count() as f64;
+        let corrupted =
+            (0..trials).filter(|_| process.corrupts(Time::ZERO, 1500, &mut stream)).count() as f64;
         // 1 - (1 - 1e-5)^12000 = 0.11308; the standard error over 200 000 trials is 0.0007.
-        assert!((spoiled / trials as f64 - 0.11308).abs() < 0.003, "{spoiled}");
+        assert!((corrupted / trials as f64 - 0.11308).abs() < 0.003, "{corrupted}");
     }
 
     #[test]
-    fn a_channel_at_rate_one_spoils_everything_and_at_zero_nothing() {
+    fn a_bit_error_rate_of_one_corrupts_everything_and_zero_nothing() {
         let mut stream = Streams::new(3, 0).stream("channel");
         for (rate, expected) in [(1.0, true), (0.0, false)] {
             let rate = Fraction::new(rate).unwrap();
             let mut process = Config { rate, effect: Effect::Drop }.build().unwrap();
-            assert!((0..100).all(|_| process.spoils(Time::ZERO, 40, &mut stream) == expected));
+            assert!((0..100).all(|_| process.corrupts(Time::ZERO, 40, &mut stream) == expected));
         }
     }
 }

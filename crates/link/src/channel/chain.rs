@@ -12,7 +12,7 @@ use bentpipe_core::{Fraction, Problems, Stream};
 pub const ROUNDING: f64 = 1e-3;
 
 /// Maximum number of states of a chain.
-pub const MOST_STATES: usize = 64;
+pub const MAX_STATES: usize = 64;
 
 /// A walk through the states of a chain.
 pub struct Walk {
@@ -90,8 +90,8 @@ fn stationary(matrix: &[Vec<f64>]) -> Vec<f64> {
 
 /// Adds the problems of the key `transitions` of a chain with `states` states, described by `of`.
 pub fn check(transitions: &[Vec<Fraction>], states: usize, of: &str, problems: &mut Problems) {
-    if !(1..=MOST_STATES).contains(&states) {
-        problems.add(of, format!("has {states} states; allowed: 1 to {MOST_STATES}"));
+    if !(1..=MAX_STATES).contains(&states) {
+        problems.add(of, format!("has {states} states; allowed: 1 to {MAX_STATES}"));
         return;
     }
     if transitions.len() != states {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stationary_distribution_is_the_one_that_a_step_does_not_change() {
+    fn a_step_does_not_change_the_stationary_distribution() {
         let cases: [(&[&[f64]], &[f64]); 4] = [
             (&[&[0.9, 0.1], &[0.3, 0.7]], &[0.75, 0.25]),
             // A chain with a period of two.
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_takes_each_transition_as_often_as_its_probability_says() {
+    fn transitions_have_the_frequency_of_their_probability() {
         let rows: &[&[f64]] = &[&[0.9, 0.1, 0.0], &[0.2, 0.3, 0.5], &[0.0, 0.6, 0.4]];
         let (mut walk, mut stream) = (Walk::new(&matrix(rows)), Streams::new(2, 0).stream("walk"));
         let mut counts = [[0.0; 3]; 3];

@@ -84,7 +84,7 @@ struct Coded {
 }
 
 impl Process for Coded {
-    fn spoils(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, bytes: u32, stream: &mut Stream) -> bool {
         if self.last.0 != bytes {
             self.last = (bytes, self.config.frame_error(f64::from(bytes)));
         }
@@ -100,7 +100,7 @@ mod tests {
     /// The row of 5e-3 in `tests/authorities/dtn/rs_frame_failure.csv`: RS(255,223), interleaving
     /// depth 5.
     #[test]
-    fn frames_are_lost_as_often_as_codewords_cannot_be_corrected() {
+    fn frames_are_lost_with_the_probability_of_uncorrectable_codewords() {
         let table = include_str!("../../../../tests/authorities/dtn/rs_frame_failure.csv");
         let row = table.lines().find(|row| row.starts_with("0.005,")).expect("a row of 5e-3");
         let expected: f64 = row.split(',').nth(3).unwrap().parse().unwrap();
@@ -109,7 +109,7 @@ mod tests {
         let mut process = config.build().unwrap();
         let mut stream = Streams::new(1, 0).stream("channel");
         let trials = 100_000;
-        let lost = (0..trials).filter(|_| process.spoils(Time::ZERO, 1279, &mut stream)).count() as f64;
+        let lost = (0..trials).filter(|_| process.corrupts(Time::ZERO, 1279, &mut stream)).count() as f64;
         // Four standard errors.
         let bound = 4.0 * (expected * (1.0 - expected) / f64::from(trials)).sqrt();
         assert!((lost / f64::from(trials) - expected).abs() < bound, "{lost} {expected}");

@@ -1,12 +1,10 @@
 //! The treatment of corrupted packets: they are lost, or delivered with a bit error.
 //!
-//! | `effect` | the packet | detected by |
-//! | --- | --- | --- |
-//! | `"drop"` | is lost, as after a link layer with its own checksum | nobody |
-//! | `"stale-checksum"` | is delivered with a bit error after its network header and unchanged
-//! checksums | the receiver, which drops it |
-//! | `"valid-checksum"` | is delivered with a bit error in its payload and a valid checksum | the
-//! application, from the data |
+//! - `"drop"`: the packet is lost, as after a link layer with its own checksum.
+//! - `"stale-checksum"`: the packet is delivered with a bit error after its network header and
+//!   unchanged checksums. The receiver detects the error and drops the packet.
+//! - `"valid-checksum"`: the packet is delivered with a bit error in its payload and a valid
+//!   checksum. Only the application can detect the error, from the data.
 //!
 //! The second case models a link without a checksum. The third models errors in the memory of
 //! routers and hosts, and middleboxes that recompute checksums (J. Stone and C. Partridge, "When
@@ -26,13 +24,13 @@
 
 use super::{Config, Frame, Process};
 use bentpipe_core::{Column, Report, Stream, Table, Time};
-use bentpipe_stage::{Body, Damage, DropReason, Outbox, Packet, Spoiled, IPV4_HEADER, UDP};
+use bentpipe_stage::{Body, Corrupted, Damage, DropReason, Outbox, Packet, IPV4_HEADER, UDP};
 use bentpipe_wire::checksum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Drop reason: the channel corrupted the packet.
-pub const SPOILED: DropReason = DropReason::new("channel error");
+pub const CORRUPTED: DropReason = DropReason::new("channel error");
 
 /// Drop reason: the packet arrived with a bit error that its checksum revealed.
 pub const WRONG_CHECKSUM: DropReason = DropReason::new("wrong checksum");
@@ -70,7 +68,7 @@ pub enum Fate {
     Intact,
     /// The packet is corrupted and delivered.
     Altered,
-    /// The packet must be dropped, as [`SPOILED`].
+    /// The packet must be dropped, as [`CORRUPTED`].
     Lost,
 }
 
@@ -92,8 +90,8 @@ impl Errors {
     /// order.
     #[inline]
     pub fn meet(&mut self, now: Time, packet: &mut Packet, stream: &mut Stream) -> Fate {
-        if self.process.spoils(now, packet.size, stream) {
-            spoil(packet, self.effect, stream)
+        if self.process.corrupts(now, packet.size, stream) {
+            corrupt(packet, self.effect, stream)
         } else {
             Fate::Intact
         }
@@ -102,23 +100,23 @@ impl Errors {
     /// Decides if a unit of a packet's frame is lost. Called once per unit, in order.
     #[inline]
     pub fn loses_unit(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool {
-        self.process.spoils(now, bytes, stream)
+        self.process.corrupts(now, bytes, stream)
     }
 
     /// Decides if a radio frame is lost. Called once per frame on the air, in order.
     #[inline]
     pub fn loses_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
-        self.process.spoils_frame(now, frame, stream)
+        self.process.corrupts_frame(now, frame, stream)
     }
 
     /// Applies the effect to a packet with a corrupted unit.
-    pub fn spoil(&mut self, packet: &mut Packet, stream: &mut Stream) -> Fate {
-        spoil(packet, self.effect, stream)
+    pub fn corrupt(&mut self, packet: &mut Packet, stream: &mut Stream) -> Fate {
+        corrupt(packet, self.effect, stream)
     }
 }
 
 #[cold]
-fn spoil(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
+fn corrupt(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
     let valid = match effect {
         Effect::Drop => return Fate::Lost,
         Effect::StaleChecksum => false,
@@ -137,8 +135,8 @@ fn spoil(packet: &mut Packet, effect: Effect, stream: &mut Stream) -> Fate {
         Some(Damage::Unnoticed) => true,
     };
     match &mut packet.body {
-        Body::Spoiled(before) => before.valid &= valid,
-        body => *body = Body::Spoiled(Box::new(Spoiled { body: std::mem::take(body), valid })),
+        Body::Corrupted(before) => before.valid &= valid,
+        body => *body = Body::Corrupted(Box::new(Corrupted { body: std::mem::take(body), valid })),
     }
     Fate::Altered
 }
@@ -183,11 +181,11 @@ impl Received {
     #[cold]
     pub fn open(&mut self, mut packet: Packet, other: DropReason, out: &mut Outbox) -> Option<Packet> {
         match std::mem::take(&mut packet.body) {
-            Body::Spoiled(spoiled) if spoiled.valid => {
+            Body::Corrupted(corrupted) if corrupted.valid => {
                 self.delivered += 1;
-                Some(Packet { body: spoiled.body, ..packet })
+                Some(Packet { body: corrupted.body, ..packet })
             }
-            Body::Spoiled(_) => {
+            Body::Corrupted(_) => {
                 self.refused += 1;
                 out.drop(packet, WRONG_CHECKSUM);
                 None
@@ -261,44 +259,44 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_bit_is_wrong_and_the_checksum_holds_where_it_should(
+        fn exactly_one_bit_is_wrong_and_the_checksum_is_valid_if_requested(
             (version, protocol) in kinds(), payload in prop::collection::vec(any::<u8>(), 0..70), seed: u64, valid: bool,
         ) {
             let good = packet(version, protocol, &payload);
-            let mut spoiled = good.clone();
+            let mut corrupted = good.clone();
             let mut stream = Streams::new(seed, 0).stream("channel");
-            let outcome = flip(&mut spoiled, valid, &mut stream);
+            let outcome = flip(&mut corrupted, valid, &mut stream);
             prop_assert_eq!(outcome.is_some(), !valid || !payload.is_empty());
             if outcome.is_none() {
-                prop_assert_eq!(spoiled, good);
+                prop_assert_eq!(corrupted, good);
                 return Ok(());
             }
             let headers = read(&good).unwrap();
             let first = if valid { good.len() - payload.len() } else { headers.begin };
             let field = headers.checksum_at().unwrap();
             let mut bits = 0;
-            for (at, (before, after)) in good.iter().zip(&spoiled).enumerate() {
+            for (at, (before, after)) in good.iter().zip(&corrupted).enumerate() {
                 if before != after && !(valid && (field..field + 2).contains(&at)) {
                     prop_assert!(at >= first, "byte {} of {}", at, good.len());
                     bits += (before ^ after).count_ones();
                 }
             }
             prop_assert_eq!(bits, 1);
-            prop_assert_eq!(holds(&spoiled), valid);
-            prop_assert!(protocol != UDP || !valid || spoiled[field..field + 2] != [0, 0]);
+            prop_assert_eq!(holds(&corrupted), valid);
+            prop_assert!(protocol != UDP || !valid || corrupted[field..field + 2] != [0, 0]);
         }
     }
 
     #[test]
-    fn every_bit_that_may_be_wrong_is_so_as_often_as_the_others() {
+    fn every_bit_is_equally_likely_to_be_wrong() {
         let mut stream = Streams::new(5, 0).stream("channel");
         let good = packet(4, UDP, &[0; 3]);
         let mut counts = [0u32; 24];
         for _ in 0..24_000 {
-            let mut spoiled = good.clone();
-            flip(&mut spoiled, true, &mut stream).unwrap();
+            let mut corrupted = good.clone();
+            flip(&mut corrupted, true, &mut stream).unwrap();
             for (bit, count) in counts.iter_mut().enumerate() {
-                *count += u32::from(spoiled[32 + bit / 8] >> (7 - bit % 8) & 1);
+                *count += u32::from(corrupted[32 + bit / 8] >> (7 - bit % 8) & 1);
             }
         }
         // Each count is binomial with mean 1000 and standard deviation 31.
@@ -306,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_without_a_checksum_stays_without_and_fragments_cannot_be_made_to_hold() {
+    fn checksums_are_neither_added_to_datagrams_nor_fixed_in_fragments() {
         let mut stream = Streams::new(5, 0).stream("channel");
         let mut bare = packet(4, UDP, &[9; 40]);
         bare[30..32].fill(0);

@@ -78,12 +78,12 @@ impl Channel for Config {
         let (leaves, _) = self.steps();
         // A probability of 1 would divide by zero.
         if leaves.is_nan() || leaves > 1.0 {
-            let least = self.probability.value() / (1.0 - self.probability.value());
+            let min = self.probability.value() / (1.0 - self.probability.value());
             problems.add(
                 "burst",
                 format!(
                     "bursts of {} packets leave no gap between them when a fraction {} of all packets is corrupted; \
-                     allowed: at least probability / (1 - probability), here {least:.3}, and a probability below 1",
+                     allowed: at least probability / (1 - probability), here {min:.3}, and a probability below 1",
                     self.burst.value(),
                     self.probability.value()
                 ),
@@ -93,7 +93,7 @@ impl Channel for Config {
 }
 
 impl Process for Bistable {
-    fn spoils(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         let bad = match self.bad {
             None => stream.chance(self.part),
             Some(true) => !stream.chance(self.steps.1),
@@ -109,18 +109,18 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    fn spoiled(probability: f64, burst: f64, count: usize) -> Vec<bool> {
+    fn corrupted(probability: f64, burst: f64, count: usize) -> Vec<bool> {
         let config: Config =
             serde_json::from_value(serde_json::json!({"probability": probability, "burst": burst})).unwrap();
         let (mut stream, mut process) = (Streams::new(5, 0).stream("channel"), config.build().unwrap());
-        (0..count).map(|_| process.spoils(Time::ZERO, 1500, &mut stream)).collect()
+        (0..count).map(|_| process.corrupts(Time::ZERO, 1500, &mut stream)).collect()
     }
 
     #[test]
-    fn the_part_that_is_spoiled_and_the_length_of_bursts_are_those_that_were_asked_for() {
-        let spoiled = spoiled(0.05, 8.0, 2_000_000);
-        let lost = spoiled.iter().filter(|bad| **bad).count() as f64;
-        let bursts = spoiled.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+    fn loss_and_burst_length_equal_the_configured_values() {
+        let corrupted = corrupted(0.05, 8.0, 2_000_000);
+        let lost = corrupted.iter().filter(|bad| **bad).count() as f64;
+        let bursts = corrupted.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
         // Of 12 500 bursts of geometric length, whose deviation is about their mean: 1 % is the
         // standard error.
         assert!((lost / 2e6 - 0.05).abs() < 0.002, "{lost}");
@@ -128,17 +128,17 @@ mod tests {
     }
 
     #[test]
-    fn with_the_bursts_of_independent_errors_a_spoiled_packet_says_nothing_of_the_next() {
-        let spoiled = spoiled(0.2, 1.25, 1_000_000);
+    fn the_burst_length_of_independent_errors_gives_independent_errors() {
+        let corrupted = corrupted(0.2, 1.25, 1_000_000);
         let after = |first: bool| {
-            let of: Vec<_> = spoiled.windows(2).filter(|pair| pair[0] == first).collect();
+            let of: Vec<_> = corrupted.windows(2).filter(|pair| pair[0] == first).collect();
             of.iter().filter(|pair| pair[1]).count() as f64 / of.len() as f64
         };
         assert!((after(true) - 0.2).abs() < 0.004 && (after(false) - 0.2).abs() < 0.002);
     }
 
     #[test]
-    fn bursts_that_leave_no_gap_are_refused_with_the_length_that_would_do() {
+    fn bursts_without_gaps_are_refused_with_the_minimum_length() {
         for (probability, burst, refused) in [(0.9, 5.0, true), (0.9, 10.0, false), (1.0, 3.0, true)] {
             let config: Config =
                 serde_json::from_value(serde_json::json!({"probability": probability, "burst": burst}))

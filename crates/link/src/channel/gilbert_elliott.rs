@@ -16,7 +16,7 @@
 //! `loss_bad`. The initial state is drawn from the stationary distribution.
 //!
 //! ```toml
-//! error = { kind = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.1, loss_good = 0.001, loss_bad = 0.4 }
+//! error = { kind = "gilbert-elliott", good_to_bad = 0.01, bad_to_good = 0.1, loss_bad = 0.4 }
 //! ```
 
 use super::{Channel, Effect, Process};
@@ -97,7 +97,7 @@ impl Channel for Config {
 }
 
 impl Process for States {
-    fn spoils(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         let bad = match self.bad {
             None => stream.chance(self.part),
             Some(bad) => bad != stream.chance(self.leaves[usize::from(bad)]),
@@ -113,7 +113,7 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn losses_are_correlated_as_the_eigenvalue_of_the_chain_says() {
+    fn losses_have_the_correlation_of_the_chains_eigenvalue() {
         let (p, r, good, bad) = (0.01_f64, 0.04, 0.002, 0.6_f64);
         let config: Config = serde_json::from_value(serde_json::json!({
             "good_to_bad": p, "bad_to_good": r, "loss_good": good, "loss_bad": bad,
@@ -122,7 +122,7 @@ mod tests {
         let (mut process, mut stream) = (config.build().unwrap(), Streams::new(4, 0).stream("channel"));
         let count = 2_000_000;
         let lost: Vec<f64> =
-            (0..count).map(|_| f64::from(process.spoils(Time::ZERO, 1500, &mut stream))).collect();
+            (0..count).map(|_| f64::from(process.corrupts(Time::ZERO, 1500, &mut stream))).collect();
         let mean = lost.iter().sum::<f64>() / count as f64;
         assert!((mean - config.expected_loss(1, 1.0)).abs() < 0.004, "{mean}");
         for lag in [1, 5, 20] {

@@ -10,7 +10,8 @@
 //! ```text
 //! f' = f T^L          log L = sum of the logarithms of the factors by which f' is scaled
 //! b  = T^L b'
-//! transitions i to j within a run = T_ij sum over k from 0 to L - 1 of (f T^k)_i (T^(L-1-k) b')_j / (f T^L b')
+//! transitions i to j within a run =
+//!     T_ij sum over k from 0 to L - 1 of (f T^k)_i (T^(L-1-k) b')_j / (f T^L b')
 //! ```
 //!
 //! A power is computed once for each length that occurs, by squaring. The sum is linear in the
@@ -33,7 +34,7 @@ use bentpipe_core::math;
 use std::collections::BTreeMap;
 
 /// Maximum number of states of a chain.
-pub const MOST: usize = 8;
+pub const MAX_STATES: usize = 8;
 
 /// Number of runs in a block.
 const BLOCK: usize = 4096;
@@ -81,7 +82,7 @@ impl Runs {
 
     /// Computes the expected counts for a chain with these transitions and losses per state. `None`
     /// for a chain that cannot have produced the outcomes, or that has no states or more than
-    /// [`MOST`].
+    /// [`MAX_STATES`].
     pub fn expected(&self, transitions: &[Vec<f64>], loss: &[f64]) -> Option<Expected> {
         match loss.len() {
             1 => self.of_states::<1>(transitions, loss),
@@ -91,7 +92,7 @@ impl Runs {
             5 => self.of_states::<5>(transitions, loss),
             6 => self.of_states::<6>(transitions, loss),
             7 => self.of_states::<7>(transitions, loss),
-            MOST => self.of_states::<MOST>(transitions, loss),
+            MAX_STATES => self.of_states::<MAX_STATES>(transitions, loss),
             _ => None,
         }
     }
@@ -191,11 +192,11 @@ impl<const N: usize> Scaled<N> {
     /// Returns the product with another, scaled so that its largest element is 1.
     fn product(&self, other: &Scaled<N>) -> Scaled<N> {
         let mut matrix = product(&self.matrix, &other.matrix);
-        let most = matrix.iter().flatten().copied().fold(0.0, f64::max);
-        if most > 0.0 {
-            matrix.iter_mut().flatten().for_each(|one| *one /= most);
+        let max = matrix.iter().flatten().copied().fold(0.0, f64::max);
+        if max > 0.0 {
+            matrix.iter_mut().flatten().for_each(|one| *one /= max);
         }
-        Scaled { matrix, log: self.log + other.log + math::ln(most) }
+        Scaled { matrix, log: self.log + other.log + math::ln(max) }
     }
 }
 
@@ -308,7 +309,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn expectations_are_those_over_all_sequences_of_states(
+        fn expectations_equal_those_over_all_sequences_of_states(
             outcomes in prop::collection::vec(0u8..2, 1..8),
             weights in prop::collection::vec(0.05f64..1.0, 9),
             loss in prop::collection::vec(0.01f64..0.99, 3),

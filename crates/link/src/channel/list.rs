@@ -27,7 +27,7 @@ pub struct Config {
     pub effect: Effect,
 }
 
-struct Chosen {
+struct Listed {
     /// Number of packets so far.
     count: u64,
     /// Remaining numbers, the next one last.
@@ -41,7 +41,7 @@ impl Sample for Config {
 impl Channel for Config {
     fn build(&self) -> Option<Box<dyn Process>> {
         let left = self.packets.iter().rev().map(|number| number.value()).collect();
-        Some(Box::new(Chosen { count: 0, left }))
+        Some(Box::new(Listed { count: 0, left }))
     }
 
     fn effect(&self) -> Effect {
@@ -60,8 +60,8 @@ impl Channel for Config {
     }
 }
 
-impl Process for Chosen {
-    fn spoils(&mut self, _now: Time, _bytes: u32, _stream: &mut Stream) -> bool {
+impl Process for Listed {
+    fn corrupts(&mut self, _now: Time, _bytes: u32, _stream: &mut Stream) -> bool {
         self.count += 1;
         let chosen = self.left.last() == Some(&self.count);
         if chosen {
@@ -81,11 +81,11 @@ mod tests {
     }
 
     #[test]
-    fn the_packets_with_these_numbers_are_spoiled_and_no_others() {
+    fn only_the_listed_packets_are_corrupted() {
         let (mut stream, mut process) =
             (Streams::new(5, 0).stream("channel"), config(&[1, 3, 4]).build().unwrap());
-        let spoiled = (1..=6).filter(|_| process.spoils(Time::ZERO, 1500, &mut stream));
-        assert_eq!(spoiled.collect::<Vec<_>>(), [1, 3, 4]);
+        let corrupted = (1..=6).filter(|_| process.corrupts(Time::ZERO, 1500, &mut stream));
+        assert_eq!(corrupted.collect::<Vec<_>>(), [1, 3, 4]);
     }
 
     #[test]

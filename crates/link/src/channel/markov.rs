@@ -69,7 +69,7 @@ impl Channel for Config {
 }
 
 impl Process for Markov {
-    fn spoils(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         let loss = self.loss[self.walk.step(stream)];
         stream.chance(loss)
     }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn published_chains_lose_as_much_and_in_bursts_as_long_as_their_papers_say() {
+    fn published_chains_have_the_loss_and_bursts_of_their_papers() {
         // Loss and mean burst of EP4 and EP6 in `markov_loss_fits.csv`.
         let ep4 =
             config(&[0., 1., 0.], &[&[0.9363, 0.0637, 0.], &[0.3631, 0.4072, 0.2297], &[0., 0.4338, 0.5662]]);
@@ -93,10 +93,10 @@ mod tests {
         for (config, loss, burst) in [(ep4, 0.138_319, 1.6869), (ep6, 0.323_997, 2.7064)] {
             assert!((config.expected_loss(1, 1.0) - loss).abs() < 2e-5);
             let (mut process, mut stream) = (config.build().unwrap(), Streams::new(9, 0).stream("markov"));
-            let spoiled: Vec<bool> =
-                (0..1_000_000).map(|_| process.spoils(Time::ZERO, 1000, &mut stream)).collect();
-            let lost = spoiled.iter().filter(|lost| **lost).count() as f64;
-            let bursts = spoiled.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
+            let corrupted: Vec<bool> =
+                (0..1_000_000).map(|_| process.corrupts(Time::ZERO, 1000, &mut stream)).collect();
+            let lost = corrupted.iter().filter(|lost| **lost).count() as f64;
+            let bursts = corrupted.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
             // Some 80 000 bursts: 0.4 % is the standard error of their mean length.
             assert!((lost / 1e6 / loss - 1.0).abs() < 0.02, "{lost}");
             assert!((lost / bursts / burst - 1.0).abs() < 0.02, "{}", lost / bursts);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_that_are_no_chain_are_refused() {
+    fn invalid_chains_are_refused() {
         let cases: [(Config, &str); 4] = [
             (
                 config(&[0., 1.], &[&[0.9, 0.1]]),

@@ -21,7 +21,7 @@ pub mod states;
 mod success;
 pub mod trace;
 
-pub use effect::{Effect, Errors, Fate, SPOILED};
+pub use effect::{Effect, Errors, Fate, CORRUPTED};
 pub use mode::{Coding, Frame, Mode, Modulation};
 
 use bentpipe_core::{kinds, Problems, Stream, Time};
@@ -79,14 +79,14 @@ pub trait Channel {
 pub trait Process: Send {
     /// Returns true if a unit of `bytes`, whose last bit arrives at `now`, is corrupted. Called
     /// once per unit, in order.
-    fn spoils(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool;
+    fn corrupts(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool;
 
     /// Returns true if a radio frame whose last bit arrives at `now` is corrupted. Called once per
     /// frame on the air, with retransmissions and acknowledgments, in order of time. By default the
     /// mode makes no difference.
     #[inline]
-    fn spoils_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
-        self.spoils(now, frame.bytes, stream)
+    fn corrupts_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
+        self.corrupts(now, frame.bytes, stream)
     }
 
     /// Returns the signal-to-noise ratio at `now` in dB, for a process that knows one. `now` never

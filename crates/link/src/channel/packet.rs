@@ -45,7 +45,7 @@ impl Channel for Config {
 }
 
 impl Process for Independent {
-    fn spoils(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, _now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         stream.chance(self.0)
     }
 }

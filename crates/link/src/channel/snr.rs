@@ -45,7 +45,7 @@ pub struct Config {
     /// Modulation of packets on a link without its own modulations. Default `"cck-11"`. The number
     /// is the rate in Mbit/s of the modulation in IEEE 802.11; the link keeps its own rate.
     #[serde(default)]
-    pub mode: Named,
+    pub mode: NamedMode,
     /// Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"`
     /// delivers them with a bit error, which the receiver detects and drops. `"valid-checksum"`
     /// delivers them with a bit error in the payload that no checksum reveals.
@@ -64,7 +64,7 @@ const fn channel_6() -> Distance {
 /// A modulation of IEEE 802.11, named after its data rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Modulation")]
-pub enum Named {
+pub enum NamedMode {
     /// DBPSK with a Barker sequence, 1 Mbit/s.
     #[serde(rename = "dsss-1")]
     Dsss1,
@@ -104,23 +104,23 @@ pub enum Named {
     Ofdm54,
 }
 
-impl Named {
+impl NamedMode {
     /// Returns the modulation with its data rate.
     pub fn mode(self) -> Mode {
         let ofdm = |bits, coding| Modulation::Ofdm { bits, coding };
         let (kbit_s, modulation) = match self {
-            Named::Dsss1 => (1000, Modulation::Dbpsk),
-            Named::Dsss2 => (2000, Modulation::Dqpsk),
-            Named::Cck5 => (5500, Modulation::Cck4),
-            Named::Cck11 => (11_000, Modulation::Cck8),
-            Named::Ofdm6 => (6000, ofdm(1, Coding::Half)),
-            Named::Ofdm9 => (9000, ofdm(1, Coding::ThreeQuarters)),
-            Named::Ofdm12 => (12_000, ofdm(2, Coding::Half)),
-            Named::Ofdm18 => (18_000, ofdm(2, Coding::ThreeQuarters)),
-            Named::Ofdm24 => (24_000, ofdm(4, Coding::Half)),
-            Named::Ofdm36 => (36_000, ofdm(4, Coding::ThreeQuarters)),
-            Named::Ofdm48 => (48_000, ofdm(6, Coding::TwoThirds)),
-            Named::Ofdm54 => (54_000, ofdm(6, Coding::ThreeQuarters)),
+            NamedMode::Dsss1 => (1000, Modulation::Dbpsk),
+            NamedMode::Dsss2 => (2000, Modulation::Dqpsk),
+            NamedMode::Cck5 => (5500, Modulation::Cck4),
+            NamedMode::Cck11 => (11_000, Modulation::Cck8),
+            NamedMode::Ofdm6 => (6000, ofdm(1, Coding::Half)),
+            NamedMode::Ofdm9 => (9000, ofdm(1, Coding::ThreeQuarters)),
+            NamedMode::Ofdm12 => (12_000, ofdm(2, Coding::Half)),
+            NamedMode::Ofdm18 => (18_000, ofdm(2, Coding::ThreeQuarters)),
+            NamedMode::Ofdm24 => (24_000, ofdm(4, Coding::Half)),
+            NamedMode::Ofdm36 => (36_000, ofdm(4, Coding::ThreeQuarters)),
+            NamedMode::Ofdm48 => (48_000, ofdm(6, Coding::TwoThirds)),
+            NamedMode::Ofdm54 => (54_000, ofdm(6, Coding::ThreeQuarters)),
         };
         Mode { kbit_s, modulation }
     }
@@ -201,12 +201,12 @@ impl Radio {
 }
 
 impl Process for Radio {
-    fn spoils(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, now: Time, bytes: u32, stream: &mut Stream) -> bool {
         let mode = self.config.mode.mode();
-        self.spoils_frame(now, Frame { bytes, mode }, stream)
+        self.corrupts_frame(now, Frame { bytes, mode }, stream)
     }
 
-    fn spoils_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
+    fn corrupts_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
         let snr = self.snr(now, stream);
         !stream.chance(frame.mode.modulation.success(snr, 8.0 * f64::from(frame.bytes)))
     }
@@ -222,7 +222,7 @@ mod tests {
     use bentpipe_core::{Span, Streams};
 
     #[test]
-    fn the_loss_over_many_channels_is_the_expected_one() {
+    fn the_loss_over_many_channels_equals_the_expectation() {
         for keys in [
             r#"{"snr_db": 6.5}"#,
             r#"{"snr_db": 15, "fading": {"rayleigh": {}}}"#,
@@ -239,7 +239,7 @@ mod tests {
                 let mut process = config.build().unwrap();
                 // Far enough apart to be nearly independent.
                 let at = |number: u64| Time::ZERO + Span::from_millis(7000 * number);
-                lost += (0..frames).filter(|n| process.spoils(at(*n), 1000, &mut stream)).count();
+                lost += (0..frames).filter(|n| process.corrupts(at(*n), 1000, &mut stream)).count();
             }
             let (loss, expected) =
                 (lost as f64 / (channels * frames as usize) as f64, config.expected_loss(1, 1000.0));
@@ -249,15 +249,15 @@ mod tests {
     }
 
     #[test]
-    fn the_expected_loss_of_frames_is_that_of_their_own_mode() {
+    fn the_expected_loss_of_frames_uses_their_own_mode() {
         let text = r#"{"snr_db": 25, "fading": {"rayleigh": {}}, "mode": "cck-11"}"#;
         let config: Config = serde_json::from_str(text).unwrap();
         let mut stream = Streams::new(9, 0).stream("radio");
         let mut losses = Vec::new();
-        for mode in [Named::Cck11.mode(), Named::Ofdm54.mode()] {
+        for mode in [NamedMode::Cck11.mode(), NamedMode::Ofdm54.mode()] {
             let frame = Frame { bytes: 1000, mode };
             // Each channel is new, so that fades are independent.
-            let lost = |_: &u32| config.build().unwrap().spoils_frame(Time::ZERO, frame, &mut stream);
+            let lost = |_: &u32| config.build().unwrap().corrupts_frame(Time::ZERO, frame, &mut stream);
             let (loss, expected) =
                 ((0..20_000).filter(lost).count() as f64 / 2e4, config.expected_frame_loss(frame));
             // Five standard deviations of a binomial.
@@ -274,7 +274,7 @@ mod tests {
             let config: Config = serde_json::from_str(&text).unwrap();
             let (mut process, mut stream) = (config.build().unwrap(), Streams::new(3, 0).stream("radio"));
             let at = |number: u64| Time::ZERO + Span::from_millis(5 * number);
-            let lost: Vec<bool> = (0..100_000).map(|n| process.spoils(at(n), 1000, &mut stream)).collect();
+            let lost: Vec<bool> = (0..100_000).map(|n| process.corrupts(at(n), 1000, &mut stream)).collect();
             let bursts = lost.windows(2).filter(|pair| !pair[0] && pair[1]).count();
             lost.iter().filter(|lost| **lost).count() as f64 / bursts as f64
         };
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_is_reported_and_stands_still_without_motion() {
+    fn the_ratio_is_reported_and_constant_without_motion() {
         let text = r#"{"snr_db": 20, "fading": {"rayleigh": {}}, "speed": "0 m/s"}"#;
         let config: Config = serde_json::from_str(text).unwrap();
         let (mut process, mut stream) = (config.build().unwrap(), Streams::new(3, 0).stream("radio"));

@@ -67,7 +67,7 @@ impl Config {
 
 /// Number of steps that are simulated one by one. After a longer pause the state is drawn from the
 /// stationary distribution.
-const MOST_STEPS: u64 = 1 << 16;
+const MAX_STEPS: u64 = 1 << 16;
 
 struct States {
     config: Config,
@@ -128,7 +128,7 @@ impl States {
         let step = now.since(Time::ZERO).as_nanos() / self.config.step.as_nanos();
         let due = match self.step {
             None => 1,
-            Some(last) if step - last > MOST_STEPS => {
+            Some(last) if step - last > MAX_STEPS => {
                 self.walk = Walk::new(&self.config.transitions);
                 1
             }
@@ -142,12 +142,12 @@ impl States {
 }
 
 impl Process for States {
-    fn spoils(&mut self, now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         self.advance(now, stream);
         stream.chance(self.config.loss[self.state][self.column].value())
     }
 
-    fn spoils_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
+    fn corrupts_frame(&mut self, now: Time, frame: Frame, stream: &mut Stream) -> bool {
         self.advance(now, stream);
         let column = self.config.column(Some(frame.mode.rate()));
         stream.chance(self.config.loss[self.state][column].value())
@@ -170,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn loss_is_that_of_the_states_at_the_rate_of_the_frame() {
+    fn loss_follows_the_states_at_the_rate_of_the_frame() {
         let config = config(&serde_json::json!({}));
         // pi = (0.75, 0.25)
         for (kbit_s, expected) in [(1000, 0.05), (5500, 0.05), (11_000, 0.325)] {
             let (mut process, mut stream) = (config.build().unwrap(), Streams::new(8, 0).stream("states"));
             let frame = Frame { bytes: 1000, mode: Mode { kbit_s, modulation: Modulation::Cck8 } };
             let at = |number: u64| Time::ZERO + Span::from_millis(5 * number);
-            let lost = (0..400_000).filter(|n| process.spoils_frame(at(*n), frame, &mut stream)).count();
+            let lost = (0..400_000).filter(|n| process.corrupts_frame(at(*n), frame, &mut stream)).count();
             assert!((lost as f64 / 4e5 - expected).abs() < 0.005, "{kbit_s}: {lost}");
         }
         assert!((config.expected_loss(1, 1.0) - 0.325).abs() < 1e-9);
@@ -188,18 +188,18 @@ mod tests {
     }
 
     #[test]
-    fn the_state_lasts_through_a_step_and_changes_with_the_time_alone() {
+    fn the_state_is_constant_within_a_step_and_depends_only_on_time() {
         let certain = serde_json::json!({"loss": [[0], [1]], "rates": [], "transitions": [[0, 1], [1, 0]]});
         let (mut process, mut stream) =
             (config(&certain).build().unwrap(), Streams::new(8, 0).stream("states"));
-        let mut lost = |ms: u64| process.spoils(Time::ZERO + Span::from_millis(ms), 1000, &mut stream);
+        let mut lost = |ms: u64| process.corrupts(Time::ZERO + Span::from_millis(ms), 1000, &mut stream);
         let first = lost(0);
         let seen = [1, 4, 5, 9, 10, 20, 25].map(&mut lost);
         assert_eq!(seen, [first, first, !first, !first, first, first, !first]);
     }
 
     #[test]
-    fn rows_and_rates_that_do_not_belong_together_are_refused() {
+    fn inconsistent_rows_and_rates_are_refused() {
         for (more, expected) in [
             (serde_json::json!({"rates": ["1 Mbit/s"]}), "loss: row 1 has 2 probabilities; allowed: 1"),
             (serde_json::json!({"rates": ["11 Mbit/s", "1 Mbit/s"]}), "rates: are not in order"),

@@ -6,7 +6,8 @@
 //! ```text
 //! 1 Mbit/s   DBPSK   Pb = exp(-Eb/N0) / 2
 //! 2 Mbit/s   DQPSK   Pb = (sqrt 2 + 1) / sqrt(8 pi sqrt 2) exp(-(2 - sqrt 2) Eb/N0) / sqrt(Eb/N0)
-//! 5.5, 11    CCK     1 - Ps = integral over x from -b of phi(x) (2 Phi(x + b) - 1)^7,   b = sqrt(2 Es/N0)
+//! 5.5, 11    CCK     1 - Ps = integral over x from -b of phi(x) (2 Phi(x + b) - 1)^7
+//!                    b = sqrt(2 Es/N0)
 //! ```
 //!
 //! where phi and Phi are the density and the distribution of a standard normal variable. A CCK
@@ -216,16 +217,16 @@ mod tests {
     /// are sent where `kept` is 1. Counts the information bits of all paths that leave the zero
     /// state and return to it, by distance.
     fn spectrum(kept: &[[u8; 2]], terms: usize, free: usize) -> Vec<f64> {
-        let most = free + 2 * terms;
+        let max = free + 2 * terms;
         let period = kept.len();
-        let mut weights = vec![0.0; most];
+        let mut weights = vec![0.0; max];
         for begin in 0..period {
             // (number of paths, their information bits) by state and distance.
-            let mut paths = vec![vec![(0.0, 0.0); most]; 64];
+            let mut paths = vec![vec![(0.0, 0.0); max]; 64];
             let mut time = begin;
             let mut first = true;
             for _ in 0..200 {
-                let mut next = vec![vec![(0.0, 0.0); most]; 64];
+                let mut next = vec![vec![(0.0, 0.0); max]; 64];
                 for (state, of_state) in paths.iter().enumerate() {
                     for (distance, found) in of_state.iter().enumerate() {
                         let (count, ones): (f64, f64) =
@@ -244,7 +245,7 @@ mod tests {
                                 + (0..2)
                                     .map(|bit| coded[bit] * kept[time % period][bit] as usize)
                                     .sum::<usize>();
-                            if at >= most {
+                            if at >= max {
                                 continue;
                             }
                             let to = register >> 1;

@@ -199,7 +199,7 @@ impl Channel for Config {
 }
 
 impl Process for Playback {
-    fn spoils(&mut self, now: Time, _bytes: u32, stream: &mut Stream) -> bool {
+    fn corrupts(&mut self, now: Time, _bytes: u32, stream: &mut Stream) -> bool {
         let all = self.outcomes.frames();
         let start = match self.start {
             Some(start) => start,
@@ -236,45 +236,46 @@ mod tests {
     const ROWS: &str = "time,lost\n0.0,0\n0.1,0\n\n# a pause\n0.2,1\n0.3,1\n0.4,0\n";
 
     #[test]
-    fn rows_and_run_lengths_are_the_same_trace_which_begins_again_at_its_end() {
+    fn rows_and_run_lengths_give_the_same_repeating_trace() {
         let rows = config(ROWS, serde_json::json!({"start": 2}));
         assert_eq!(rows.outcomes, Outcomes::parse("lost,frames\n0,2\n1,1\n1,1\n0,1").unwrap());
         let (mut process, mut stream) = (rows.build().unwrap(), Streams::new(1, 0).stream("trace"));
-        let mut next = || u8::from(process.spoils(Time::ZERO, 1000, &mut stream));
+        let mut next = || u8::from(process.corrupts(Time::ZERO, 1000, &mut stream));
         assert_eq!([0; 11].map(|_| next()), [0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0]);
         for packets in [1, 3, 4, 7, 5] {
             let (mut process, mut stream) = (rows.build().unwrap(), Streams::new(1, 0).stream("trace"));
-            let lost = (0..packets).filter(|_| process.spoils(Time::ZERO, 1000, &mut stream)).count() as f64;
+            let lost =
+                (0..packets).filter(|_| process.corrupts(Time::ZERO, 1000, &mut stream)).count() as f64;
             let expected = if packets < 5 { lost / packets as f64 } else { 0.4 };
             assert!((rows.expected_loss(packets, 1000.0) - expected).abs() < 1e-12, "{packets}");
         }
     }
 
     #[test]
-    fn a_random_start_is_every_frame_as_often_and_another_one_with_each_seed() {
+    fn a_random_start_is_uniform_and_depends_on_the_seed() {
         let config = config("lost,frames\n0,3\n1,1", serde_json::json!({}));
         let mut lost = 0;
         for seed in 0..4000 {
             let mut stream = Streams::new(seed, 0).stream("trace");
-            lost += u32::from(config.build().unwrap().spoils(Time::ZERO, 1000, &mut stream));
+            lost += u32::from(config.build().unwrap().corrupts(Time::ZERO, 1000, &mut stream));
         }
         assert!((900..1100).contains(&lost), "{lost}");
     }
 
     #[test]
-    fn with_an_interval_the_trace_passes_with_the_time() {
+    fn with_an_interval_the_trace_advances_with_time() {
         let config = config(ROWS, serde_json::json!({"start": 1, "interval": "5 ms"}));
         let (mut process, mut stream) = (config.build().unwrap(), Streams::new(1, 0).stream("trace"));
         for (ms, lost) in
             [(0, 0), (9, 0), (10, 1), (11, 1), (19, 1), (20, 0), (25, 0), (36, 1), (5_000_010, 1)]
         {
             let now = Time::ZERO + Span::from_millis(ms);
-            assert_eq!(u8::from(process.spoils(now, 1000, &mut stream)), lost, "{ms}");
+            assert_eq!(u8::from(process.corrupts(now, 1000, &mut stream)), lost, "{ms}");
         }
     }
 
     #[test]
-    fn tables_that_are_no_trace_are_refused_with_their_line() {
+    fn invalid_traces_are_refused_with_their_line() {
         for (text, expected) in [
             ("", "is empty"),
             ("lost\n", "has no frames"),

@@ -179,7 +179,7 @@ impl Iterator for Openings {
 }
 
 /// The position of a link in its openings.
-pub(super) struct Standing {
+pub(super) struct ContactState {
     openings: Openings,
     /// The current or next opening, if any.
     pub opening: Option<Opening>,
@@ -188,17 +188,17 @@ pub(super) struct Standing {
 
 /// A change of a link's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum StateChange {
     /// The link opens, with this rate and light time.
     Opens(Opening),
     /// The link closes until its next opening.
     Closes,
 }
 
-impl Standing {
-    pub fn new(mut openings: Openings) -> Standing {
+impl ContactState {
+    pub fn new(mut openings: Openings) -> ContactState {
         let opening = openings.next();
-        Standing { openings, opening, is_open: false }
+        ContactState { openings, opening, is_open: false }
     }
 
     /// Returns the time of the next opening or closing, if any.
@@ -212,17 +212,17 @@ impl Standing {
     }
 
     /// Returns the change that is due at `now`, if any.
-    pub fn turn(&mut self, now: Time) -> Option<Turn> {
+    pub fn turn(&mut self, now: Time) -> Option<StateChange> {
         let opening = self.opening?;
         if self.next()? > now {
             return None;
         }
         self.is_open = !self.is_open;
         if self.is_open {
-            return Some(Turn::Opens(opening));
+            return Some(StateChange::Opens(opening));
         }
         self.opening = self.openings.next();
-        Some(Turn::Closes)
+        Some(StateChange::Closes)
     }
 }
 
@@ -236,7 +236,7 @@ pub struct PlanText {
     text: String,
     plan: dtn::Plan,
     /// The reasons for the contacts that were left out of the plan because they are impossible.
-    skipped: Vec<dtn::Wrong>,
+    skipped: Vec<dtn::ParseError>,
 }
 
 impl PlanText {
@@ -245,7 +245,7 @@ impl PlanText {
     /// # Errors
     /// Returns the problems, line by line.
     pub fn parse(text: &str) -> Result<PlanText, String> {
-        let (plan, skipped) = dtn::read::possible(text).map_err(|wrong| listed(&wrong))?;
+        let (plan, skipped) = dtn::read::plan_skipping_impossible(text).map_err(|wrong| listed(&wrong))?;
         Ok(PlanText { text: text.to_owned(), plan, skipped })
     }
 
@@ -272,11 +272,11 @@ impl PlanText {
 }
 
 /// Returns the first faulty lines of a plan, as text.
-fn listed(wrong: &[dtn::Wrong]) -> String {
-    const MOST: usize = 5;
-    let mut shown: Vec<String> = wrong.iter().take(MOST).map(ToString::to_string).collect();
-    if wrong.len() > MOST {
-        shown.push(format!("and {} more", wrong.len() - MOST));
+fn listed(wrong: &[dtn::ParseError]) -> String {
+    const MAX_LISTED: usize = 5;
+    let mut shown: Vec<String> = wrong.iter().take(MAX_LISTED).map(ToString::to_string).collect();
+    if wrong.len() > MAX_LISTED {
+        shown.push(format!("and {} more", wrong.len() - MAX_LISTED));
     }
     shown.join("; ")
 }

@@ -1,7 +1,7 @@
 //! Contacts in given windows, optionally repeated.
 //!
 //! ```toml
-//! when = { kind = "windows", windows = [["10 min", "25 min"], ["70 min", "80 min"]], repeat = "2 h" }
+//! when = { kind = "windows", windows = [["10 min", "25 min"], ["1 h", "80 min"]], repeat = "2 h" }
 //! ```
 
 use super::{Contacts, Opening};

@@ -59,17 +59,17 @@ impl Encapsulation {
         match self {
             Encapsulation::LlcSnap => (8, 0),
             Encapsulation::Vc => (0, 0),
-            Encapsulation::Bridged => (10 + ETHERNET_HEADER, 10 + ETHERNET_LEAST),
-            Encapsulation::Lane => (2 + ETHERNET_HEADER, 2 + ETHERNET_LEAST),
+            Encapsulation::Bridged => (10 + ETHERNET_HEADER, 10 + ETHERNET_MIN),
+            Encapsulation::Lane => (2 + ETHERNET_HEADER, 2 + ETHERNET_MIN),
             Encapsulation::Ppp => (6, 0),
         }
     }
 
     /// Returns the number of cells of the AAL5 frame of a packet of `size` bytes.
     pub const fn cells(self, size: u32) -> u32 {
-        let (header, least) = self.sizes();
+        let (header, min) = self.sizes();
         let whole = size + header;
-        let payload = if whole < least { least } else { whole };
+        let payload = if whole < min { min } else { whole };
         (payload + TRAILER).div_ceil(PAYLOAD)
     }
 
@@ -82,7 +82,7 @@ impl Encapsulation {
 /// Size of the header of an Ethernet frame, and the minimum size of a frame without its checksum
 /// (IEEE 802.3).
 const ETHERNET_HEADER: u32 = 14;
-const ETHERNET_LEAST: u32 = 60;
+const ETHERNET_MIN: u32 = 60;
 
 /// Size of a cell and of its payload, in bytes.
 pub const CELL: u32 = 53;
@@ -133,7 +133,7 @@ mod tests {
     /// Rows of `tests/authorities/atm/overhead.csv`: packet, encapsulation, cells, bytes of the
     /// cells.
     #[test]
-    fn cells_are_those_of_the_authority() {
+    fn cells_equal_those_of_the_reference() {
         let table = include_str!("../../../../tests/authorities/atm/overhead.csv");
         let mut rows = 0;
         for row in table.lines().filter(|row| !row.starts_with('#')).skip(1) {

@@ -16,13 +16,13 @@ pub struct Shape {
     /// Trailer after the last fragment, in the same carrier as the fragment's last bytes.
     pub trailer: u32,
     /// Maximum size of a packet or fragment after its header.
-    pub most: u32,
+    pub max: u32,
 }
 
 impl Shape {
     /// Returns the smallest usable carrier: it must have room for at least one byte of each kind of
     /// fragment.
-    pub fn least_carrier(&self) -> u32 {
+    pub fn min_carrier(&self) -> u32 {
         (self.first + 1).max(self.next + 1 + self.trailer)
     }
 }
@@ -37,7 +37,7 @@ pub struct Fragments {
 impl Fragments {
     /// Creates an empty stream over carriers of this many bytes.
     pub fn new(shape: Shape, carrier: u32) -> Fragments {
-        assert!(carrier >= shape.least_carrier(), "check has passed");
+        assert!(carrier >= shape.min_carrier(), "check has passed");
         Fragments { shape, carrier, room: 0 }
     }
 }
@@ -48,7 +48,7 @@ impl Framer for Fragments {
     }
 
     fn add(&mut self, size: u32, open: bool) -> Added {
-        let Shape { whole, first, next, trailer, most } = self.shape;
+        let Shape { whole, first, next, trailer, max } = self.shape;
         if !open {
             self.room = 0;
         }
@@ -56,14 +56,14 @@ impl Framer for Fragments {
         loop {
             let (header, end) = if begun { (next, trailer) } else { (first, u32::MAX) };
             let last = match begun {
-                true => left <= most && next + left + end <= self.room,
-                false => left <= most && whole + left <= self.room,
+                true => left <= max && next + left + end <= self.room,
+                false => left <= max && whole + left <= self.room,
             };
             let fragment = if last {
                 left
             } else {
                 // The last fragment contains at least one byte.
-                self.room.saturating_sub(header).min(most).min(left - 1)
+                self.room.saturating_sub(header).min(max).min(left - 1)
             };
             if fragment == 0 {
                 self.room = self.carrier;

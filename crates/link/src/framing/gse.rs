@@ -56,7 +56,7 @@ impl Config {
         let label = self.label.value() as u32;
         // The length field counts the bytes after it, which include up to 5 bytes of header and the
         // label.
-        Shape { whole: 4 + label, first: 7 + label, next: 3, trailer: CRC, most: LENGTH - 5 - label }
+        Shape { whole: 4 + label, first: 7 + label, next: 3, trailer: CRC, max: LENGTH - 5 - label }
     }
 
     fn carrier(&self, carrier: Option<u32>) -> u32 {
@@ -81,12 +81,12 @@ impl Framing for Config {
     fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
         if ![0, 3, 6].contains(&self.label.value()) {
             problems.add("label", format!("{} bytes; allowed: 0, 3 or 6", self.label.value()));
-        } else if self.carrier(carrier) < self.shape().least_carrier() {
+        } else if self.carrier(carrier) < self.shape().min_carrier() {
             let message = format!(
                 "{} bytes have no room for the {} of a fragment's header and a byte of data; allowed: at least {}",
                 self.carrier(carrier),
                 self.shape().first,
-                self.shape().least_carrier()
+                self.shape().min_carrier()
             );
             problems.add(if carrier.is_some() { "" } else { "frame" }, message);
         }
@@ -118,7 +118,7 @@ mod tests {
         // 40 + 4 leave 56 of 100: 7 + 49 of the next packet, whose 51 others, 3 + 51 + 4, are in
         // the next frame.
         assert_eq!(units(&config(100, 0), None, &[40, 100, 38]), [(1, false), (1, true), (0, true)]);
-        // Of 100 - 58 = 42 bytes, 38 + 4 took all.
+        // 38 + 4 bytes use all of the remaining 100 - 58 = 42 bytes.
         assert_eq!(
             units(&config(100, 0), None, &[40, 100, 38, 20]),
             [(1, false), (1, true), (0, true), (1, false)]
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_for_a_fragment_is_padding() {
+    fn a_rest_too_short_for_a_fragment_is_padding() {
         // 89 + 4 = 93 leave 7: the header of a first fragment and no byte.
         assert_eq!(units(&config(100, 0), None, &[89, 96]), [(1, false), (1, false)]);
         assert_eq!(units(&config(100, 0), None, &[88, 96]), [(1, false), (2, true)]);

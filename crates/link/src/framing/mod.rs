@@ -183,7 +183,7 @@ impl Verdicts {
             lost |= self.last;
         }
         match lost {
-            true => errors.spoil(packet, stream),
+            true => errors.corrupt(packet, stream),
             false => Fate::Intact,
         }
     }
@@ -234,7 +234,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn units_hold_what_they_carry_and_no_more_than_a_packet_each_is_wasted(
+        fn units_contain_all_packets_with_limited_padding(
             sizes in prop::collection::vec((20u32..2000, any::<bool>()), 1..60),
         ) {
             for (config, carrier) in all() {
@@ -256,7 +256,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_lost_unit_loses_every_packet_that_has_bytes_in_it() {
+    fn a_lost_unit_loses_every_packet_with_bytes_in_it() {
         // Three packets of 100 bytes by ULE: 108 + pointer in the first unit, the second in the
         // rest of it and in the next.
         let config: Config = serde_json::from_str(r#"{"ule": {}}"#).unwrap();

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_field_is_paid_for_in_each_packet_in_which_a_section_begins() {
+    fn each_packet_with_the_start_of_a_section_has_a_pointer_field() {
         // 1500 + 16 = 1516: 183 in the first packet, 1333 = 7 x 184 + 45 in eight more. The next
         // section finds 184 - 45 - 1 bytes of room, and its other 1516 - 138 = 1378 take 7.49
         // packets.

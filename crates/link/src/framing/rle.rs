@@ -1,12 +1,12 @@
 //! Return link encapsulation (EN 301 545-2, TS 103 179): packets, whole or in fragments, in the
 //! bursts of DVB-RCS2.
 //!
-//! | | header bytes |
-//! | --- | --- |
-//! | whole packet (full PPDU) | 2 (start, end, length of 11 bits, label type, protocol type suppressed) |
-//! | first fragment (start PPDU) | 2 + 2 (trailer, total length of 12 bits, label type, protocol type suppressed) |
-//! | last | and the trailer after it: 1 byte of sequence number, or 4 of CRC-32 |
-//! | last | and the trailer behind it: 1 byte of sequence number, or 4 of CRC-32 |
+//! - Whole packet (full PPDU): 2 bytes of header (start, end, length of 11 bits, label type,
+//!   protocol type suppressed).
+//! - First fragment (start PPDU): 2 + 2 bytes (the latter: trailer, total length of 12 bits, label
+//!   type, protocol type suppressed).
+//! - Other fragments: 2 bytes.
+//! - Last fragment: 2 bytes, and the trailer after it: 1 byte of sequence number, or 4 of CRC-32.
 //!
 //! The packet itself (the ALPDU) starts with its protocol type: 2 bytes, 1 if compressed, none if
 //! suppressed, as terminals do for the most frequent protocol. Bursts are protected as a whole: a
@@ -81,7 +81,7 @@ impl Config {
             Trailer::Crc => 4,
         };
         let protocol = self.protocol_bytes();
-        Shape { whole: 2 + protocol, first: 4 + protocol, next: 2, trailer, most: PPDU - protocol - trailer }
+        Shape { whole: 2 + protocol, first: 4 + protocol, next: 2, trailer, max: PPDU - protocol - trailer }
     }
 }
 
@@ -99,16 +99,16 @@ impl Framing for Config {
     }
 
     fn check(&self, carrier: Option<u32>, problems: &mut Problems) {
-        let least = self.shape().least_carrier();
+        let min = self.shape().min_carrier();
         match carrier {
             None => problems.add(
                 "kind",
                 "RLE fills the bursts of a return link; allowed on links: none, atm, mpe, ule, gse",
             ),
-            Some(bytes) if bytes < least => {
+            Some(bytes) if bytes < min => {
                 let message = format!(
                     "a slot of {bytes} bytes has no room for the {} of a fragment's header and a byte of data; allowed: at least \
-                     {least}",
+                     {min}",
                     self.shape().first
                 );
                 problems.add("", message);

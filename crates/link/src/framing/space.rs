@@ -135,7 +135,7 @@ impl Framing for Config {
         let layout = self.layout();
         let header = self.packets.header();
         Some(Box::new(Frames {
-            unit: layout.sent(&self.code.code()),
+            unit: layout.encoded_length(&self.code.code()),
             data: layout.data(),
             header,
             idles: self.idle_frames,
@@ -156,7 +156,7 @@ impl Framing for Config {
         if carrier.is_some() {
             problems.add("", "transfer frames do not fit into the slots of a return link; allowed: on links");
         }
-        if let Some(refusal) = self.layout().refuses(&self.code.code()) {
+        if let Some(refusal) = self.layout().incompatibility(&self.code.code()) {
             problems.add("length", refusal);
         }
     }

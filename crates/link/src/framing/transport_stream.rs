@@ -48,16 +48,16 @@ pub struct TransportStream {
     /// True if a section may start in the packet in which the previous one ends.
     pub packing: bool,
     /// Number of bytes of a section that must fit into the packet in which the section starts.
-    pub least: u32,
-    /// Used payload bytes of the last packet, and whether one of them is a pointer field.
+    pub min_room: u32,
+    /// Used payload bytes of the last packet, and true if one of them is a pointer field.
     used: u32,
     pointed: bool,
 }
 
 impl TransportStream {
     /// Creates an empty stream of units.
-    pub fn new(overhead: u32, packing: bool, least: u32) -> TransportStream {
-        TransportStream { overhead, packing, least, used: PAYLOAD, pointed: false }
+    pub fn new(overhead: u32, packing: bool, min_room: u32) -> TransportStream {
+        TransportStream { overhead, packing, min_room, used: PAYLOAD, pointed: false }
     }
 }
 
@@ -70,7 +70,7 @@ impl Framer for TransportStream {
         let mut left = size + self.overhead;
         let pointer = if self.pointed { 0 } else { POINTER };
         let room = (PAYLOAD - self.used).saturating_sub(pointer);
-        let shares = open && self.packing && room >= self.least;
+        let shares = open && self.packing && room >= self.min_room;
         let mut units = 0;
         if shares {
             let bytes = left.min(room);

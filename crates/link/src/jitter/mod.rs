@@ -153,7 +153,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_kind_has_the_mean_that_it_states_and_is_never_negative() {
+    fn every_kind_has_its_stated_mean_and_is_never_negative() {
         for text in [
             r#"{"uniform": {"most": "20 ms"}}"#,
             r#"{"normal": {"mean": "3 ms", "deviation": "4 ms"}}"#,
@@ -173,7 +173,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn levels_hold_for_their_period() {
+    fn levels_are_constant_for_their_period() {
         let values = drawn(
             r#"{"levels": {"every": "15 s", "offset": "12 s", "of": {"uniform": {"most": "20 ms"}}}}"#,
             6000,

@@ -97,15 +97,15 @@ impl Ared {
     }
 
     fn adapt(&mut self, now: Time) {
-        let Curve { min, max, most, .. } = &mut self.curve;
+        let Curve { min, max, max_probability, .. } = &mut self.curve;
         let (low, high) = (*min + 0.4 * (*max - *min), *min + 0.6 * (*max - *min));
         let average = self.average.value();
         while self.adapt <= now {
             self.adapt += INTERVAL;
-            if average > high && *most <= 0.5 {
-                *most += INCREMENT.min(*most / 4.0);
-            } else if average < low && *most >= 0.01 {
-                *most *= DECREASE;
+            if average > high && *max_probability <= 0.5 {
+                *max_probability += INCREMENT.min(*max_probability / 4.0);
+            } else if average < low && *max_probability >= 0.01 {
+                *max_probability *= DECREASE;
             } else {
                 // Nothing changes until the average changes.
                 let missed = now.since(self.adapt).as_nanos() / INTERVAL.as_nanos();
@@ -116,11 +116,11 @@ impl Ared {
 }
 
 /// Returns the thresholds and the weight for a link of this rate.
-fn settings(config: &Config, rate: Rate, most: f64) -> (Curve, Fraction) {
+fn settings(config: &Config, rate: Rate, max_probability: f64) -> (Curve, Fraction) {
     let per_second = 1.0 / rate.span_of(config.typical.bytes()).as_secs_f64();
     let min = (config.target.as_secs_f64() * per_second / 2.0).max(5.0);
     let weight = Fraction::new(-math::exp_m1(-1.0 / per_second)).unwrap_or_default();
-    (Curve { min, max: 3.0 * min, most, gentle: true }, weight)
+    (Curve { min, max: 3.0 * min, max_probability, gentle: true }, weight)
 }
 
 impl Admission for Ared {
@@ -133,7 +133,7 @@ impl Admission for Ared {
     }
 
     fn set_rate(&mut self, rate: Rate) {
-        let (curve, weight) = settings(&self.config, rate, self.curve.most);
+        let (curve, weight) = settings(&self.config, rate, self.curve.max_probability);
         self.curve = curve;
         self.average.set_rate(self.config.typical, rate);
         self.average.set_weight(weight);
@@ -172,21 +172,25 @@ mod tests {
         };
         // An empty queue: max_p falls to 0.9 max_p each time, down to one step below 0.01.
         meet(&mut ared, 1600, 0);
-        assert!((ared.curve.most - 0.1 * 0.9f64.powi(3)).abs() < 1e-12, "{}", ared.curve.most);
+        assert!(
+            (ared.curve.max_probability - 0.1 * 0.9f64.powi(3)).abs() < 1e-12,
+            "{}",
+            ared.curve.max_probability
+        );
         meet(&mut ared, 60_000, 0);
-        assert!((0.009..0.01).contains(&ared.curve.most), "{}", ared.curve.most);
+        assert!((0.009..0.01).contains(&ared.curve.max_probability), "{}", ared.curve.max_probability);
         // A long queue: max_p grows by a quarter, then by 0.01, up to 0.5.
         ared.average.set_weight(Fraction::thousandths(1000));
-        let before = ared.curve.most;
+        let before = ared.curve.max_probability;
         meet(&mut ared, 60_400, 140);
         meet(&mut ared, 60_600, 140);
-        assert!((ared.curve.most - before * 1.25).abs() < 1e-12);
+        assert!((ared.curve.max_probability - before * 1.25).abs() < 1e-12);
         meet(&mut ared, 600_000, 140);
-        assert!((0.5..=0.51).contains(&ared.curve.most), "{}", ared.curve.most);
+        assert!((0.5..=0.51).contains(&ared.curve.max_probability), "{}", ared.curve.max_probability);
         // In the middle max_p does not change.
-        let before = ared.curve.most;
+        let before = ared.curve.max_probability;
         meet(&mut ared, 600_100, 100);
         meet(&mut ared, 700_000, 100);
-        assert_eq!(ared.curve.most, before);
+        assert_eq!(ared.curve.max_probability, before);
     }
 }

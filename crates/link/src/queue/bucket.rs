@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_come_at_the_rate_and_no_more_than_fit() {
+    fn tokens_arrive_at_the_rate_up_to_the_burst() {
         // 1 Mbit/s: a byte takes 8 us.
         let mut bucket = Bucket::new(Rate::from_bits_per_second(1_000_000), Size::from_bytes(1500));
         assert!(bucket.try_take(1500) && !bucket.try_take(1));

@@ -153,7 +153,7 @@ impl Buffer for Fifo {
 }
 
 impl Queue {
-    /// Wraps the discipline as a buffer, whether it decides at arrival or at departure.
+    /// Returns the discipline as a buffer. A discipline that decides at arrival is wrapped.
     pub fn buffer(self) -> Box<dyn Buffer> {
         match self {
             Queue::Arrival(admission) => Box::new(Fifo::new(admission)),

@@ -46,9 +46,9 @@ impl Config {
     /// Builds the equivalent tree of queues for a link of this rate.
     pub fn tree(&self, rate: Rate) -> priority::Config {
         let short = || Any::DropTail(drop_tail::Config { packets: Some(Count::new(SHORT)), bytes: None });
-        let most = (rate.bits_per_second() as f64 * self.ef.value()).max(1.0) as u64;
+        let max = (rate.bits_per_second() as f64 * self.ef.value()).max(1.0) as u64;
         let ef = Any::Shaper(shaper::Config {
-            rate: Rate::from_bits_per_second(most),
+            rate: Rate::from_bits_per_second(max),
             burst: Size::from_bytes(3000),
             queue: Box::new(short()),
         });

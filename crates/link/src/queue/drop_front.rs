@@ -48,7 +48,7 @@ impl Discipline for Config {
         let note = "drop-front drops the packet that has waited longest".to_owned();
         let fifo = facts::Queue::fifo(
             "drop-front",
-            limit::most_packets(self.packets, self.bytes),
+            limit::max_packets(self.packets, self.bytes),
             self.bytes.map(Size::bytes),
         );
         facts::Queue { notes: vec![note], ..fifo }
@@ -103,7 +103,7 @@ mod tests {
     use bentpipe_stage::Outbox;
 
     #[test]
-    fn the_oldest_make_room() {
+    fn the_oldest_packets_are_dropped() {
         let config: Config = serde_json::from_str(r#"{"packets": 3, "bytes": "3 kB"}"#).unwrap();
         let Queue::Departure(mut queue) = config.build(Rate::from_bits_per_second(1000)) else { panic!() };
         let (mut stream, mut out) = (Streams::new(1, 0).stream("front"), Outbox::default());

@@ -50,7 +50,7 @@ impl Discipline for Config {
     }
 
     fn facts(&self, _rate: Rate, _dscp: Dscp) -> facts::Queue {
-        let packets = limit::most_packets(self.packets, self.bytes);
+        let packets = limit::max_packets(self.packets, self.bytes);
         facts::Queue::fifo("drop-tail", packets, self.bytes.map(Size::bytes))
     }
 

@@ -3,7 +3,10 @@
 //! turn. A class with nothing to send loses its credit.
 //!
 //! ```toml
-//! queue = { kind = "drr", quantum = "1500 B", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
+//! [link.queue]
+//! kind = "drr"
+//! quantum = "1500 B"
+//! classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }]
 //! ```
 
 use super::classes::{self, Class, Lanes, Policy, Scheduler};

@@ -98,8 +98,8 @@ impl Average {
 }
 
 /// Drop probability as a function of the average (equation 1): 0 below `min`, rising linearly to
-/// `most` at `max`, and 1 above. If `gentle`, it rises further from `most` at `max` to 1 at twice
-/// `max`.
+/// `max_probability` at `max`, and 1 above. If `gentle`, it rises further from `max_probability` at
+/// `max` to 1 at twice `max`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Curve {
     /// Lower threshold of the average (min_th), in its unit.
@@ -107,7 +107,7 @@ pub struct Curve {
     /// Upper threshold of the average (max_th), in its unit.
     pub max: f64,
     /// max_p, the probability just below `max`.
-    pub most: f64,
+    pub max_probability: f64,
     /// True if the probability keeps rising beyond `max` instead of jumping to 1.
     pub gentle: bool,
 }
@@ -116,13 +116,13 @@ impl Curve {
     /// Returns the drop probability p_b at this average.
     #[inline]
     pub fn probability(&self, average: f64) -> f64 {
-        let Curve { min, max, most, gentle } = *self;
+        let Curve { min, max, max_probability, gentle } = *self;
         if average < min {
             0.0
         } else if average < max {
-            most * (average - min) / (max - min)
+            max_probability * (average - min) / (max - min)
         } else if gentle && average < 2.0 * max {
-            most + (1.0 - most) * (average - max) / max
+            max_probability + (1.0 - max_probability) * (average - max) / max
         } else {
             1.0
         }
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_average_falls_while_nothing_waits() {
+    fn the_average_falls_while_the_queue_is_empty() {
         let mut average = average();
         average.value = 40.0;
         let idle = Backlog { empty_since: Time::from_nanos(1_000_000_000), ..Backlog::default() };
@@ -253,7 +253,7 @@ mod tests {
     fn packets_between_drops_are_uniform() {
         // Figure 2, where `count` is 1 for the packet after a drop: with p_b = 0.02 the number of
         // packets is uniform on 1 to 49.
-        let curve = Curve { min: 5.0, max: 15.0, most: 0.02, gentle: false };
+        let curve = Curve { min: 5.0, max: 15.0, max_probability: 0.02, gentle: false };
         let (mut spread, mut stream) = (Spread::default(), Streams::new(1, 0).stream("red"));
         let almost = 15.0 - 1e-9;
         let (mut gaps, mut since) = ([0u32; 50], 0);
@@ -273,7 +273,7 @@ mod tests {
     fn packets_between_drops_are_geometric_without_spreading() {
         // Section 7, method 1: the mean gap is 1 / p_b and its variance (1 - p_b) / p_b^2. Uniform
         // gaps have 25 and 200.
-        let curve = Curve { min: 5.0, max: 15.0, most: 0.02, gentle: false };
+        let curve = Curve { min: 5.0, max: 15.0, max_probability: 0.02, gentle: false };
         let mut stream = Streams::new(1, 0).stream("red");
         let (mut gaps, mut since) = (Vec::new(), 0.0);
         for _ in 0..1_000_000 {
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_probability_rises_between_the_thresholds() {
-        let curve = Curve { min: 30.0, max: 90.0, most: 0.1, gentle: false };
+        let curve = Curve { min: 30.0, max: 90.0, max_probability: 0.1, gentle: false };
         let gentle = Curve { gentle: true, ..curve };
         for (average, plain, gently) in [
             (29.9, 0.0, 0.0),

@@ -9,7 +9,7 @@ pub const DEFAULT_PACKETS: u64 = 1000;
 pub type Packets = Count<1, 1_000_000_000>;
 
 /// Returns the maximum number of waiting packets; `None` if only bytes limit the queue.
-pub fn most_packets(packets: Option<Packets>, bytes: Option<Size>) -> Option<u64> {
+pub fn max_packets(packets: Option<Packets>, bytes: Option<Size>) -> Option<u64> {
     match (packets, bytes) {
         (None, None) => Some(DEFAULT_PACKETS),
         (packets, _) => packets.map(Count::value),
@@ -18,7 +18,7 @@ pub fn most_packets(packets: Option<Packets>, bytes: Option<Size>) -> Option<u64
 
 /// Returns the limits in packets and in bytes; `u64::MAX` means no limit.
 pub fn limits(packets: Option<Packets>, bytes: Option<Size>) -> (u64, u64) {
-    (most_packets(packets, bytes).unwrap_or(u64::MAX), bytes.map_or(u64::MAX, Size::bytes))
+    (max_packets(packets, bytes).unwrap_or(u64::MAX), bytes.map_or(u64::MAX, Size::bytes))
 }
 
 /// Adds a problem for a limit in bytes too small for a packet of 1500 B.

@@ -67,7 +67,7 @@ macro_rules! config {
         impl Discipline for Config {
             fn build(&self, rate: Rate) -> Queue {
                 let (min, max) = (self.min.value() as f64, self.max.value() as f64);
-                let curve = Curve { min, max, most: self.probability.value(), gentle: $gentle };
+                let curve = Curve { min, max, max_probability: self.probability.value(), gentle: $gentle };
                 let average = Average::new(self.weight, self.typical, rate);
                 Queue::Arrival(Box::new(Red::new(self.packets, curve, average, self.typical, self.ecn)))
             }

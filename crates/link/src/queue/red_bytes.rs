@@ -9,7 +9,7 @@
 //! L + 1 + ((1 - w)^(L+1) - 1) / w <= min / typical
 //!
 //! ```toml
-//! queue = { kind = "red-bytes", limit = "75 kB", min = "7500 B", max = "22500 B", probability = 0.1, typical = "1500 B", burst = 12 }
+//! queue = { kind = "red-bytes", limit = "75 kB", min = "7500 B", max = "22500 B", burst = 12 }
 //! ```
 //!
 //! Deviation: `tc-red` compares with the limit before the packet in transmission has left. Here
@@ -93,9 +93,9 @@ impl Config {
     /// at or below `min`; `None` if no power down to 2^-31 does.
     fn weight(&self) -> Option<f64> {
         let arrivals = self.burst() as f64;
-        let least = self.min() as f64 / self.typical.bytes() as f64;
+        let min_packets = self.min() as f64 / self.typical.bytes() as f64;
         let after = |weight: f64| arrivals + 1.0 + (math::powf(1.0 - weight, arrivals + 1.0) - 1.0) / weight;
-        (1..32).map(|exponent| 0.5f64.powi(exponent)).find(|weight| after(*weight) <= least)
+        (1..32).map(|exponent| 0.5f64.powi(exponent)).find(|weight| after(*weight) <= min_packets)
     }
 }
 
@@ -105,7 +105,7 @@ impl Discipline for Config {
         let curve = Curve {
             min: self.min() as f64,
             max: self.max() as f64,
-            most: self.probability.value(),
+            max_probability: self.probability.value(),
             gentle: false,
         };
         Queue::Arrival(Box::new(RedBytes {
@@ -143,10 +143,13 @@ impl Discipline for Config {
                 ),
             );
         } else if self.burst() * self.typical.bytes() < min {
-            let least = min.div_ceil(self.typical.bytes());
+            let min_packets = min.div_ceil(self.typical.bytes());
             problems.add(
                 "burst",
-                format!("{} packets are less than min ({min} B); allowed: at least {least}", self.burst()),
+                format!(
+                    "{} packets are less than min ({min} B); allowed: at least {min_packets}",
+                    self.burst()
+                ),
             );
         }
     }
@@ -250,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn between_the_thresholds_the_share_of_drops_is_that_of_the_slope() {
+    fn between_the_thresholds_the_drop_fraction_follows_the_slope() {
         let Queue::Arrival(mut red) = panel().build(Rate::from_bits_per_second(2_000_000)) else { panic!() };
         let mut stream = Streams::new(1, 0).stream("red");
         // A queue of 15 000 B is in the middle: p_b = 0.05. Packets between drops are uniform on 1
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_those_of_tc_and_nonsense_is_refused() {
+    fn defaults_equal_those_of_tc_and_invalid_values_are_refused() {
         let config = Config { limit: Size::from_bytes(120_000), ..Config::default() };
         assert_eq!((config.max(), config.min(), config.burst()), (30_000, 10_000, 12));
         assert_eq!(problems("{}"), "");

@@ -7,10 +7,15 @@
 //! ```toml
 //! [link.queue]
 //! kind = "priority"
-//! classes = [
-//!     { name = "voice", dscp = ["ef"], queue = { kind = "shaper", rate = "200 kbit/s", burst = "3 kB" } },
-//!     { name = "rest", queue = { kind = "wfq", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "other" }] } },
-//! ]
+//!
+//! [[link.queue.classes]]
+//! name = "voice"
+//! dscp = ["ef"]
+//! queue = { kind = "shaper", rate = "200 kbit/s", burst = "3 kB" }
+//!
+//! [[link.queue.classes]]
+//! name = "rest"
+//! queue = { kind = "wfq", classes = [{ name = "gold", dscp = ["af11"] }, { name = "other" }] }
 //! ```
 
 use super::bucket::Bucket;

@@ -12,7 +12,7 @@ struct Served {
     buffer: Box<dyn Buffer>,
     rate: Rate,
     stream: Stream,
-    /// The time of the last call, and when the last packet is through.
+    /// The time of the last call, and the time at which the last packet has been sent.
     now: Time,
     free: Time,
 }
@@ -52,7 +52,7 @@ fn served(json: &str, bits_per_second: u64) -> Rig {
     Bench::new(Served { buffer, rate, stream: stream("rig"), now: Time::ZERO, free: Time::ZERO })
 }
 
-/// Hands over a packet that is created then.
+/// Offers a packet that is created at `now`.
 fn arrive(rig: &mut Rig, now: Time, packet: Packet) {
     rig.run(now);
     rig.offer(now, 0, Port(0), Packet { birth: now, ..packet });
@@ -62,14 +62,14 @@ fn flow(left: &Left) -> u32 {
     left.packet.flow.0
 }
 
-/// Bytes that left by flow.
+/// Returns the number of bytes that left, by flow.
 fn by_flow(rig: &Rig) -> BTreeMap<u32, u64> {
     let mut bytes = BTreeMap::new();
     rig.left.iter().for_each(|left| *bytes.entry(flow(left)).or_default() += u64::from(left.packet.size));
     bytes
 }
 
-/// Longest wait of a flow.
+/// Returns the longest wait of a flow's packets.
 fn longest(rig: &Rig, of: u32) -> Span {
     rig.left.iter().filter(|left| flow(left) == of).map(Left::age).max().unwrap()
 }
@@ -101,13 +101,15 @@ const BE: Dscp = Dscp::BEST_EFFORT;
 
 #[test]
 fn codel_drops_at_the_moments_of_its_control_law() {
-    // 1000 B at 8 Mbit/s take 1 ms; twice as many come.
+    // 1000 B at 8 Mbit/s take 1 ms; packets arrive at twice this rate.
     let mut rig = served(r#"{"codel": {"packets": 10000}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 16_000_000, BE)], 3000);
-    // Packet n comes at n/2 ms and leaves at n ms, having waited n/2 ms: above the target from packet 10 on, which leaves at
-    // 10 ms; 100 ms later, the first drop (section 5.6).
+    // Packet n arrives at n/2 ms and leaves at n ms, after waiting for n/2 ms. The wait is above
+    // the target from packet 10 on, which leaves at 10 ms. The first drop follows 100 ms later
+    // (section 5.6).
     assert_eq!(rig.dropped[0].at, Time::ZERO + Span::from_millis(110));
-    // Each further one is due at interval / sqrt(count) after the one before, and falls at the next departure.
+    // Each further drop is due interval / sqrt(count) after the previous one, and happens at the
+    // next departure.
     let mut due = 110.0;
     for (index, dropped) in rig.dropped.iter().enumerate().skip(1).take(60) {
         due += 100.0 / (index as f64).sqrt();
@@ -118,11 +120,12 @@ fn codel_drops_at_the_moments_of_its_control_law() {
 }
 
 #[test]
-fn codel_spares_short_queues_and_remembers_a_rate_of_drops() {
+fn codel_ignores_short_queues_and_resumes_its_drop_rate() {
     let mut rig = served(r#"{"codel": {}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 8_000_000, BE)], 3000);
     assert!(rig.dropped.is_empty());
-    // Overload, a pause in which the queue empties, and overload again: drops go on with the count that they had reached.
+    // Overload, a pause in which the queue empties, and overload again: drops resume with the
+    // previous count.
     let mut rig = served(r#"{"codel": {}}"#, 8_000_000);
     for burst in 0..2u64 {
         for n in 0..800 {
@@ -152,14 +155,16 @@ fn ecn_capable_packets_are_marked_by_codel_red_and_pie() {
         }
         let marked = rig.left.iter().filter(|left| left.packet.ecn == Ecn::Ce).count();
         assert!(marked > 0, "{json}");
-        // PIE drops where the probability is above a tenth, which a load that does not answer to marks drives it to.
+        // PIE drops packets if the probability is above a tenth, which it reaches under a load that
+        // ignores marks.
         assert!(rig.dropped.is_empty() || json.contains("pie"), "{json}: {} dropped", rig.dropped.len());
     }
 }
 
 #[test]
 fn pie_holds_its_target_and_allows_a_burst() {
-    // A quarter more than the link: a fifth must go, and the delay is held near 15 ms.
+    // The load exceeds the link's rate by a quarter: a fifth is dropped, and the delay stays near
+    // 15 ms.
     let mut rig = served(r#"{"pie": {}}"#, 8_000_000);
     load(&mut rig, &[(0, 1000, 10_000_000, BE)], 60_000);
     let first = rig.dropped[0].at.as_secs_f64();
@@ -183,7 +188,8 @@ fn fq_codel_isolates_flows_and_serves_new_ones_first() {
     let share = bytes[&0] as f64 / bytes[&1] as f64;
     assert!((share - 1.0).abs() < 0.05, "{bytes:?}");
     assert_eq!(rig.left.iter().filter(|left| flow(left) == 2).count(), 80);
-    // At most the packet in transmission and a turn that has begun: two packets, as 14 B of the credit are left after the first.
+    // A new flow waits at most for the packet in transmission and for a turn in progress: two
+    // packets, because 14 B of the credit remain after the first.
     assert!(longest(&rig, 2) < Span::from_micros(4810), "{:?}", longest(&rig, 2));
     let mut short = served(r#"{"fq-codel": {"packets": 100}}"#, 8_000_000);
     load(&mut short, &[(0, 1000, 80_000_000, BE), (1, 100, 100_000, BE)], 1000);
@@ -198,7 +204,7 @@ fn fq_codel_isolates_flows_and_serves_new_ones_first() {
     assert_eq!(lost, 0, "the longest line makes room");
 }
 
-/// Shares of three overloading classes by a scheduler, in bytes.
+/// Returns the shares of three overloading classes under a scheduler, in bytes.
 fn shares(json: &str, sizes: [u32; 3]) -> Vec<f64> {
     let mut rig = served(json, 8_000_000);
     let dscp = [Dscp::af(1, 1), Dscp::af(2, 1), BE];
@@ -245,21 +251,21 @@ fn schedulers_divide_the_link_by_their_rules() {
 }
 
 #[test]
-fn a_class_within_its_share_of_fair_queueing_waits_for_little() {
+fn a_class_within_its_fair_share_has_little_delay() {
     // Half of its half: a packet waits for the packet in transmission and for at most one more of
     // the other class.
-    for (kind, most) in [("wfq", 3100), ("priority", 1510)] {
+    for (kind, max) in [("wfq", 3100), ("priority", 1510)] {
         let json = format!(
             r#"{{"{kind}": {{"classes": [{{"name": "a", "dscp": ["ef"]}}, {{"name": "b", "queue": {{"drop-tail": {{"packets": 100}}}}}}]}}}}"#
         );
         let mut rig = served(&json, 8_000_000);
         load(&mut rig, &[(0, 200, 2_000_000, Dscp::EF), (1, 1500, 20_000_000, BE)], 2000);
-        assert!(longest(&rig, 0) <= Span::from_micros(most), "{kind}: {:?}", longest(&rig, 0));
+        assert!(longest(&rig, 0) <= Span::from_micros(max), "{kind}: {:?}", longest(&rig, 0));
     }
 }
 
 #[test]
-fn a_shaper_conforms_and_a_hierarchy_lends_what_is_left() {
+fn a_shaper_conforms_and_a_hierarchy_shares_the_rest() {
     let mut rig = served(r#"{"shaper": {"rate": "1 Mbit/s", "burst": "3 kB"}}"#, 8_000_000);
     load(&mut rig, &[(0, 700, 4_000_000, BE)], 500);
     rig.run(Time::MAX);
@@ -318,7 +324,7 @@ fn the_usual_behaviours_are_one_queue() {
 }
 
 #[test]
-fn nothing_is_lost_without_a_drop() {
+fn packets_are_delivered_or_counted_as_dropped() {
     let kinds = ["drop-tail", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "diffserv"];
     let nested =
         classes("wrr", "", WEIGHTS).replacen(r#"{"drop-tail": {"packets": 50}}"#, r#"{"codel": {}}"#, 1);

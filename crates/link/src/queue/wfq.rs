@@ -9,7 +9,9 @@
 //! Parekh and Gallager 1993), a packet may leave earlier by at most one packet of each other class.
 //!
 //! ```toml
-//! queue = { kind = "wfq", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
+//! [link.queue]
+//! kind = "wfq"
+//! classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }]
 //! ```
 
 use super::classes::{self, Class, Lanes, Policy, Scheduler};

@@ -10,7 +10,7 @@
 //! - `own`: packets of the same precedence.
 //!
 //! ```toml
-//! queue = { kind = "wred", packets = 100, green = { min = 50, max = 90 }, yellow = { min = 40, max = 70 }, red = { min = 20, max = 50 } }
+//! queue = { kind = "wred", green = { min = 50, max = 90 }, red = { min = 20, max = 50 } }
 //! queue = { kind = "wred", average = "coupled", red = { min = 30, max = 90, probability = 0.1 } }
 //! ```
 //!
@@ -168,7 +168,7 @@ impl Wred {
     fn new(config: &Config, rate: Rate) -> Wred {
         let curve = |of: Thresholds| {
             let (min, max) = (of.min.value() as f64, of.max.value() as f64);
-            Curve { min, max, most: of.probability.value(), gentle: config.gentle }
+            Curve { min, max, max_probability: of.probability.value(), gentle: config.gentle }
         };
         Wred {
             packets: config.packets.value(),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn averages_count_what_they_should() {
+    fn averages_count_the_configured_packets() {
         assert_eq!(met(Counted::All), [16.0; 3]);
         assert_eq!(met(Counted::Coupled), [10.0, 14.0, 16.0]);
         assert_eq!(met(Counted::Own), [10.0, 4.0, 2.0]);

@@ -4,7 +4,9 @@
 //! loses the rest of its turn.
 //!
 //! ```toml
-//! queue = { kind = "wrr", classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }] }
+//! [link.queue]
+//! kind = "wrr"
+//! classes = [{ name = "gold", dscp = ["af11"], weight = 3 }, { name = "rest" }]
 //! ```
 
 use super::classes::{self, Class, Lanes, Policy, Scheduler};

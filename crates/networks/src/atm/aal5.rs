@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_those_of_the_standard() {
+    fn frames_match_the_standard() {
         let text = include_str!("../../../../tests/authorities/atm/aal5_hec.json");
         let vectors: Value = serde_json::from_str(text).unwrap();
         let frames = vectors["aal5"].as_array().unwrap();
@@ -69,7 +69,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_lost_cell_a_merged_frame_or_a_wrong_bit_is_noticed(
+        fn lost_cells_merged_frames_and_bit_errors_are_detected(
             content in prop::collection::vec(any::<u8>(), 0..400), other in prop::collection::vec(any::<u8>(), 0..200), at: prop::sample::Index,
         ) {
             let whole = frame(&content);

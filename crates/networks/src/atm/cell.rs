@@ -58,7 +58,7 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn headers_are_those_of_the_standard() {
+    fn headers_match_the_standard() {
         let text = include_str!("../../../../tests/authorities/atm/aal5_hec.json");
         let vectors: Value = serde_json::from_str(text).unwrap();
         let mut seen = 0;

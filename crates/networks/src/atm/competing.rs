@@ -6,7 +6,7 @@ use super::connection::{EXCESS, MERGED};
 use super::stage::Direction;
 use crate::{AccessNetwork, Changing};
 use bentpipe_core::{Problems, Span, Time};
-use bentpipe_link::channel::SPOILED;
+use bentpipe_link::channel::CORRUPTED;
 use bentpipe_stage::{DropReason, Held, Port, Stage};
 use bentpipe_testing::bench::{packet, stream, Bench};
 use proptest::prelude::*;
@@ -79,11 +79,11 @@ fn account(
     let mut fates: Vec<(usize, Option<u64>, bool)> = Vec::new();
     for (time, connection, number, last) in cells {
         let waiting = starts.iter().filter(|start| **start > time).count();
-        let (fresh, broken, refused) = &mut frames[usize::from(connection)];
-        if *fresh {
+        let (at_start, broken, refused) = &mut frames[usize::from(connection)];
+        if *at_start {
             (*broken, *refused) = (false, early.is_some_and(|early| waiting >= early));
         }
-        *fresh = last;
+        *at_start = last;
         let full = line_free > time && waiting >= buffer;
         let arrival = if *refused || full || (partial && *broken && !last) {
             *broken = *broken || !*refused;
@@ -204,7 +204,7 @@ fn delay_errors_and_contracts_change_during_a_run() {
     assert_eq!(times(run(&start, &packets, &[(1, &near)])), [1003, 1004, 2503]);
     let lossy = keys("1 ms", 1.0, "42400 kbit/s");
     let lost = run(&start, &packets, &[(1, &lossy), (4, &start)]);
-    assert_eq!(lost.dropped, [(SPOILED, 3)]);
+    assert_eq!(lost.dropped, [(CORRUPTED, 3)]);
     assert_eq!(times(lost), [1003, 3003]);
     let wide = keys("1 ms", 0.0, "424 Mbit/s");
     assert_eq!(times(run(&start, &packets, &[(2, &wide)])), [1003, 1103, 1204, 1303, 3003]);

@@ -1,7 +1,7 @@
 //! The configuration of an ATM network, and quantities of a packet on its lines.
 
 use super::contract;
-use super::lan::on_ethernet;
+use super::lan::transmission_time;
 use super::leg;
 use bentpipe_core::{math, Rate, Sample, Span};
 use bentpipe_link::channel;
@@ -124,8 +124,8 @@ impl Config {
             });
             leg.delay.as_secs_f64() + own + wait
         };
-        let islands = self.lan.map_or(Span::ZERO, |rate| on_ethernet(rate, bytes) * 2);
-        self.lines().map(leg).sum::<f64>() + islands.as_secs_f64()
+        let ethernet = self.lan.map_or(Span::ZERO, |rate| transmission_time(rate, bytes) * 2);
+        self.lines().map(leg).sum::<f64>() + ethernet.as_secs_f64()
     }
 
     /// Returns the share of packets of `bytes` of which the lines corrupt or lose a cell.

@@ -10,7 +10,7 @@ use super::contract::{Policer, Verdict};
 use super::lan::Segment;
 use super::leg::{Fate, Leg};
 use bentpipe_core::{Column, Report, Stream, Table, Time};
-use bentpipe_link::channel::SPOILED;
+use bentpipe_link::channel::CORRUPTED;
 use bentpipe_link::queue::drop_tail::FULL;
 use bentpipe_stage::{DropReason, Packet};
 use std::collections::VecDeque;
@@ -47,28 +47,28 @@ pub struct Cell {
     /// True if it marks the end of its frame.
     pub last: bool,
     /// True if it has low priority (CLP = 1).
-    pub low: bool,
+    pub low_priority: bool,
     /// Reason for which the cell's frame will be discarded, if already known.
-    pub spoiled: Option<DropReason>,
-    /// True if the channel lost the cell; `spoiled` is the reason.
+    pub corruption: Option<DropReason>,
+    /// True if the channel lost the cell; `corruption` is the reason.
     pub lost: bool,
 }
 
 impl Cell {
     /// Returns the cell behind a leg, with its fate there.
-    pub fn pass(mut self, leg: &mut Leg, connection: usize, stream: &mut Stream) -> Cell {
+    pub fn traverse(mut self, leg: &mut Leg, connection: usize, stream: &mut Stream) -> Cell {
         if self.lost {
             return self;
         }
-        let (at, reason, lost) = match leg.send(self.at, connection, self.last, self.low, stream) {
+        let (at, reason, lost) = match leg.send(self.at, connection, self.last, self.low_priority, stream) {
             Fate::Arrives(at) => (at, None, false),
-            Fate::Spoiled(at) => (at, Some(SPOILED), false),
-            Fate::Lost(at) => (at, Some(SPOILED), true),
+            Fate::Corrupted(at) => (at, Some(CORRUPTED), false),
+            Fate::Lost(at) => (at, Some(CORRUPTED), true),
             Fate::Full => (self.at, Some(CELLS_FULL), true),
             Fate::Early => (self.at, Some(EARLY), true),
         };
         (self.at, self.lost) = (at, lost);
-        self.spoiled = self.spoiled.or(reason);
+        self.corruption = self.corruption.or(reason);
         self
     }
 }
@@ -77,13 +77,13 @@ impl Cell {
 struct Frame {
     packet: Packet,
     /// Number of missing cells.
-    left: u32,
+    missing_cells: u32,
     /// Time at which the last of its cells arrives at the first switch.
     ready: Time,
     end: Time,
     reason: Option<DropReason>,
     arrived: u32,
-    end_arrived: bool,
+    last_cell_arrived: bool,
 }
 
 /// One direction of a connection.
@@ -91,19 +91,19 @@ pub struct Connection {
     /// Name of the connection in results.
     name: String,
     /// The Ethernet segments before and behind the connection.
-    islands: Option<(Segment, Segment)>,
+    ethernet: Option<(Segment, Segment)>,
     shaper: Option<Policer>,
     policer: Option<Policer>,
     /// The access lines before and behind the shared legs.
     access: Option<(Leg, Leg)>,
-    /// Cells that have not entered the first shared leg, in order, no earlier than `latest`.
+    /// Cells that have not entered the first shared leg, in order, no earlier than `last_time`.
     cells: VecDeque<Cell>,
-    latest: Time,
-    entering: VecDeque<Frame>,
+    last_time: Time,
+    reassembling: VecDeque<Frame>,
     /// True if the receiver holds cells of a frame whose end was lost.
-    stale: bool,
+    holds_merged_cells: bool,
     /// Packets by their time of arrival, with the reason if they are lost.
-    flying: VecDeque<(Time, Option<DropReason>, Packet)>,
+    in_flight: VecDeque<(Time, Option<DropReason>, Packet)>,
     frames: u64,
     sent: u64,
     tagged: u64,
@@ -118,15 +118,15 @@ impl Connection {
         let contract = config.contract_of(index);
         Connection {
             name,
-            islands: config.lan.map(|rate| (Segment::new(rate), Segment::new(rate))),
+            ethernet: config.lan.map(|rate| (Segment::new(rate), Segment::new(rate))),
             shaper: contract.shaper(),
             policer: contract.policer(),
             access: config.access.as_ref().map(|leg| (Leg::new(leg, 1), Leg::new(leg, 1))),
             cells: VecDeque::new(),
-            latest: Time::ZERO,
-            entering: VecDeque::new(),
-            stale: false,
-            flying: VecDeque::new(),
+            last_time: Time::ZERO,
+            reassembling: VecDeque::new(),
+            holds_merged_cells: false,
+            in_flight: VecDeque::new(),
             frames: 0,
             sent: 0,
             tagged: 0,
@@ -145,7 +145,7 @@ impl Connection {
         cells: u32,
         stream: &mut Stream,
     ) -> Option<(Packet, DropReason)> {
-        let ready = match &mut self.islands {
+        let ready = match &mut self.ethernet {
             None => now,
             Some((near, _)) => match near.send(now, packet.size) {
                 Some(ready) => ready,
@@ -156,29 +156,30 @@ impl Connection {
         self.sent += u64::from(cells);
         for index in 1..=cells {
             // After a change of the contract no cell overtakes earlier ones.
-            let mut at = ready.max(self.latest);
+            let mut at = ready.max(self.last_time);
             if let Some(shaper) = &mut self.shaper {
                 at = at.max(shaper.earliest());
                 shaper.arrive(at);
             }
-            self.latest = at;
-            let mut cell = Cell { at, last: index == cells, low: false, spoiled: None, lost: false };
+            self.last_time = at;
+            let mut cell =
+                Cell { at, last: index == cells, low_priority: false, corruption: None, lost: false };
             if let Some((near, _)) = &mut self.access {
-                cell = cell.pass(near, 0, stream);
+                cell = cell.traverse(near, 0, stream);
                 let before = self.cells.back().map_or(Time::ZERO, |before| before.at);
                 cell.at = cell.at.max(before);
             }
             self.cells.push_back(cell);
         }
         let ready = self.cells.back().map_or(ready, |cell| cell.at);
-        self.entering.push_back(Frame {
+        self.reassembling.push_back(Frame {
             packet,
-            left: cells,
+            missing_cells: cells,
             ready,
             end: ready,
             reason: None,
             arrived: 0,
-            end_arrived: false,
+            last_cell_arrived: false,
         });
         None
     }
@@ -205,11 +206,11 @@ impl Connection {
         match policer.arrive(cell.at) {
             Verdict::Conforms => {}
             Verdict::Tagged => {
-                cell.low = true;
+                cell.low_priority = true;
                 self.tagged += 1;
             }
             Verdict::Discarded => {
-                (cell.lost, cell.spoiled) = (true, cell.spoiled.or(Some(EXCESS)));
+                (cell.lost, cell.corruption) = (true, cell.corruption.or(Some(EXCESS)));
                 self.discarded += 1;
             }
         }
@@ -220,25 +221,25 @@ impl Connection {
     /// lost on them.
     pub fn leave(&mut self, now: Time, mut cell: Cell, stream: &mut Stream) {
         if let Some((_, far)) = &mut self.access {
-            cell = cell.pass(far, 0, stream);
+            cell = cell.traverse(far, 0, stream);
         }
-        let Some(frame) = self.entering.front_mut() else { return };
-        frame.left -= 1;
+        let Some(frame) = self.reassembling.front_mut() else { return };
+        frame.missing_cells -= 1;
         frame.end = frame.end.max(cell.at);
-        frame.reason = frame.reason.or(cell.spoiled);
+        frame.reason = frame.reason.or(cell.corruption);
         frame.arrived += u32::from(!cell.lost);
-        frame.end_arrived = cell.last && !cell.lost;
-        if frame.left > 0 {
+        frame.last_cell_arrived = cell.last && !cell.lost;
+        if frame.missing_cells > 0 {
             return;
         }
-        let Some(mut frame) = self.entering.pop_front() else { return };
-        if self.stale && frame.reason.is_none() {
+        let Some(mut frame) = self.reassembling.pop_front() else { return };
+        if self.holds_merged_cells && frame.reason.is_none() {
             frame.reason = Some(MERGED);
             self.merged += 1;
         }
-        self.stale = !frame.end_arrived && (self.stale || frame.arrived > 0);
+        self.holds_merged_cells = !frame.last_cell_arrived && (self.holds_merged_cells || frame.arrived > 0);
         let mut delivery = frame.end.max(now);
-        if let (Some((_, far)), None) = (&mut self.islands, frame.reason) {
+        if let (Some((_, far)), None) = (&mut self.ethernet, frame.reason) {
             match far.send(frame.end, frame.packet.size) {
                 Some(sent) => delivery = sent,
                 None => frame.reason = Some(FULL),
@@ -246,30 +247,30 @@ impl Connection {
         }
         self.lost += u64::from(frame.reason.is_some());
         // Lost packets leave in their turn.
-        let delivery = self.flying.back().map_or(delivery, |(before, ..)| delivery.max(*before));
-        self.flying.push_back((delivery, frame.reason, frame.packet));
+        let delivery = self.in_flight.back().map_or(delivery, |(before, ..)| delivery.max(*before));
+        self.in_flight.push_back((delivery, frame.reason, frame.packet));
     }
 
     /// Returns the time of the next event: all cells of a frame at the first shared leg, or a
     /// delivery.
     pub fn next(&self) -> Option<Time> {
-        let ready = self.entering.front().map(|frame| frame.ready);
+        let ready = self.reassembling.front().map(|frame| frame.ready);
         ready.into_iter().chain(self.delivery()).min()
     }
 
     /// Returns the time of the next delivery, or loss.
     pub fn delivery(&self) -> Option<Time> {
-        self.flying.front().map(|(time, ..)| *time)
+        self.in_flight.front().map(|(time, ..)| *time)
     }
 
     /// Takes the next packet to be delivered, with the reason if it was lost.
     pub fn deliver(&mut self) -> Option<(Option<DropReason>, Packet)> {
-        self.flying.pop_front().map(|(_, reason, packet)| (reason, packet))
+        self.in_flight.pop_front().map(|(_, reason, packet)| (reason, packet))
     }
 
     /// Returns the number of packets that it holds.
     pub fn held(&self) -> usize {
-        self.entering.len() + self.flying.len()
+        self.reassembling.len() + self.in_flight.len()
     }
 
     /// Applies the differences between `before` and `after`.

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_of_the_greatest_size_conforms_and_no_cell_more() {
+    fn a_burst_of_the_maximum_size_conforms_and_the_next_cell_does_not() {
         // One cell in 2 us at the peak, one in 10 us sustained, bursts of 5.
         let json = r#"{"category": "vbr", "peak": "212 Mbit/s", "sustainable": "42400 kbit/s", "burst": 5, "tolerance": "0 s"}"#;
         let contract = config(json);
@@ -268,7 +268,7 @@ mod tests {
         /// Cells that a shaper lets through conform to the contract from which it was made,
         /// whatever its tolerance.
         #[test]
-        fn what_is_shaped_conforms(
+        fn shaped_cells_conform(
             category in 0..3, peak in 100u64..2000, part in 1u64..99, burst in 2u64..200, tolerance in 0u64..5,
             gaps in prop::collection::vec(0u64..3000, 1..200),
         ) {

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 
 /// Bytes that Ethernet adds to a packet (preamble 8, header 14, checksum 4, gap 12), and the
 /// minimum payload (IEEE 802.3).
-const ETHERNET: (u32, u32) = (38, 46);
+const ETHERNET_OVERHEAD: (u32, u32) = (38, 46);
 
 /// Returns the time that a packet takes on an Ethernet segment.
-pub fn on_ethernet(rate: Rate, size: u32) -> Span {
-    let (more, least) = ETHERNET;
+pub fn transmission_time(rate: Rate, size: u32) -> Span {
+    let (more, least) = ETHERNET_OVERHEAD;
     rate.span_of(u64::from(size.max(least) + more))
 }
 
@@ -42,7 +42,7 @@ impl Segment {
         if start > now {
             self.waiting.push_back(start);
         }
-        self.free_at = start + on_ethernet(self.rate, size);
+        self.free_at = start + transmission_time(self.rate, size);
         Some(self.free_at)
     }
 }

@@ -58,7 +58,7 @@ pub struct Config {
     #[serde(default)]
     pub error: channel::Config,
     /// Number of cells that the buffer in front of the line holds, 4096 by default.
-    #[serde(default = "buffer")]
+    #[serde(default = "default_buffer")]
     pub buffer: Count<1, 100_000_000>,
     /// Number of waiting cells from which on cells of low priority (CLP = 1) are dropped. If unset,
     /// the same as `buffer`.
@@ -90,7 +90,7 @@ pub struct Tdma {
 
 /// Default number of cells of a buffer: the product of an E1's rate and a geostationary round trip
 /// of 0.5 s is 2415.
-fn buffer() -> Count<1, 100_000_000> {
+fn default_buffer() -> Count<1, 100_000_000> {
     Count::new(4096)
 }
 
@@ -156,7 +156,7 @@ pub enum Fate {
     /// The cell arrives at the end of the leg at this time.
     Arrives(Time),
     /// The cell arrives at this time, with wrong bits in its payload.
-    Spoiled(Time),
+    Corrupted(Time),
     /// The line lost the cell, which would have arrived at this time.
     Lost(Time),
     /// The buffer was full.
@@ -177,9 +177,9 @@ struct Counters {
     /// Number of cells of frames that were dropped as a whole.
     dropped_early: u64,
     /// Number of cells that the line corrupted or lost.
-    spoiled: u64,
+    corrupted: u64,
     /// Largest number of cells that waited at once.
-    most: u64,
+    max_waiting: u64,
     /// Sum of the times that cells waited, and of their squares, in seconds.
     waits: (f64, f64),
 }
@@ -192,31 +192,31 @@ pub struct Leg {
     low_priority: usize,
     early: usize,
     partial: bool,
-    tdma: Option<Bursts>,
-    noise: Noise,
-    /// The errors from which `noise` was made.
+    tdma: Option<BurstSchedule>,
+    line_errors: LineErrors,
+    /// The errors from which `line_errors` was made.
     error: channel::Config,
     /// Time at which the line has finished sending.
     free_at: Time,
     /// Start of the transmission of each waiting cell.
     waiting: VecDeque<Time>,
     /// The current frame of each connection.
-    frames: Vec<Passing>,
+    frames: Vec<FrameState>,
     /// Time at which the latest cell arrives at the end of the leg. No later cell arrives earlier,
     /// even if the delay has become shorter.
-    latest: Time,
+    last_time: Time,
     counters: Counters,
 }
 
 /// The current frame of a connection on a leg.
 #[derive(Clone)]
-struct Passing {
+struct FrameState {
     /// True if the next cell begins a frame.
-    fresh: bool,
+    at_start: bool,
     /// True if the frame has lost a cell here.
-    broken: bool,
+    has_loss: bool,
     /// True if it is dropped as a whole.
-    refused: bool,
+    early_discard: bool,
 }
 
 impl Leg {
@@ -229,18 +229,18 @@ impl Leg {
             low_priority: 0,
             early: 0,
             partial: false,
-            tdma: config.tdma.as_ref().map(|tdma| Bursts {
+            tdma: config.tdma.as_ref().map(|tdma| BurstSchedule {
                 frame: tdma.frame,
-                cell: on_line(tdma.carrier),
+                cell: cell_time(tdma.carrier),
                 cells: config.cells_in(tdma),
                 next: 0,
             }),
-            noise: Noise::of(&config.error),
+            line_errors: LineErrors::of(&config.error),
             error: config.error.clone(),
             free_at: Time::ZERO,
             waiting: VecDeque::new(),
-            frames: vec![Passing { fresh: true, broken: false, refused: false }; connections],
-            latest: Time::ZERO,
+            frames: vec![FrameState { at_start: true, has_loss: false, early_discard: false }; connections],
+            last_time: Time::ZERO,
             counters: Counters::default(),
         };
         leg.change(config);
@@ -250,39 +250,46 @@ impl Leg {
     /// Applies a changed configuration to cells that come from now on.
     pub fn change(&mut self, config: &Config) {
         let limit = |cells: u64| usize::try_from(cells).unwrap_or(usize::MAX);
-        self.cell = on_line(config.tdma.as_ref().map_or(config.rate, |tdma| tdma.carrier));
+        self.cell = cell_time(config.tdma.as_ref().map_or(config.rate, |tdma| tdma.carrier));
         self.delay = config.delay;
         self.buffer = limit(config.buffer.value());
         self.low_priority = config.low_priority.map_or(self.buffer, |cells| limit(cells.value()));
         self.early = config.early.map_or(usize::MAX, |cells| limit(cells.value()));
         self.partial = config.partial;
         if config.error != self.error {
-            (self.noise, self.error) = (Noise::of(&config.error), config.error.clone());
+            (self.line_errors, self.error) = (LineErrors::of(&config.error), config.error.clone());
         }
     }
 
     /// Handles a cell of a connection that arrives at `now`, no earlier than the previous one;
     /// `last` is true if it marks the end of its frame. A frame begins behind such a mark, so a
     /// frame whose end was lost is counted together with the next.
-    pub fn send(&mut self, now: Time, connection: usize, last: bool, low: bool, stream: &mut Stream) -> Fate {
+    pub fn send(
+        &mut self,
+        now: Time,
+        connection: usize,
+        last: bool,
+        low_priority: bool,
+        stream: &mut Stream,
+    ) -> Fate {
         while self.waiting.front().is_some_and(|start| *start <= now) {
             self.waiting.pop_front();
         }
         let waiting = self.waiting.len();
         let frame = &mut self.frames[connection];
-        if std::mem::replace(&mut frame.fresh, last) {
-            (frame.broken, frame.refused) = (false, waiting >= self.early);
+        if std::mem::replace(&mut frame.at_start, last) {
+            (frame.has_loss, frame.early_discard) = (false, waiting >= self.early);
         }
-        if frame.refused {
+        if frame.early_discard {
             self.counters.dropped_early += 1;
             return Fate::Early;
         }
         let busy = self.free_at > now || self.tdma.is_some();
-        let full = busy && (waiting >= self.buffer || (low && waiting >= self.low_priority));
-        if full || (self.partial && frame.broken && !last) {
-            frame.broken = true;
+        let full = busy && (waiting >= self.buffer || (low_priority && waiting >= self.low_priority));
+        if full || (self.partial && frame.has_loss && !last) {
+            frame.has_loss = true;
             self.counters.dropped += 1;
-            self.counters.dropped_low += u64::from(low);
+            self.counters.dropped_low += u64::from(low_priority);
             return Fate::Full;
         }
         let start = match &mut self.tdma {
@@ -295,12 +302,12 @@ impl Leg {
         }
         let waited = start.since(now).as_secs_f64();
         self.counters.sent += 1;
-        self.counters.most = self.counters.most.max(self.waiting.len() as u64);
+        self.counters.max_waiting = self.counters.max_waiting.max(self.waiting.len() as u64);
         self.counters.waits = (self.counters.waits.0 + waited, self.counters.waits.1 + waited * waited);
-        let arrival = (self.free_at + self.delay).max(self.latest);
-        self.latest = arrival;
-        let fate = self.noise.hit(arrival, stream);
-        self.counters.spoiled += u64::from(fate != Fate::Arrives(arrival));
+        let arrival = (self.free_at + self.delay).max(self.last_time);
+        self.last_time = arrival;
+        let fate = self.line_errors.apply(arrival, stream);
+        self.counters.corrupted += u64::from(fate != Fate::Arrives(arrival));
         fate
     }
 
@@ -316,8 +323,8 @@ impl Leg {
             counters.dropped as f64,
             counters.dropped_low as f64,
             counters.dropped_early as f64,
-            counters.spoiled as f64,
-            counters.most as f64,
+            counters.corrupted as f64,
+            counters.max_waiting as f64,
             mean,
             (square - mean * mean).max(0.0).sqrt(),
         ];
@@ -326,12 +333,12 @@ impl Leg {
 }
 
 /// Returns the transmission time of a cell on a line.
-fn on_line(rate: Rate) -> Span {
+fn cell_time(rate: Rate) -> Span {
     rate.span_of(CELL_BITS / 8)
 }
 
 /// The places of cells in the bursts of a leg, numbered from the start of the run.
-struct Bursts {
+struct BurstSchedule {
     frame: Span,
     cell: Span,
     /// Cells in a burst.
@@ -340,7 +347,7 @@ struct Bursts {
     next: u64,
 }
 
-impl Bursts {
+impl BurstSchedule {
     /// Takes the first free place that begins at `now` or later; returns its time.
     fn place(&mut self, now: Time) -> Time {
         let (frame, within) =
@@ -354,7 +361,7 @@ impl Bursts {
 }
 
 /// The errors of a line.
-enum Noise {
+enum LineErrors {
     None,
     /// Independent bit errors: number of bits until the next wrong one, ln(1 - BER), and the mode
     /// of the receiver of headers.
@@ -366,25 +373,27 @@ enum Noise {
     Process(Errors),
 }
 
-impl Noise {
-    fn of(config: &channel::Config) -> Noise {
+impl LineErrors {
+    fn of(config: &channel::Config) -> LineErrors {
         match config {
-            channel::Config::Bit(bit) if bit.rate.value() > 0.0 => {
-                Noise::Bits { until: None, log_right: math::ln_1p(-bit.rate.value()), mode: Mode::default() }
-            }
-            channel::Config::Bit(_) => Noise::None,
-            other => other.errors().map_or(Noise::None, Noise::Process),
+            channel::Config::Bit(bit) if bit.rate.value() > 0.0 => LineErrors::Bits {
+                until: None,
+                log_right: math::ln_1p(-bit.rate.value()),
+                mode: Mode::default(),
+            },
+            channel::Config::Bit(_) => LineErrors::None,
+            other => other.errors().map_or(LineErrors::None, LineErrors::Process),
         }
     }
 
-    fn hit(&mut self, arrival: Time, stream: &mut Stream) -> Fate {
+    fn apply(&mut self, arrival: Time, stream: &mut Stream) -> Fate {
         match self {
-            Noise::None => Fate::Arrives(arrival),
-            Noise::Process(errors) => match errors.loses_unit(arrival, (CELL_BITS / 8) as u32, stream) {
+            LineErrors::None => Fate::Arrives(arrival),
+            LineErrors::Process(errors) => match errors.loses_unit(arrival, (CELL_BITS / 8) as u32, stream) {
                 true => Fate::Lost(arrival),
                 false => Fate::Arrives(arrival),
             },
-            Noise::Bits { until, log_right, mode } => {
+            LineErrors::Bits { until, log_right, mode } => {
                 // The number of right bits before the next wrong one is geometric.
                 let mut draw = || {
                     let right = math::ln(1.0 - stream.uniform()) / *log_right;
@@ -407,7 +416,7 @@ impl Noise {
                 *until = Some(next - CELL_BITS);
                 match (mode.accepts(header), payload) {
                     (false, _) => Fate::Lost(arrival),
-                    (true, true) => Fate::Spoiled(arrival),
+                    (true, true) => Fate::Corrupted(arrival),
                     (true, false) => Fate::Arrives(arrival),
                 }
             }
@@ -431,14 +440,19 @@ mod tests {
 
     /// Sends cells of one frame at these times over a line of one cell in a microsecond. Returns
     /// the arrival time of each, if it arrives.
-    fn sent(leg: &mut Leg, times: &[u64], low: bool) -> Vec<Option<u64>> {
+    fn sent(leg: &mut Leg, times: &[u64], low_priority: bool) -> Vec<Option<u64>> {
         let mut stream = Streams::new(1, 0).stream("leg");
         let last = times.len() - 1;
-        let cell =
-            |(index, time): (usize, &u64)| match leg.send(at(*time), 0, index == last, low, &mut stream) {
-                Fate::Arrives(time) => Some(time.as_nanos() / 1000),
-                _ => None,
-            };
+        let cell = |(index, time): (usize, &u64)| match leg.send(
+            at(*time),
+            0,
+            index == last,
+            low_priority,
+            &mut stream,
+        ) {
+            Fate::Arrives(time) => Some(time.as_nanos() / 1000),
+            _ => None,
+        };
         times.iter().enumerate().map(cell).collect()
     }
 
@@ -503,14 +517,14 @@ mod tests {
     }
 
     #[test]
-    fn bit_errors_spoil_payloads_and_headers_as_often_as_their_bits_say() {
+    fn bit_errors_corrupt_payloads_and_headers_in_proportion_to_their_bits() {
         let mut leg = leg(r#"{"rate": "424 Mbit/s", "error": {"bit": {"rate": 1e-3}}}"#);
         let mut stream = Streams::new(7, 0).stream("leg");
         let cells = 200_000;
-        let (mut spoiled, mut lost) = (0.0, 0.0);
+        let (mut corrupted, mut lost) = (0.0, 0.0);
         for cell in 0..cells {
             match leg.send(at(cell), 0, true, false, &mut stream) {
-                Fate::Spoiled(_) => spoiled += 1.0,
+                Fate::Corrupted(_) => corrupted += 1.0,
                 Fate::Lost(_) => lost += 1.0,
                 _ => {}
             }
@@ -523,6 +537,6 @@ mod tests {
         let wrong = 1.0 - 0.999f64.powi(384);
         // Three standard errors of a binomial with 200 000 trials are below 0.0034.
         assert!((lost / cells as f64 - (1.0 - accepted)).abs() < 0.0034, "{lost}");
-        assert!((spoiled / cells as f64 - accepted * wrong).abs() < 0.0034, "{spoiled}");
+        assert!((corrupted / cells as f64 - accepted * wrong).abs() < 0.0034, "{corrupted}");
     }
 }

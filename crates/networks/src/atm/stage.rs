@@ -69,7 +69,7 @@ impl Direction {
                 cell = connection.police(cell);
             }
             for (place, leg) in legs.iter_mut().enumerate() {
-                cell = cell.pass(leg, index, stream);
+                cell = cell.traverse(leg, index, stream);
                 // The policer is at the first switch, behind the line from the adapter.
                 if place == 0 && !connection.has_access() {
                     cell = connection.police(cell);

@@ -6,7 +6,7 @@ use super::stage::Direction;
 use super::Config;
 use crate::AccessNetwork;
 use bentpipe_core::{Problems, Span, Time};
-use bentpipe_link::channel::SPOILED;
+use bentpipe_link::channel::CORRUPTED;
 use bentpipe_stage::{DropReason, Port, Stage};
 use bentpipe_testing::bench::{packet, stream, Bench};
 
@@ -32,7 +32,7 @@ fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> 
 }
 
 #[test]
-fn cells_pass_switches_one_by_one_and_frames_pass_ethernet_as_a_whole() {
+fn switches_forward_cells_and_ethernet_forwards_whole_frames() {
     // 1500 bytes in LANE: 1516 + 8 bytes, 32 cells. One cell in 1 us on the fast legs, in 4 us on
     // the slow one.
     let keys = r#""lan": "10 Mbit/s", "encapsulation": "lane", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s", "delay": "1 ms"}, {"rate": "424 Mbit/s"}]"#;
@@ -46,7 +46,7 @@ fn cells_pass_switches_one_by_one_and_frames_pass_ethernet_as_a_whole() {
 }
 
 #[test]
-fn a_lost_last_cell_loses_the_next_frame_too_and_a_frame_of_one_cell_loses_nothing_else() {
+fn a_lost_last_cell_corrupts_the_next_frame_except_after_a_frame_of_one_cell() {
     // Frames of two cells: 41 bytes without a header, and 8 of trailer.
     let lose = |cells: &str| {
         let error = format!(r#""error": {{"list": {{"packets": [{cells}]}}}}"#);
@@ -55,10 +55,10 @@ fn a_lost_last_cell_loses_the_next_frame_too_and_a_frame_of_one_cell_loses_nothi
     let fates = |config: &Config, size| -> Vec<Option<DropReason>> {
         run(config, &[(0, size), (100, size), (200, size)]).into_iter().map(Result::err).collect()
     };
-    assert_eq!(fates(&lose("1"), 41), [Some(SPOILED), None, None]);
-    assert_eq!(fates(&lose("2"), 41), [Some(SPOILED), Some(MERGED), None]);
-    assert_eq!(fates(&lose("1, 2"), 41), [Some(SPOILED), None, None]);
-    assert_eq!(fates(&lose("1"), 40), [Some(SPOILED), None, None]);
+    assert_eq!(fates(&lose("1"), 41), [Some(CORRUPTED), None, None]);
+    assert_eq!(fates(&lose("2"), 41), [Some(CORRUPTED), Some(MERGED), None]);
+    assert_eq!(fates(&lose("1, 2"), 41), [Some(CORRUPTED), None, None]);
+    assert_eq!(fates(&lose("1"), 40), [Some(CORRUPTED), None, None]);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_buffer_that_is_too_small_for_a_burst_loses_its_end() {
 }
 
 #[test]
-fn a_policer_discards_what_exceeds_the_contract_and_a_shaper_keeps_to_it() {
+fn a_policer_discards_excess_cells_and_a_shaper_delays_them() {
     let contract = |shaping: bool| {
         config(&format!(
             r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s"}}], "contract": {{"category": "cbr", "peak": "42400 kbit/s", "shaping": {shaping}}}"#
@@ -88,17 +88,17 @@ fn a_policer_discards_what_exceeds_the_contract_and_a_shaper_keeps_to_it() {
 }
 
 #[test]
-fn every_cell_lost_is_a_remark_and_nothing_arrives() {
+fn certain_cell_loss_is_a_remark_and_nothing_arrives() {
     let config = config(r#""legs": [{"rate": "2 Mbit/s", "error": {"packet": {"probability": 1.0}}}]"#);
     let mut remarks = Problems::default();
     config.remark(Span::from_secs(10), &mut remarks);
     let remarks: Vec<String> = remarks.into_vec().into_iter().map(|remark| remark.path.join(".")).collect();
     assert_eq!(remarks, ["legs.0.error"]);
-    assert_eq!(run(&config, &[(0, 1500), (5, 40)]), [Err(SPOILED), Err(SPOILED)]);
+    assert_eq!(run(&config, &[(0, 1500), (5, 40)]), [Err(CORRUPTED), Err(CORRUPTED)]);
 }
 
 #[test]
-fn what_no_network_can_be_is_refused() {
+fn invalid_networks_are_refused() {
     let problems = |keys: &str| -> Vec<String> {
         let mut problems = Problems::default();
         config(keys).check(&mut problems);

@@ -40,10 +40,10 @@ pub struct Config {
     #[serde(default)]
     pub routing: Method,
     /// Number of copies of a bundle under spray-and-wait, 8 by default.
-    #[serde(default = "eight")]
+    #[serde(default = "default_copies")]
     pub copies: Count<1, 65_536>,
     /// Time after which a bundle is worthless and dropped. One day by default.
-    #[serde(default = "day")]
+    #[serde(default = "default_lifetime")]
     pub lifetime: Span,
     /// Maximum number of bytes of bundles that a node stores. Unlimited by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,11 +54,11 @@ pub struct Config {
     #[serde(default)]
     pub discard: Drop,
     /// Largest LTP segment in bytes, headers of LTP included; 1400 B by default.
-    #[serde(default = "segment")]
+    #[serde(default = "default_segment")]
     pub segment: Size,
     /// Time that an LTP answer may take beyond light times and closed contacts, for transmission,
     /// queues and processing. 1 s by default.
-    #[serde(default = "second")]
+    #[serde(default = "default_margin")]
     pub margin: Span,
     /// Errors that corrupt datagrams on every contact; none by default.
     #[serde(default)]
@@ -113,19 +113,19 @@ pub struct Outage {
     pub announced: bool,
 }
 
-fn eight() -> Count<1, 65_536> {
+fn default_copies() -> Count<1, 65_536> {
     Count::new(8)
 }
 
-fn day() -> Span {
+fn default_lifetime() -> Span {
     Span::from_secs(86_400)
 }
 
-fn segment() -> Size {
+fn default_segment() -> Size {
     Size::from_bytes(1400)
 }
 
-fn second() -> Span {
+fn default_margin() -> Span {
     Span::from_secs(1)
 }
 

@@ -6,7 +6,7 @@ use crate::{Beyond, FlowEnds};
 use bentpipe_core::{Column, NodeId, Report, Span, Stream, Table, Time, Whole};
 use bentpipe_dtn::contacts::Node;
 use bentpipe_dtn::network::{Bundle, Network, Outcome, Reason};
-use bentpipe_link::channel::SPOILED;
+use bentpipe_link::channel::CORRUPTED;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_transport::statistics::SpanStatistics;
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ pub static FLOW: Table = Table {
 };
 
 /// Counts of the bundles of a flow.
-struct OfFlow {
+struct FlowStatistics {
     name: String,
     from: NodeId,
     created: u64,
@@ -89,7 +89,7 @@ struct OfFlow {
     delay: SpanStatistics,
 }
 
-impl OfFlow {
+impl FlowStatistics {
     fn report(&self, report: &mut Report) {
         if self.created == 0 {
             return;
@@ -110,9 +110,9 @@ impl OfFlow {
 }
 
 /// A packet in the network.
-struct Carried {
+struct CarriedPacket {
     packet: Whole<Packet>,
-    since: Time,
+    entered: Time,
 }
 
 /// The agents of a network as a stage.
@@ -123,8 +123,8 @@ pub struct Agents {
     /// For each destination, the node of the plan behind which it lies, by the port of entry: the
     /// nearest one that is not the entry itself.
     exits: BTreeMap<NodeId, Vec<Option<u32>>>,
-    carried: BTreeMap<u64, Carried>,
-    flows: Vec<OfFlow>,
+    carried: BTreeMap<u64, CarriedPacket>,
+    flows: Vec<FlowStatistics>,
     delay: SpanStatistics,
     hops: u64,
 }
@@ -145,7 +145,7 @@ impl Agents {
             });
             (destination, by_entry.collect())
         });
-        let of_flow = |FlowEnds { name, from, .. }| OfFlow {
+        let of_flow = |FlowEnds { name, from, .. }| FlowStatistics {
             name,
             from,
             created: 0,
@@ -166,15 +166,15 @@ impl Agents {
     }
 
     /// Sends arrived packets and drops lost ones.
-    fn settle(&mut self, now: Time, out: &mut Outbox) {
+    fn process_outcomes(&mut self, now: Time, out: &mut Outbox) {
         while let Some(outcome) = self.network.next_outcome() {
             let (Outcome::Delivered { bundle, .. } | Outcome::Dropped { bundle, .. }) = outcome;
-            let Some(Carried { packet, since }) = self.carried.remove(&bundle) else { continue };
+            let Some(CarriedPacket { packet, entered }) = self.carried.remove(&bundle) else { continue };
             let packet = packet.into_inner();
             let mut flow = flow_of(&mut self.flows, &packet);
             match outcome {
                 Outcome::Delivered { to, hops, .. } => {
-                    let delay = now.since(since);
+                    let delay = now.since(entered);
                     self.delay.add(delay);
                     self.hops += u64::from(hops);
                     flow.iter_mut().for_each(|flow| flow.delay.add(delay));
@@ -189,7 +189,7 @@ impl Agents {
                     let reason = match reason {
                         Reason::Expired => EXPIRED,
                         Reason::StorageFull => FULL,
-                        Reason::Errors => SPOILED,
+                        Reason::Errors => CORRUPTED,
                         Reason::CutOff => CUT_OFF,
                     };
                     out.drop(packet, reason);
@@ -200,7 +200,7 @@ impl Agents {
 }
 
 /// Returns the flow of a packet that goes from the flow's source to its destination.
-fn flow_of<'a>(flows: &'a mut [OfFlow], packet: &Packet) -> Option<&'a mut OfFlow> {
+fn flow_of<'a>(flows: &'a mut [FlowStatistics], packet: &Packet) -> Option<&'a mut FlowStatistics> {
     flows.get_mut(packet.flow.0 as usize).filter(|flow| flow.from == packet.source)
 }
 
@@ -226,13 +226,13 @@ impl Stage for Agents {
             flow.created += 1;
         }
         let number = self.network.insert(now, bundle);
-        self.carried.insert(number, Carried { packet: Whole::new(packet), since: now });
-        self.settle(now, out);
+        self.carried.insert(number, CarriedPacket { packet: Whole::new(packet), entered: now });
+        self.process_outcomes(now, out);
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         self.network.advance(now);
-        self.settle(now, out);
+        self.process_outcomes(now, out);
     }
 
     fn next_wake(&self) -> Option<Time> {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_cross_as_bundles_and_leave_where_their_destination_lies() {
+    fn packets_cross_as_bundles_and_leave_at_the_node_of_their_destination() {
         let mut bench = Bench::new(agents(""));
         bench.offer(Time::ZERO, 0, Port(0), packet(0, 7));
         bench.offer(Time::ZERO, 0, Port(0), packet(1, 1));
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn bundles_expire_and_find_no_room_for_named_reasons() {
+    fn bundles_are_dropped_on_expiry_and_full_storage_with_their_reasons() {
         let mut bench = Bench::new(agents(", \"lifetime\": \"5 s\", \"storage\": \"2200 B\""));
         (0..3).for_each(|number| bench.offer(Time::ZERO, 0, Port(0), packet(number, 7)));
         bench.run(Time::MAX);

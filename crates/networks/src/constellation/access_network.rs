@@ -74,7 +74,8 @@ impl Config {
         });
         let flows = flows.collect();
         let exits = |delays: Vec<Option<Span>>| {
-            let exits = (0..).zip(delays).filter_map(|(site, beyond)| Some(Exit { site, beyond: beyond? }));
+            let exits =
+                (0..).zip(delays).filter_map(|(site, beyond)| Some(Exit { site, delay_beyond: beyond? }));
             exits.collect()
         };
         let destinations = beyond.destinations.into_iter().map(|(node, delays)| (node, exits(delays)));

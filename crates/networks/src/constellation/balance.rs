@@ -43,11 +43,11 @@ pub struct Config {
     pub max_delay: Option<Span>,
     /// Maximum load of a path that admits new connections, as the fraction of its ground link's
     /// rate that was offered in the last second; 1 by default.
-    #[serde(default = "all")]
+    #[serde(default = "default_max_load")]
     pub max_load: Fraction,
 }
 
-fn all() -> Fraction {
+fn default_max_load() -> Fraction {
     Fraction::thousandths(1000)
 }
 
@@ -72,16 +72,16 @@ type Connection = (u32, u16, u32);
 struct Pin {
     site: u32,
     /// The first satellite of its path.
-    over: u32,
-    last: Time,
+    first_satellite: u32,
+    last_packet: Time,
 }
 
 /// Bytes offered to a ground link in the current second and in the one before.
 #[derive(Clone, Copy, Default)]
 struct Load {
     second: u64,
-    now: u64,
-    before: u64,
+    current: u64,
+    previous: u64,
 }
 
 /// The paths in use and the connections on them.
@@ -93,20 +93,20 @@ pub struct Balance {
     /// Loads by site and antenna.
     loads: BTreeMap<(u32, u32), Load>,
     /// Time of the last removal of silent connections.
-    swept: Time,
+    last_removal: Time,
 }
 
-const SILENT: Span = Span::from_secs(60);
+const IDLE_TIMEOUT: Span = Span::from_secs(60);
 
 impl Balance {
     /// Creates the state without connections; `rate` is that of the links from the ground.
     pub fn new(config: Config, rate: Rate) -> Balance {
         let (paths, pins, loads) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Balance { config, rate, paths, pins, loads, swept: Time::ZERO }
+        Balance { config, rate, paths, pins, loads, last_removal: Time::ZERO }
     }
 
     /// Maximum number of paths at once.
-    pub fn most(&self) -> usize {
+    pub fn max_paths(&self) -> usize {
         self.config.paths.value() as usize
     }
 
@@ -129,7 +129,7 @@ impl Balance {
     pub fn hop(&self, packet: &Packet, destination: u32, satellite: u32) -> Option<Hop> {
         let pin = self.pins.get(&connection(packet, destination))?;
         let (_, paths) = self.paths.get(&(pin.site, destination))?;
-        paths.iter().find(|path| path.first.1 == pin.over)?.hops.get(&satellite).copied()
+        paths.iter().find(|path| path.first.1 == pin.first_satellite)?.hops.get(&satellite).copied()
     }
 
     /// Chooses the path of a packet from a site; `wait` returns the present wait at an antenna.
@@ -143,45 +143,48 @@ impl Balance {
         packet: &Packet,
         wait: impl Fn(u32) -> Span,
     ) -> Result<&Path, DropReason> {
-        self.sweep(now);
+        self.remove_idle(now);
         let key = connection(packet, destination);
         let paths = self.paths.get(&(site, destination)).map_or(&[][..], |(_, paths)| paths);
         if paths.is_empty() {
             return Err(NO_PATH);
         }
-        let pinned = self.pins.get(&key).filter(|pin| pin.site == site).map(|pin| pin.over);
+        let pinned = self.pins.get(&key).filter(|pin| pin.site == site).map(|pin| pin.first_satellite);
         let index = match paths.iter().position(|path| Some(path.first.1) == pinned) {
             Some(index) => index,
             None => {
-                let users = |over: u32| {
+                let users = |first_satellite: u32| {
                     self.pins
                         .iter()
-                        .filter(|(of, pin)| **of != key && (pin.site, pin.over) == (site, over))
+                        .filter(|(of, pin)| {
+                            **of != key && (pin.site, pin.first_satellite) == (site, first_satellite)
+                        })
                         .count()
                 };
-                let most = (self.config.max_load.value() * self.rate.bits_per_second() as f64 / 8.0) as u64;
+                let max_rate =
+                    (self.config.max_load.value() * self.rate.bits_per_second() as f64 / 8.0) as u64;
                 let admits = |path: &Path| {
                     let delay = path.delay + wait(path.first.0);
                     self.config.max_delay.is_none_or(|longest| delay <= longest)
-                        && self.load(now, (site, path.first.0)) <= most
+                        && self.load(now, (site, path.first.0)) <= max_rate
                 };
                 let admitted = (0..paths.len()).filter(|index| admits(&paths[*index]));
                 let best = admitted.min_by_key(|index| {
-                    let (antenna, over) = paths[*index].first;
-                    (users(over), self.load(now, (site, antenna)), paths[*index].cost)
+                    let (antenna, first_satellite) = paths[*index].first;
+                    (users(first_satellite), self.load(now, (site, antenna)), paths[*index].cost)
                 });
                 best.ok_or(REFUSED)?
             }
         };
-        let (antenna, over) = paths[index].first;
-        self.pins.insert(key, Pin { site, over, last: now });
+        let (antenna, first_satellite) = paths[index].first;
+        self.pins.insert(key, Pin { site, first_satellite, last_packet: now });
         let second = now.as_nanos() / 1_000_000_000;
         let load = self.loads.entry((site, antenna)).or_default();
         if load.second != second {
-            let before = if load.second + 1 == second { load.now } else { 0 };
-            *load = Load { second, now: 0, before };
+            let previous = if load.second + 1 == second { load.current } else { 0 };
+            *load = Load { second, current: 0, previous };
         }
-        load.now += u64::from(packet.size);
+        load.current += u64::from(packet.size);
         Ok(&paths[index])
     }
 
@@ -190,16 +193,16 @@ impl Balance {
     fn load(&self, now: Time, link: (u32, u32)) -> u64 {
         let Some(load) = self.loads.get(&link) else { return 0 };
         match now.as_nanos() / 1_000_000_000 - load.second {
-            0 => load.now.max(load.before),
-            1 => load.now,
+            0 => load.current.max(load.previous),
+            1 => load.current,
             _ => 0,
         }
     }
 
-    fn sweep(&mut self, now: Time) {
-        if now.since(self.swept) >= SILENT {
-            self.swept = now;
-            self.pins.retain(|_, pin| now.since(pin.last) < SILENT);
+    fn remove_idle(&mut self, now: Time) {
+        if now.since(self.last_removal) >= IDLE_TIMEOUT {
+            self.last_removal = now;
+            self.pins.retain(|_, pin| now.since(pin.last_packet) < IDLE_TIMEOUT);
         }
     }
 }

@@ -16,7 +16,7 @@ use bentpipe_stage::{DropReason, Held, Outbox, Packet};
 
 /// Rate, queue and errors of one direction of a link.
 #[derive(Clone, Debug)]
-pub struct Kind {
+pub struct CarrierConfig {
     /// Rate at the network layer.
     pub rate: Rate,
     /// Queue discipline in front of it.
@@ -25,8 +25,8 @@ pub struct Kind {
     pub error: channel::Config,
 }
 
-/// One direction of a link, besides its [`Lane`], which each method that concerns the transmitter
-/// settles and follows.
+/// One direction of a link, without its [`Lane`]. Each method that uses the transmitter flushes the
+/// lane before and resumes it afterwards.
 pub struct Carrier {
     transmitter: Transmitter,
     errors: Option<Errors>,
@@ -41,16 +41,16 @@ pub struct Cut {
     /// Waiting packets, the one in transmission included.
     pub waiting: Vec<Packet>,
     /// Number of packets whose arrival had been determined.
-    pub flying: usize,
+    pub in_flight: usize,
 }
 
 impl Carrier {
     /// Creates an idle carrier with its own random stream.
-    pub fn new(name: String, kind: &Kind, stream: Stream) -> Carrier {
+    pub fn new(name: String, config: &CarrierConfig, stream: Stream) -> Carrier {
         Carrier {
             name,
-            transmitter: Transmitter::new(kind.rate, kind.queue.build(kind.rate), None, stream, None),
-            errors: kind.error.errors(),
+            transmitter: Transmitter::new(config.rate, config.queue.build(config.rate), None, stream, None),
+            errors: config.error.errors(),
             error_drops: 0,
         }
     }
@@ -70,9 +70,9 @@ impl Carrier {
         if self.transmitter.is_buffered() {
             return Ok(self.transmitter.accept(now, packet, out));
         }
-        lane.settle(&mut self.transmitter);
+        lane.flush(&mut self.transmitter);
         let sent = self.transmitter.offer(now, &mut packet, out);
-        lane.follow(&self.transmitter, packet.size);
+        lane.resume(&self.transmitter, packet.size);
         match sent {
             Err(reason) => Err((packet, reason)),
             Ok(sent) => Ok(Some((packet, sent))),
@@ -83,21 +83,21 @@ impl Carrier {
     /// bit will have left; none if that takes the packet itself, by [`offer`](Self::offer).
     #[inline]
     pub fn offer_size(&mut self, lane: &mut Lane, now: Time, size: u32) -> Option<Time> {
-        lane.settle(&mut self.transmitter);
+        lane.flush(&mut self.transmitter);
         let sent = self.transmitter.offer_size(now, size);
-        lane.follow(&self.transmitter, size);
+        lane.resume(&self.transmitter, size);
         sent
     }
 
     /// Starts transmitting the next buffered packet if it is ready. Returns it and when its last
     /// bit will have left.
-    pub fn begin(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
+    pub fn start_transmission(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
         self.transmitter.begin(now, out)
     }
 
     /// Time at which the next packet leaves the buffer.
     #[inline]
-    pub fn next_begin(&self) -> Option<Time> {
+    pub fn next_departure(&self) -> Option<Time> {
         self.transmitter.next_begin()
     }
 
@@ -106,13 +106,13 @@ impl Carrier {
     pub fn wait(&self, lane: &Lane, now: Time) -> Span {
         match lane.last() {
             Time::ZERO => Span::ZERO,
-            _ => lane.meanwhile(&self.transmitter).free_at.max(now).since(now),
+            _ => lane.uncounted(&self.transmitter).free_at.max(now).since(now),
         }
     }
 
     /// Applies the channel's errors to a packet, also to one that was on the link when it was cut.
     #[inline]
-    pub fn meet(&mut self, now: Time, packet: &mut Packet) -> Fate {
+    pub fn apply_errors(&mut self, now: Time, packet: &mut Packet) -> Fate {
         let fate = match &mut self.errors {
             Some(errors) => errors.meet(now, packet, &mut self.transmitter.stream),
             None => Fate::Intact,
@@ -122,20 +122,20 @@ impl Carrier {
     }
 
     /// Ends the link at `end`, not before `now`: nothing is sent later, and the link sends nothing
-    /// until `free`. Returns what was on it: the packets in these places.
+    /// until `resume_at`. Returns what was on it: the packets in these places.
     pub fn cut(
         &mut self,
         lane: &mut Lane,
         now: Time,
-        (end, free): (Time, Time),
+        (end, resume_at): (Time, Time),
         flights: &mut Flights,
-        flying: &[Slot],
+        in_flight: &[Slot],
     ) -> Cut {
-        lane.settle(&mut self.transmitter);
+        lane.flush(&mut self.transmitter);
         lane.close();
-        let mut cut = Cut { sent: Vec::new(), waiting: Vec::new(), flying: flying.len() };
+        let mut cut = Cut { sent: Vec::new(), waiting: Vec::new(), in_flight: in_flight.len() };
         let mut last = now;
-        for slot in flying {
+        for slot in in_flight {
             let flight = *flights.flight(*slot);
             let packet = flights.take(*slot).into_inner();
             if flight.sent <= end {
@@ -145,7 +145,7 @@ impl Carrier {
                 cut.waiting.push(packet);
             }
         }
-        self.transmitter.withdraw(last, &cut.waiting, free);
+        self.transmitter.withdraw(last, &cut.waiting, resume_at);
         cut.waiting.extend(self.transmitter.drain());
         cut
     }
@@ -157,7 +157,7 @@ impl Carrier {
 
     /// Writes the row of the link, on which these packets have not been sent.
     pub fn report(&self, lane: &Lane, now: Time, pending: Held, report: &mut Report) {
-        let meanwhile = lane.meanwhile(&self.transmitter);
+        let meanwhile = lane.uncounted(&self.transmitter);
         self.transmitter.report_with(meanwhile, &self.name, now, pending, self.error_drops, report);
     }
 }

@@ -1,6 +1,6 @@
 //! The configuration of a constellation.
 
-use super::carrier::Kind;
+use super::carrier::CarrierConfig;
 use super::forwarding::Forwarding;
 use super::routes::{light_time, Metric};
 use super::{balance, choice, isl};
@@ -9,7 +9,7 @@ use bentpipe_core::{math, Angle, Count, Distance, Problems, Rate, Sample, Span};
 use bentpipe_link::{channel, queue};
 use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
 use bentpipe_orbit::epoch::Epoch;
-use bentpipe_orbit::look::Turning;
+use bentpipe_orbit::observer::EarthRotation;
 use bentpipe_orbit::satellite::Satellite;
 use bentpipe_orbit::shell::{self, Neighbours};
 use bentpipe_orbit::site::Site;
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 pub struct Config {
     /// Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the
     /// Earth's rotation is off by less than 0.9 s, which is 420 m at the equator.
-    #[serde(default = "noon")]
+    #[serde(default = "default_epoch")]
     pub epoch: Epoch,
     /// The satellites, as one or more shells: sets of circular orbits or element sets.
     pub shell: Vec<shell::Config>,
@@ -46,7 +46,7 @@ pub struct Config {
     pub routing: Routing,
 }
 
-pub(crate) fn noon() -> Epoch {
+pub(crate) fn default_epoch() -> Epoch {
     Epoch::J2000
 }
 
@@ -61,7 +61,7 @@ pub struct Gsl {
     pub down: Rate,
     /// Minimum elevation at which a site sees a satellite, 10 deg by default; -5 deg to below 90
     /// deg.
-    #[serde(default = "ten_degrees")]
+    #[serde(default = "default_mask")]
     pub mask: Angle,
     /// Queue discipline in front of each of these links.
     #[serde(default)]
@@ -76,15 +76,15 @@ pub struct Gsl {
     /// Number of satellites that serve a site at once, each over its own antenna; 1 by default.
     /// Without inter-satellite links a gateway needs several to share satellites with the other
     /// sites.
-    #[serde(default = "one")]
+    #[serde(default = "default_antennas")]
     pub antennas: Count<1, 16>,
 }
 
-pub(crate) fn ten_degrees() -> Angle {
+pub(crate) fn default_mask() -> Angle {
     Angle::from_degrees(10.0)
 }
 
-fn one() -> Count<1, 16> {
+fn default_antennas() -> Count<1, 16> {
     Count::new(1)
 }
 
@@ -97,7 +97,7 @@ pub struct GroundSite {
     /// Longitude of the site, positive to the east and negative to the west.
     pub longitude: Angle,
     /// Height above the ellipsoid; 0 m by default.
-    #[serde(default = "sea_level")]
+    #[serde(default = "default_altitude")]
     pub altitude: Distance,
     /// Minimum elevation at which this site sees a satellite; that of `gsl` if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +115,7 @@ pub struct GroundSite {
     pub spread: Option<Distance>,
 }
 
-fn sea_level() -> Distance {
+fn default_altitude() -> Distance {
     Distance::from_metres(0.0)
 }
 
@@ -179,13 +179,13 @@ impl Default for Routing {
 
 impl Config {
     /// The Earth's rotation during the run.
-    pub fn turning(&self) -> Turning {
-        Turning::new(self.epoch, 0.0)
+    pub fn rotation(&self) -> EarthRotation {
+        EarthRotation::new(self.epoch, 0.0)
     }
 
     /// All satellites, and the pairs of them that may be linked ([`shell::fleet`]).
     pub fn fleet(&self) -> (Vec<Satellite>, Vec<Neighbours>) {
-        shell::fleet(&self.shell, self.epoch, self.turning())
+        shell::fleet(&self.shell, self.epoch, self.rotation())
     }
 
     /// The delay between two sites, by number, that routing outside the constellation assumes: up
@@ -193,7 +193,7 @@ impl Config {
     /// site.
     pub fn expected_delays(&self) -> impl Fn(usize, usize) -> Span {
         let up: Vec<Vector> = self.sites.values().map(|site| site.site().up()).collect();
-        let height = self.shell.iter().map(|shell| shell.height()).fold(f64::INFINITY, f64::min);
+        let height = self.shell.iter().map(|shell| shell.min_altitude()).fold(f64::INFINITY, f64::min);
         move |a, b| {
             let along = math::acos(dot(&up[a], &up[b]).clamp(-1.0, 1.0)) * EQUATORIAL_RADIUS;
             light_time(along + 2.0 * height.max(0.0))
@@ -211,8 +211,8 @@ impl Config {
     }
 
     /// One direction of the links between sites and satellites.
-    pub fn ground_link(&self, rate: Rate) -> Kind {
-        Kind { rate, queue: self.gsl.queue.clone(), error: self.gsl.error.clone() }
+    pub fn ground_link(&self, rate: Rate) -> CarrierConfig {
+        CarrierConfig { rate, queue: self.gsl.queue.clone(), error: self.gsl.error.clone() }
     }
 
     /// Adds the problems of this configuration.

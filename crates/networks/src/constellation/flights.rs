@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_on_a_link_are_in_order_and_places_are_used_again() {
+    fn packets_on_a_link_stay_in_order_and_slots_are_reused() {
         let mut flights = Flights { hops: u32::MAX - 500, ..Flights::default() };
         let mut expected = [std::collections::VecDeque::new(), std::collections::VecDeque::new()];
         for number in 0..1000u32 {

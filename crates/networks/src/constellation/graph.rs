@@ -1,25 +1,25 @@
 //! Trees of least cost over the links between satellites, towards the satellites that serve a
 //! destination.
 //!
-//! A tree is grown by Dijkstra's algorithm, or derived from an earlier one: satellites move little
-//! between two refreshes, so that few next hops change. Each satellite first gets the cost of its
-//! former path in the present state. That is an upper bound, and it is the least cost once no link
-//! offers less; Dijkstra's algorithm then runs from the satellites to which a link does. Both give
-//! the same tree: costs are unique, and of several next hops with the same cost a satellite takes
-//! the way down, otherwise the neighbour with the least cost, or the lowest number. So the next hop
-//! is chosen again at satellites whose cost or whose neighbour's cost has changed, and at those to
-//! which another link offers their very cost. In a ring of an even number of equal links there is
-//! always one of these: the satellite opposite.
+//! A tree is computed by Dijkstra's algorithm, or derived from the previous tree: satellites move
+//! little between two refreshes, so few next hops change. The update first assigns to each
+//! satellite the present cost of its former path, which is an upper bound. Dijkstra's algorithm
+//! then runs from the satellites to which a link offers a lower cost. Both computations give the
+//! same tree, because costs are unique and ties are broken in a fixed order: the downlink first,
+//! then the neighbour with the least cost, then the neighbour with the lowest number. The next hop
+//! is therefore chosen again at satellites whose cost or whose neighbour's cost has changed, and at
+//! satellites to which another link offers the same cost. In a ring of an even number of equal
+//! links, the opposite satellite is always such a satellite.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Cost of a path: what is minimised, and below it what decides among equals. Every link and every
-/// way down costs something.
+/// Cost of a path: the minimised quantity in the upper bits, the tie-breaker in the lower bits.
+/// Every link and every downlink has a cost above 0.
 pub type Cost = u64;
 
-/// The cost where there is no path, and of a link that is down: so large that no sum with it is
-/// less, and so small that a sum of two is a number.
+/// The cost of a missing path and of a link that is down. It exceeds every path cost, and the sum
+/// of two such costs does not overflow.
 pub const UNREACHED: Cost = Cost::MAX >> 1;
 
 /// A cost that has not been determined yet.
@@ -33,7 +33,7 @@ pub enum Hop {
     /// Over an inter-satellite link.
     Isl {
         /// Twice the number of the link, and one more in the direction from its second satellite.
-        way: u32,
+        arc: u32,
         /// Number of the satellite at the other end.
         to: u32,
     },
@@ -46,12 +46,12 @@ pub enum Hop {
     },
 }
 
-/// A satellite from which a way leads down to the destination.
+/// A satellite with a downlink to the destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Root {
     /// Number of the satellite.
     pub satellite: u32,
-    /// Cost of the way down.
+    /// Cost of the downlink.
     pub cost: Cost,
     /// The link from the satellite down to the destination.
     pub hop: Hop,
@@ -61,16 +61,16 @@ pub struct Root {
 pub struct Paths {
     /// The cost of the path to the destination by satellite.
     pub costs: Vec<Cost>,
-    /// The next hop by satellite: the index of one of its edges, or [`NOWHERE`], or `DOWN`.
+    /// The next hop by satellite: the index of one of its edges, or [`NO_HOP`], or `DOWN`.
     pub steps: Vec<u8>,
-    /// The cost of the way down and the hop, of each satellite that has one, in their order.
-    downs: Vec<(u32, Cost, Hop)>,
+    /// Cost and hop of the downlink of each satellite that has one, by satellite.
+    downlinks: Vec<(u32, Cost, Hop)>,
     /// The satellites in an order in which each should follow its next hop.
     order: Vec<u32>,
 }
 
 /// The step of a satellite without a path.
-pub const NOWHERE: u8 = u8::MAX;
+pub const NO_HOP: u8 = u8::MAX;
 /// The step of a satellite from which the path leads down.
 const DOWN: u8 = u8::MAX - 1;
 
@@ -80,7 +80,7 @@ pub struct Edge {
     /// The satellite at the other end.
     pub to: u32,
     /// The link and the direction away, as in [`Hop::Isl`].
-    pub way: u32,
+    pub arc: u32,
     /// The index of the same link among the other end's edges.
     back: u8,
 }
@@ -89,7 +89,7 @@ impl Edge {
     /// The number of the link.
     #[inline]
     pub fn isl(self) -> u32 {
-        self.way / 2
+        self.arc / 2
     }
 }
 
@@ -103,7 +103,7 @@ pub struct Graph {
     costs: Vec<Cost>,
     order: Vec<u32>,
     chain: Vec<u32>,
-    doubtful: Vec<u32>,
+    uncertain: Vec<u32>,
     queue: BinaryHeap<Reverse<(Cost, u32)>>,
     changed: Vec<u32>,
 }
@@ -112,22 +112,21 @@ impl Paths {
     /// No path from any of `count` satellites.
     pub fn none(count: usize) -> Paths {
         let order = (0..count as u32).collect();
-        Paths { steps: vec![NOWHERE; count], costs: vec![UNREACHED; count], downs: Vec::new(), order }
+        Paths { steps: vec![NO_HOP; count], costs: vec![UNREACHED; count], downlinks: Vec::new(), order }
     }
 
-    /// Sets the ways down of these roots: from each satellite, the first of those with the least
-    /// cost.
-    fn set_downs<'a>(&mut self, roots: impl Iterator<Item = &'a Root>) {
-        self.downs.clear();
-        self.downs.extend(roots.map(|root| (root.satellite, root.cost, root.hop)));
-        self.downs.sort_by_key(|(satellite, cost, _)| (*satellite, *cost));
-        self.downs.dedup_by_key(|(satellite, ..)| *satellite);
+    /// Sets the downlinks of these roots: for each satellite, the first one with the least cost.
+    fn set_downlinks<'a>(&mut self, roots: impl Iterator<Item = &'a Root>) {
+        self.downlinks.clear();
+        self.downlinks.extend(roots.map(|root| (root.satellite, root.cost, root.hop)));
+        self.downlinks.sort_by_key(|(satellite, cost, _)| (*satellite, *cost));
+        self.downlinks.dedup_by_key(|(satellite, ..)| *satellite);
     }
 
-    /// The cost of the way down from a satellite, and the hop.
-    fn down(&self, satellite: u32) -> Option<(Cost, Hop)> {
-        let at = self.downs.binary_search_by_key(&satellite, |(of, ..)| *of).ok()?;
-        Some((self.downs[at].1, self.downs[at].2))
+    /// Returns the cost and the hop of the downlink of a satellite.
+    fn downlink(&self, satellite: u32) -> Option<(Cost, Hop)> {
+        let at = self.downlinks.binary_search_by_key(&satellite, |(of, ..)| *of).ok()?;
+        Some((self.downlinks[at].1, self.downlinks[at].2))
     }
 }
 
@@ -140,8 +139,8 @@ impl Graph {
             let index = |satellite: u32| of_satellite[satellite as usize].len() as u8;
             let (of_a, of_b) = (index(a), index(b));
             assert!(of_a < DOWN && of_b < DOWN, "a satellite has few links");
-            of_satellite[a as usize].push(Edge { to: b, way: 2 * isl, back: of_b });
-            of_satellite[b as usize].push(Edge { to: a, way: 2 * isl + 1, back: of_a });
+            of_satellite[a as usize].push(Edge { to: b, arc: 2 * isl, back: of_b });
+            of_satellite[b as usize].push(Edge { to: a, arc: 2 * isl + 1, back: of_a });
         }
         let mut offsets = vec![0];
         let mut edges = Vec::new();
@@ -154,7 +153,7 @@ impl Graph {
             offsets,
             costs: vec![UNKNOWN; count],
             order: vec![0; count],
-            doubtful: Vec::new(),
+            uncertain: Vec::new(),
             chain: Vec::new(),
             queue: BinaryHeap::new(),
             changed: Vec::new(),
@@ -166,30 +165,31 @@ impl Graph {
         self.hop_by(paths.steps[satellite as usize], satellite, || paths)
     }
 
-    /// The next hop at a satellite whose step is known. The paths are asked for the way down only.
+    /// Returns the next hop at a satellite whose step is known. `paths` is called for downlinks
+    /// only.
     #[inline]
     pub fn hop_by<'a>(&self, step: u8, satellite: u32, paths: impl FnOnce() -> &'a Paths) -> Hop {
         match step {
-            NOWHERE => Hop::None,
-            DOWN => paths().down(satellite).expect("it is a root").1,
+            NO_HOP => Hop::None,
+            DOWN => paths().downlink(satellite).expect("it is a root").1,
             step => {
-                let Edge { to, way, .. } = self.edge(satellite, step);
-                Hop::Isl { way, to }
+                let Edge { to, arc, .. } = self.edge(satellite, step);
+                Hop::Isl { arc, to }
             }
         }
     }
 
     /// Sets the next hop of paths at a satellite.
-    pub fn lead(&self, paths: &mut Paths, satellite: u32, hop: Hop) {
+    pub fn set_hop(&self, paths: &mut Paths, satellite: u32, hop: Hop) {
         paths.steps[satellite as usize] = match hop {
-            Hop::None => NOWHERE,
+            Hop::None => NO_HOP,
             Hop::Down { .. } => {
-                let at = paths.downs.partition_point(|(of, ..)| *of < satellite);
-                paths.downs.insert(at, (satellite, UNREACHED, hop));
+                let at = paths.downlinks.partition_point(|(of, ..)| *of < satellite);
+                paths.downlinks.insert(at, (satellite, UNREACHED, hop));
                 DOWN
             }
-            Hop::Isl { way, .. } => {
-                let index = self.edges_of(satellite).iter().position(|edge| edge.way == way);
+            Hop::Isl { arc, .. } => {
+                let index = self.edges_of(satellite).iter().position(|edge| edge.arc == arc);
                 index.expect("it is a link of the satellite") as u8
             }
         };
@@ -206,14 +206,14 @@ impl Graph {
         &self.edges[self.offsets[satellite as usize] as usize..self.offsets[satellite as usize + 1] as usize]
     }
 
-    /// Grows the paths from the roots over the satellites that are `free`. `weights` are the costs
-    /// of the links, [`UNREACHED`] for those that are down; all others are greater than 0.
-    pub fn grow(&self, paths: &mut Paths, roots: &[Root], weights: &[Cost], free: impl Fn(u32) -> bool) {
-        paths.steps.fill(NOWHERE);
+    /// Computes the paths from the roots over the satellites that are `free`. `weights` are the
+    /// costs of the links: [`UNREACHED`] for links that are down, and above 0 for all others.
+    pub fn compute(&self, paths: &mut Paths, roots: &[Root], weights: &[Cost], free: impl Fn(u32) -> bool) {
+        paths.steps.fill(NO_HOP);
         paths.costs.fill(UNREACHED);
         let mut queue = BinaryHeap::new();
-        paths.set_downs(roots.iter().filter(|root| free(root.satellite)));
-        for &(satellite, cost, _) in &paths.downs {
+        paths.set_downlinks(roots.iter().filter(|root| free(root.satellite)));
+        for &(satellite, cost, _) in &paths.downlinks {
             paths.costs[satellite as usize] = cost;
             paths.steps[satellite as usize] = DOWN;
             queue.push(Reverse((cost, satellite)));
@@ -234,17 +234,17 @@ impl Graph {
     }
 
     /// Derives the paths in the present state from those of an earlier state.
-    pub fn renew(&mut self, paths: &mut Paths, roots: &[Root], weights: &[Cost]) {
-        paths.set_downs(roots.iter());
-        self.follow_former(paths, weights);
+    pub fn update_paths(&mut self, paths: &mut Paths, roots: &[Root], weights: &[Cost]) {
+        paths.set_downlinks(roots.iter());
+        self.reprice_former(paths, weights);
         std::mem::swap(&mut paths.costs, &mut self.costs);
         std::mem::swap(&mut paths.order, &mut self.order);
-        let mut doubtful = std::mem::take(&mut self.doubtful);
-        doubtful.clear();
-        doubtful.extend(paths.downs.iter().map(|(satellite, ..)| *satellite));
-        self.compare(paths, weights, &mut doubtful);
+        let mut uncertain = std::mem::take(&mut self.uncertain);
+        uncertain.clear();
+        uncertain.extend(paths.downlinks.iter().map(|(satellite, ..)| *satellite));
+        self.compare(paths, weights, &mut uncertain);
         let (mut queue, mut changed) = (std::mem::take(&mut self.queue), std::mem::take(&mut self.changed));
-        for &satellite in &doubtful {
+        for &satellite in &uncertain {
             let (cost, step) = self.best(satellite, paths, weights);
             paths.steps[satellite as usize] = step;
             if cost < paths.costs[satellite as usize] {
@@ -272,12 +272,12 @@ impl Graph {
                 paths.steps[beside.to as usize] = self.best(beside.to, paths, weights).1;
             }
         }
-        (self.queue, self.doubtful, self.changed) = (queue, doubtful, changed);
+        (self.queue, self.uncertain, self.changed) = (queue, uncertain, changed);
     }
 
     /// Determines the costs of the former paths in the present state, in an order in which each
     /// satellite follows its next hop, and removes the hops of paths that have ended.
-    fn follow_former(&mut self, paths: &mut Paths, weights: &[Cost]) {
+    fn reprice_former(&mut self, paths: &mut Paths, weights: &[Cost]) {
         let Graph { edges, offsets, costs, order, chain, .. } = self;
         costs.fill(UNKNOWN);
         let mut places = order.iter_mut();
@@ -299,11 +299,11 @@ impl Graph {
                         continue;
                     }
                     cost = (onwards + weights[edge.isl() as usize]).min(UNREACHED);
-                } else if let Some((down, _)) = paths.down(at as u32) {
+                } else if let Some((down, _)) = paths.downlink(at as u32) {
                     cost = down;
                 }
                 if cost == UNREACHED {
-                    paths.steps[at] = NOWHERE;
+                    paths.steps[at] = NO_HOP;
                 }
                 costs[at] = cost;
                 *places.next().expect("each satellite has one place") = at as u32;
@@ -315,9 +315,8 @@ impl Graph {
         }
     }
 
-    /// Finds the satellites to which a link offers less than their cost, or that cost without being
-    /// their next hop.
-    fn compare(&self, paths: &Paths, weights: &[Cost], doubtful: &mut Vec<u32>) {
+    /// Finds the satellites to which a link other than their next hop offers at most their cost.
+    fn compare(&self, paths: &Paths, weights: &[Cost], uncertain: &mut Vec<u32>) {
         let satellites = self.offsets.windows(2).zip(&paths.costs).zip(&paths.steps);
         for (satellite, ((range, cost), step)) in (0..).zip(satellites) {
             let edges = &self.edges[range[0] as usize..range[1] as usize];
@@ -327,7 +326,7 @@ impl Graph {
                 edges.iter().map(|edge| paths.costs[edge.to as usize] + weights[edge.isl() as usize]);
             let good: u32 = offers.map(|offer| u32::from(offer <= *cost)).sum();
             if good > u32::from(*step < DOWN) {
-                doubtful.push(satellite);
+                uncertain.push(satellite);
             }
         }
     }
@@ -335,7 +334,7 @@ impl Graph {
     /// The least cost of a satellite by the costs of its neighbours, and its next hop.
     #[inline]
     fn best(&self, satellite: u32, paths: &Paths, weights: &[Cost]) -> (Cost, u8) {
-        let (mut best, mut over, mut step) = (UNREACHED, (UNREACHED, 0), NOWHERE);
+        let (mut best, mut over, mut step) = (UNREACHED, (UNREACHED, 0), NO_HOP);
         for (edge, index) in self.edges_of(satellite).iter().zip(0..) {
             let onwards = paths.costs[edge.to as usize];
             let cost = onwards + weights[edge.isl() as usize];
@@ -343,7 +342,7 @@ impl Graph {
                 (best, over, step) = (cost, (onwards, edge.to), index);
             }
         }
-        match paths.down(satellite) {
+        match paths.downlink(satellite) {
             Some((down, _)) if down <= best => (down, DOWN),
             _ => (best, step),
         }
@@ -379,7 +378,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn paths_derived_from_former_ones_are_those_grown_from_nothing(
+        fn updated_paths_equal_recomputed_paths(
             ends in prop::collection::vec((0..SATELLITES, 0..SATELLITES), 40)
                 .prop_map(|ends| ends.into_iter().filter(|(a, b)| a != b).collect::<Vec<_>>()),
             states in prop::collection::vec((weights(40), roots()), 2..8),
@@ -387,8 +386,8 @@ mod tests {
             let mut graph = Graph::new(SATELLITES as usize, ends);
             let (mut renewed, mut grown) = (Paths::none(24), Paths::none(24));
             for (weights, roots) in states {
-                graph.renew(&mut renewed, &roots, &weights);
-                graph.grow(&mut grown, &roots, &weights, |_| true);
+                graph.update_paths(&mut renewed, &roots, &weights);
+                graph.compute(&mut grown, &roots, &weights, |_| true);
                 prop_assert_eq!(&renewed.costs, &grown.costs);
                 for satellite in 0..SATELLITES {
                     prop_assert_eq!(graph.hop(&renewed, satellite), graph.hop(&grown, satellite));

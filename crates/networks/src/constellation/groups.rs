@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
 /// Largest radius over which sites can be spread, in metres.
-const WIDEST: f64 = 5_000_000.0;
+const MAX_SPREAD: f64 = 5_000_000.0;
 
 /// The sites with each group replaced by its members; None if there is no group.
 pub(super) fn expanded(
@@ -34,7 +34,7 @@ pub(super) fn expanded(
             all.insert(key.clone(), site.clone());
             continue;
         };
-        if let Some(spread) = site.spread.filter(|spread| !(0.0..=WIDEST).contains(&spread.metres())) {
+        if let Some(spread) = site.spread.filter(|spread| !(0.0..=MAX_SPREAD).contains(&spread.metres())) {
             let message = format!("{spread} is out of range; allowed: 0 km to 5000 km");
             problems.within(key, |problems| problems.add("spread", message));
             continue;
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn sites_are_spread_over_the_circle_and_no_further() {
+    fn sites_are_spread_within_the_circle() {
         let group = r#"{"user": {"latitude": "50 deg", "longitude": "179 deg", "count": 40, "spread": "300 km"},
                         "gw": {"latitude": "40 deg", "longitude": "0 deg"}}"#;
         let mut problems = Problems::default();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_site_stays_and_a_lost_name_is_refused() {
+    fn a_single_site_keeps_its_position_and_a_lost_name_is_refused() {
         assert_eq!(
             expanded(
                 &sites(r#"{"a": {"latitude": "1 deg", "longitude": "2 deg"}}"#),

@@ -1,15 +1,14 @@
-//! The state that a hop over an idle link needs, in one cache line: of thousands of links, few are
-//! in a near cache.
+//! The state of a hop over an idle link, in one cache line: of thousands of links, few are in a
+//! near cache.
 //!
-//! A packet that meets an idle transmitter behind a queue that decides by size alone is sent at
-//! once. That takes the time at which the transmitter is free again and nothing else of it. The
-//! lane keeps this time, and counts such packets until the transmitter is needed for something
-//! else, which then *settles* the lane: the lane adds its counts to those of the transmitter.
-//! Afterwards the lane *follows* the transmitter again.
+//! If the transmitter is idle and its queue decides by size alone, a packet is sent at once. The
+//! only state that this needs is the time at which the transmitter is free again. The lane keeps
+//! this time and counts such packets. Any other use of the transmitter first *flushes* the lane,
+//! which adds its counts to those of the transmitter, and afterwards *resumes* the lane.
 
 use super::ranging::Ranging;
 use bentpipe_core::{Span, Time};
-use bentpipe_link::transmitter::{Meanwhile, Transmitter};
+use bentpipe_link::transmitter::{SentWhileIdle, Transmitter};
 
 /// Number of sizes of packets of which a lane knows that the queue admits them: one for data and
 /// one for acknowledgments.
@@ -26,7 +25,7 @@ pub struct Lane {
     ranging: Ranging,
     /// Sizes of packets that an idle transmitter admits.
     sizes: [u16; SIZES],
-    /// Number of packets of these sizes since the lane was settled.
+    /// Number of packets of these sizes since the lane was flushed.
     counts: [u16; SIZES],
 }
 
@@ -65,7 +64,7 @@ impl Lane {
     /// Returns when a packet arrives whose last bit leaves at `sent`. `metres` returns the length
     /// of the path `t` seconds after the start of the run, between the ends with number `ends`.
     #[inline]
-    pub fn fly(&mut self, sent: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Time {
+    pub fn launch(&mut self, sent: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Time {
         self.last = self.last.max(sent + self.ranging.light_time(sent, ends, metres));
         self.last
     }
@@ -77,8 +76,8 @@ impl Lane {
     }
 
     /// Packets that the transmitter has not counted.
-    pub fn meanwhile(&self, transmitter: &Transmitter) -> Meanwhile {
-        let mut meanwhile = Meanwhile::nothing(transmitter);
+    pub fn uncounted(&self, transmitter: &Transmitter) -> SentWhileIdle {
+        let mut meanwhile = SentWhileIdle::nothing(transmitter);
         for (size, count) in self.sizes.into_iter().zip(self.counts).filter(|(_, count)| *count > 0) {
             meanwhile.add(u32::from(size), u64::from(count), transmitter.rate());
             meanwhile.free_at = self.free_at;
@@ -86,18 +85,18 @@ impl Lane {
         meanwhile
     }
 
-    /// Tells the transmitter what it has not counted.
+    /// Adds the uncounted packets to the counts of the transmitter.
     #[inline]
-    pub fn settle(&mut self, transmitter: &mut Transmitter) {
+    pub fn flush(&mut self, transmitter: &mut Transmitter) {
         if self.counts != [0; SIZES] {
-            transmitter.catch_up(self.meanwhile(transmitter));
+            transmitter.catch_up(self.uncounted(transmitter));
             self.counts = [0; SIZES];
         }
     }
 
-    /// Continues where the transmitter is, which is settled and has met a packet of this size.
+    /// Takes the state of the flushed transmitter after a packet of this size.
     #[inline]
-    pub fn follow(&mut self, transmitter: &Transmitter, size: u32) {
+    pub fn resume(&mut self, transmitter: &Transmitter, size: u32) {
         let known = u16::try_from(size).ok().filter(|_| transmitter.admits_when_idle(size));
         let Some(size) = known else {
             self.free_at = Time::MAX;
@@ -109,7 +108,7 @@ impl Lane {
         self.free_at = transmitter.free_at();
     }
 
-    /// Ends the link: until it is followed again, the transmitter decides, and the next packet may
+    /// Ends the link. Until the lane is resumed, the transmitter decides, and the next packet may
     /// arrive at any time.
     pub fn close(&mut self) {
         (self.last, self.free_at) = (Time::ZERO, Time::MAX);
@@ -131,7 +130,7 @@ mod tests {
     proptest! {
         /// A transmitter with a lane sends, refuses and reports as one without.
         #[test]
-        fn a_lane_changes_nothing(
+        fn a_lane_has_the_results_of_its_transmitter(
             packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),
             mut arrivals in prop::collection::vec((0u64..3_000_000, sizes(), 0u32..50), 1..200),
         ) {
@@ -150,7 +149,7 @@ mod tests {
                 if event == 0 {
                     // The link is cut, and what has not been sent is taken back: here nothing.
                     now = now.max(plain.free_at());
-                    lane.settle(&mut behind);
+                    lane.flush(&mut behind);
                     lane.close();
                     plain.withdraw(now, &[], now + Span::from_nanos(1_000_000));
                     behind.withdraw(now, &[], now + Span::from_nanos(1_000_000));
@@ -159,25 +158,25 @@ mod tests {
                 let at_once = lane.send(now, size, rate.span_of(u64::from(size)));
                 sent_at_once += u32::from(at_once.is_some());
                 let sent = at_once.or_else(|| {
-                    lane.settle(&mut behind);
+                    lane.flush(&mut behind);
                     let sent = behind.offer_size(now, size);
-                    lane.follow(&behind, size);
+                    lane.resume(&behind, size);
                     sent
                 });
                 prop_assert_eq!(sent, expected);
-                prop_assert_eq!(lane.meanwhile(&behind).free_at, plain.free_at());
+                prop_assert_eq!(lane.uncounted(&behind).free_at, plain.free_at());
             }
             prop_assert!(sent_at_once > 0);
             let pending = Held { packets: 1, bytes: 1500 };
             let mut reports = [Report::default(), Report::default()];
             plain.report("l", now, pending, 0, &mut reports[0]);
-            behind.report_with(lane.meanwhile(&behind), "l", now, pending, 0, &mut reports[1]);
+            behind.report_with(lane.uncounted(&behind), "l", now, pending, 0, &mut reports[1]);
             prop_assert_eq!(format!("{:?}", reports[0].rows()), format!("{:?}", reports[1].rows()));
         }
     }
 
     #[test]
-    fn counts_that_are_full_are_settled() {
+    fn full_counters_are_flushed() {
         let rate = Rate::from_bits_per_second(12_000_000_000);
         let queue = Config::DropTail(drop_tail::Config { packets: Some(Count::new(5)), bytes: None });
         let mut transmitter =
@@ -186,15 +185,15 @@ mod tests {
         for number in 0..200_000u64 {
             let now = Time::from_nanos(number * 10_000);
             if lane.send(now, 1500, rate.span_of(1500)).is_none() {
-                lane.settle(&mut transmitter);
+                lane.flush(&mut transmitter);
                 transmitter.offer_size(now, 1500).expect("it is idle");
-                lane.follow(&transmitter, 1500);
+                lane.resume(&transmitter, 1500);
                 asked += 1;
             }
         }
         // The first one, and those behind 65 535 each.
         assert_eq!(asked, 4);
-        lane.settle(&mut transmitter);
+        lane.flush(&mut transmitter);
         let mut report = Report::default();
         transmitter.report("l", Time::from_nanos(2_000_000_000), Held::default(), 0, &mut report);
         assert_eq!(report.value("link", "l", "packets"), Some(200_000.0));

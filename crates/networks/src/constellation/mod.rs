@@ -35,7 +35,7 @@ pub use config::{Config, GroundSite, Gsl, Handover, Routing};
 pub use path::{FlowPath, FLOW, PATH};
 pub use routes::NO_PATH;
 pub use serving::{HANDOVER, SITE};
-pub use stage::{Constellation, Parts, HANDED_OVER, NO_SATELLITE, VANISHED};
+pub use stage::{Constellation, Parts, HANDED_OVER, ISL_DOWN, NO_SATELLITE};
 
 use bentpipe_core::{Table, Tables};
 

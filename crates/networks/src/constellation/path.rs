@@ -71,7 +71,7 @@ impl PathTrace {
     }
 
     /// Returns true if the path is traced or summarised.
-    pub fn is_followed(&self) -> bool {
+    pub fn is_traced(&self) -> bool {
         self.path.probe.is_some() || self.path.flow.is_some()
     }
 

@@ -24,17 +24,17 @@ pub fn seconds(time: Time) -> f64 {
 
 /// Number of nodes of an interpolating polynomial.
 const NODES: usize = 5;
-/// Binary logarithm of a stretch's length in nanoseconds: 2.1 s.
-const STRETCH: u32 = 31;
+/// Binary logarithm of the length of an interval in nanoseconds: 2.1 s.
+const INTERVAL_BITS: u32 = 31;
 /// Maximum error in ns at the points where a polynomial is tested.
-const TESTED: f64 = 1e-4;
+const TEST_TOLERANCE: f64 = 1e-4;
 /// Distance in ns from a border within which the exact length decides.
-const BORDER: f64 = 1e-3;
+const ROUNDING_MARGIN: f64 = 1e-3;
 
 /// The light time between two ends, the farther of which may be replaced.
 pub struct Ranging {
-    /// The present stretch of time, and below it a number for the two ends.
-    stretch: u64,
+    /// The present interval, and below it a number for the two ends.
+    interval: u64,
     polynomial: Polynomial,
 }
 
@@ -59,7 +59,7 @@ impl Polynomial {
 
 impl Default for Ranging {
     fn default() -> Ranging {
-        Ranging { stretch: u64::MAX, polynomial: Polynomial::NONE }
+        Ranging { interval: u64::MAX, polynomial: Polynomial::NONE }
     }
 }
 
@@ -68,27 +68,27 @@ impl Ranging {
     /// with number `ends`.
     #[inline]
     pub fn light_time(&mut self, at: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Span {
-        let number = at.as_nanos() >> STRETCH;
-        let stretch = number << 32 | u64::from(ends);
-        if self.stretch != stretch {
-            self.stretch = stretch;
+        let number = at.as_nanos() >> INTERVAL_BITS;
+        let interval = number << 32 | u64::from(ends);
+        if self.interval != interval {
+            self.interval = interval;
             self.polynomial = interpolate(number, &metres).unwrap_or(Polynomial::NONE);
         }
-        let within = at.as_nanos() & ((1 << STRETCH) - 1);
-        let nanos = self.polynomial.value(within as f64 * (2.0 / (1u64 << STRETCH) as f64) - 1.0);
+        let within = at.as_nanos() & ((1 << INTERVAL_BITS) - 1);
+        let nanos = self.polynomial.value(within as f64 * (2.0 / (1u64 << INTERVAL_BITS) as f64) - 1.0);
         let whole = nanos as u64;
-        if (nanos - whole as f64 - 0.5).abs() > BORDER {
+        if (nanos - whole as f64 - 0.5).abs() > ROUNDING_MARGIN {
             return Span::from_nanos((nanos + 0.5) as u64);
         }
         light_time(metres(seconds(at)))
     }
 }
 
-/// Interpolates the light time over a stretch.
+/// Interpolates the light time over an interval.
 #[cold]
-fn interpolate(stretch: u64, metres: &impl Fn(f64) -> f64) -> Option<Polynomial> {
-    let half = (1u64 << (STRETCH - 1)) as f64 * 1e-9;
-    let middle = (2 * stretch + 1) as f64 * half;
+fn interpolate(interval: u64, metres: &impl Fn(f64) -> f64) -> Option<Polynomial> {
+    let half = (1u64 << (INTERVAL_BITS - 1)) as f64 * 1e-9;
+    let middle = (2 * interval + 1) as f64 * half;
     let exact = |x: f64| metres(middle + half * x) / SPEED_OF_LIGHT * 1e9;
     // f = sum c_j T_j with c_j = 2/n sum f(x_k) T_j(x_k), half of that for j = 0.
     let mut series = [0.0; NODES];
@@ -103,8 +103,8 @@ fn interpolate(stretch: u64, metres: &impl Fn(f64) -> f64) -> Option<Polynomial>
     let low = [c0 / 2.0 - c2 + c4, c1 - 3.0 * c3, 2.0 * c2 - 8.0 * c4];
     let polynomial = Polynomial { low, high: [4.0 * c3, 8.0 * c4].map(|coefficient| coefficient as f32) };
     // The error is largest about where T_5 is 1 or -1: at the ends and at cos(k pi / 5).
-    let is_right = |x: f64| (polynomial.value(x) - exact(x)).abs() < TESTED;
-    (is_right(0.809) && is_right(-0.309)).then_some(polynomial)
+    let is_accurate = |x: f64| (polynomial.value(x) - exact(x)).abs() < TEST_TOLERANCE;
+    (is_accurate(0.809) && is_accurate(-0.309)).then_some(polynomial)
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn as_exact_positions_to_the_nanosecond(
+        fn interpolation_matches_exact_positions_to_the_nanosecond(
             node in 0.0f64..6.3, other in 0.0f64..6.3, phase in 0.0f64..6.3, start in 0u64..2_000_000_000_000,
             step in 1u64..50_000_000,
         ) {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_smooth_is_exact() {
+    fn paths_that_are_not_smooth_use_exact_positions() {
         let mut ranging = Ranging::default();
         let metres = |t: f64| 1e6 + 1e5 * math::sin(40.0 * t);
         for at in (0..4_000_000_000).step_by(1_234_567).map(Time::from_nanos) {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn other_ends_have_a_length_of_their_own() {
+    fn a_change_of_ends_is_interpolated_again() {
         let mut ranging = Ranging::default();
         let at = Time::from_nanos(5_000_000_000);
         assert_eq!(ranging.light_time(at, 1, |_| 299_792_458.0), Span::from_secs(1));

@@ -4,10 +4,10 @@
 use super::config::{Config, GroundSite};
 use super::topology::Topology;
 use bentpipe_core::{Problems, Span};
-use bentpipe_orbit::crossing::Found;
-use bentpipe_orbit::look::Observer;
+use bentpipe_orbit::crossing::SignChange;
+use bentpipe_orbit::observer::Observer;
 use bentpipe_orbit::satellite::Satellite;
-use bentpipe_orbit::visibility::{above, change};
+use bentpipe_orbit::visibility::{elevation_margin, next_change};
 
 impl Config {
     /// Adds warnings about what a run of `duration` will meet. The configuration is valid.
@@ -43,12 +43,12 @@ impl Config {
     }
 
     fn sees_any(&self, site: &GroundSite, satellites: &[Satellite], end: f64) -> bool {
-        let observer = Observer::new(&site.site(), self.turning());
+        let observer = Observer::new(&site.site(), self.rotation());
         let mask = self.mask(site);
-        let up_now = |satellite: &Satellite| above(&observer, satellite, mask, 0.0).value >= 0.0;
-        let rises = |satellite: &Satellite| match change(&observer, satellite, mask, 0.0, end) {
-            Found::At(moment) => moment <= end,
-            Found::NotBefore(_) => false,
+        let up_now = |satellite: &Satellite| elevation_margin(&observer, satellite, mask, 0.0).value >= 0.0;
+        let rises = |satellite: &Satellite| match next_change(&observer, satellite, mask, 0.0, end) {
+            SignChange::At(moment) => moment <= end,
+            SignChange::NotBefore(_) => false,
         };
         satellites.iter().any(up_now) || satellites.iter().any(rises)
     }

@@ -11,7 +11,7 @@
 //! is valid.
 
 use super::forwarding::{word, Forwarding};
-use super::graph::{Graph, Paths, Root, NOWHERE, UNREACHED};
+use super::graph::{Graph, Paths, Root, NO_HOP, UNREACHED};
 use super::topology::{seconds, Topology};
 use bentpipe_core::{Span, Time};
 use bentpipe_orbit::vector::{length, minus, Vector};
@@ -56,7 +56,7 @@ pub struct Exit {
     /// Number of the site.
     pub site: u32,
     /// Delay from the site to the destination.
-    pub beyond: Span,
+    pub delay_beyond: Span,
 }
 
 /// The state of the network for which a tree was computed.
@@ -89,7 +89,7 @@ pub struct Routes {
     satellites: usize,
     /// The period for which trees were last used: no later refresh and no change of the topology
     /// since then.
-    period: Period,
+    validity: Validity,
     /// The period for which each tree is known to be valid.
     valid: Vec<u64>,
     graph: Graph,
@@ -99,7 +99,7 @@ pub struct Routes {
 
 /// A stretch of time in which no tree can become invalid.
 #[derive(Default)]
-struct Period {
+struct Validity {
     /// Number of the period, from 1.
     number: u64,
     /// Number of changes of the topology before it.
@@ -135,9 +135,9 @@ impl Routes {
             metric,
             refresh,
             trees,
-            steps: vec![NOWHERE; exits.len() * topology.satellites.len()],
+            steps: vec![NO_HOP; exits.len() * topology.satellites.len()],
             satellites: topology.satellites.len(),
-            period: Period::default(),
+            validity: Validity::default(),
             valid: vec![0; exits.len()],
             exits,
             graph: Graph::new(topology.satellites.len(), ends),
@@ -157,7 +157,7 @@ impl Routes {
     /// The next hop from a satellite to a destination at `now`.
     #[inline]
     pub fn hop(&mut self, destination: usize, satellite: u32, now: Time, topology: &Topology) -> Hop {
-        self.make_valid(destination, now, topology);
+        self.validate_tree(destination, now, topology);
         self.hop_in(destination, satellite)
     }
 
@@ -171,13 +171,13 @@ impl Routes {
     /// Returns the tree of a destination that is valid at `now`.
     #[inline]
     pub fn tree(&mut self, destination: usize, now: Time, topology: &Topology) -> &Tree {
-        self.make_valid(destination, now, topology);
+        self.validate_tree(destination, now, topology);
         self.trees[destination].as_ref().expect("it is valid")
     }
 
     #[inline]
-    fn make_valid(&mut self, destination: usize, now: Time, topology: &Topology) {
-        let Period { number, changes, from, until } = self.period;
+    fn validate_tree(&mut self, destination: usize, now: Time, topology: &Topology) {
+        let Validity { number, changes, from, until } = self.validity;
         if now >= until || now < from || changes != topology.changes || self.valid[destination] != number {
             self.update(destination, now, topology);
         }
@@ -197,10 +197,10 @@ impl Routes {
             }
         };
         let changes = topology.changes;
-        if (from, until, changes) != (self.period.from, self.period.until, self.period.changes) {
-            self.period = Period { number: self.period.number + 1, changes, from, until };
+        if (from, until, changes) != (self.validity.from, self.validity.until, self.validity.changes) {
+            self.validity = Validity { number: self.validity.number + 1, changes, from, until };
         }
-        self.valid[destination] = self.period.number;
+        self.valid[destination] = self.validity.number;
         let exits = &self.exits[destination];
         let stamp = Stamp {
             isls: topology.isl_version,
@@ -209,7 +209,7 @@ impl Routes {
         };
         if self.trees[destination].as_ref().is_none_or(|tree| tree.stamp != stamp) {
             match self.imported.is_some() {
-                true => self.look_up(destination, stamp, topology),
+                true => self.read_imported(destination, stamp, topology),
                 false => self.compute(destination, stamp, topology),
             }
         }
@@ -218,7 +218,7 @@ impl Routes {
     /// Looks up the hops of the imported state whose links exist. Satellites on circular paths get
     /// none.
     #[cold]
-    fn look_up(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
+    fn read_imported(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
         let imported = self.imported.as_ref().expect("there is a state");
         let count = topology.satellites.len();
         let mut paths = Paths::none(count);
@@ -238,11 +238,11 @@ impl Routes {
                             let to = imported.numbers[to];
                             let edges = self.graph.edges_of(satellite as u32).iter();
                             let mut up = edges.filter(|edge| topology.isls[edge.isl() as usize].up);
-                            up.find(|edge| edge.to == to).map(|edge| Hop::Isl { way: edge.way, to })
+                            up.find(|edge| edge.to == to).map(|edge| Hop::Isl { arc: edge.arc, to })
                         }
                     };
                     if let Some(hop) = hop {
-                        self.graph.lead(&mut paths, satellite as u32, hop);
+                        self.graph.set_hop(&mut paths, satellite as u32, hop);
                         break;
                     }
                 }
@@ -260,39 +260,39 @@ impl Routes {
             match self.graph.hop(&paths, at) {
                 Hop::Down { .. } => paths.costs[satellite as usize] = self.metric.cost(hops, hops),
                 // A dead end or a circle.
-                _ => self.graph.lead(&mut paths, satellite, Hop::None),
+                _ => self.graph.set_hop(&mut paths, satellite, Hop::None),
             }
         }
-        self.plant(destination, Tree { stamp, paths });
+        self.store_tree(destination, Tree { stamp, paths });
     }
 
     /// Sets the tree of a destination.
-    fn plant(&mut self, destination: usize, tree: Tree) {
+    fn store_tree(&mut self, destination: usize, tree: Tree) {
         let first = destination * self.satellites;
         self.steps[first..first + self.satellites].copy_from_slice(&tree.paths.steps);
         self.trees[destination] = Some(tree);
     }
 
     fn compute(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
-        let at = self.moment(destination, stamp, topology);
+        let at = self.snapshot_time(destination, stamp, topology);
         self.weights.set(at, self.metric, topology);
         let roots = self.roots(destination, at, topology);
         let paths = match self.trees[destination].take() {
             Some(Tree { mut paths, .. }) => {
-                self.graph.renew(&mut paths, &roots, &self.weights.costs);
+                self.graph.update_paths(&mut paths, &roots, &self.weights.costs);
                 paths
             }
             None => {
                 let mut paths = Paths::none(topology.satellites.len());
-                self.graph.grow(&mut paths, &roots, &self.weights.costs, |_| true);
+                self.graph.compute(&mut paths, &roots, &self.weights.costs, |_| true);
                 paths
             }
         };
-        self.plant(destination, Tree { stamp, paths });
+        self.store_tree(destination, Tree { stamp, paths });
     }
 
     /// The time whose distances are valid in a state.
-    fn moment(&self, destination: usize, stamp: Stamp, topology: &Topology) -> Time {
+    fn snapshot_time(&self, destination: usize, stamp: Stamp, topology: &Topology) -> Time {
         let refreshed = self.refresh.map_or(Time::ZERO, |every| Time::ZERO + every * stamp.refresh);
         let changed = self.exits[destination].iter().map(|exit| topology.sites[exit.site as usize].changed);
         changed.fold(refreshed.max(topology.isl_changed), Time::max)
@@ -306,7 +306,7 @@ impl Routes {
             for (antenna, satellite) in site.serving.iter().enumerate() {
                 let Some(satellite) = *satellite else { continue };
                 let range = site.observer.range(&topology.satellites[satellite as usize], seconds(at));
-                let cost = self.metric.cost((light_time(range) + exit.beyond).as_nanos(), 1);
+                let cost = self.metric.cost((light_time(range) + exit.delay_beyond).as_nanos(), 1);
                 let hop = Hop::Down { site: exit.site, antenna: antenna as u32 };
                 roots.push(Root { satellite, cost, hop });
             }
@@ -316,25 +316,25 @@ impl Routes {
 
     /// Paths from a site to a destination that share no satellite, in the state of its tree at
     /// `now`: the shortest, then the shortest over the remaining satellites, up to a maximum.
-    pub fn disjoint(
+    pub fn disjoint_paths(
         &mut self,
         destination: usize,
         site: u32,
-        most: usize,
+        max: usize,
         now: Time,
         topology: &Topology,
     ) -> Vec<Path> {
         let stamp = self.tree(destination, now, topology).stamp;
         let ground = &topology.sites[site as usize];
-        let at = self.moment(destination, stamp, topology).max(ground.changed);
+        let at = self.snapshot_time(destination, stamp, topology).max(ground.changed);
         self.weights.set(at, self.metric, topology);
         let roots = self.roots(destination, at, topology);
         let mut paths = Paths::none(topology.satellites.len());
         let mut used = BTreeSet::new();
         let mut disjoint = Vec::new();
-        while disjoint.len() < most {
+        while disjoint.len() < max {
             let free = |satellite| !used.contains(&satellite);
-            self.graph.grow(&mut paths, &roots, &self.weights.costs, free);
+            self.graph.compute(&mut paths, &roots, &self.weights.costs, free);
             let up = |(antenna, satellite): (usize, &Option<u32>)| {
                 let satellite = (*satellite)?;
                 let onwards = paths.costs[satellite as usize];

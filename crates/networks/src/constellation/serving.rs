@@ -33,28 +33,28 @@ pub static SITE: Table = Table {
 
 /// Counters of the handovers of a site.
 #[derive(Clone, Copy, Default)]
-pub struct Tally {
+pub struct SiteStatistics {
     handovers: u64,
     outage: Span,
     /// Time since which no satellite serves the site.
-    dark: Option<Time>,
+    in_outage: Option<Time>,
 }
 
-impl Tally {
-    /// Creates the counters at the start of a run, in which the site may be `dark`: no satellite
-    /// serves it.
-    pub fn new(dark: bool) -> Tally {
-        Tally { dark: dark.then_some(Time::ZERO), ..Tally::default() }
+impl SiteStatistics {
+    /// Creates the counters at the start of a run, in which the site may be `in_outage`: no
+    /// satellite serves it.
+    pub fn new(in_outage: bool) -> SiteStatistics {
+        SiteStatistics { in_outage: in_outage.then_some(Time::ZERO), ..SiteStatistics::default() }
     }
 
-    /// Counts a change from one satellite to another, after which the site may be `dark`.
-    pub fn note(&mut self, now: Time, (from, to): (Option<u32>, Option<u32>), dark: bool) {
+    /// Counts a change from one satellite to another, after which the site may be `in_outage`.
+    pub fn count_handover(&mut self, now: Time, (from, to): (Option<u32>, Option<u32>), in_outage: bool) {
         self.handovers += u64::from(from.is_some() && to.is_some());
-        match (dark, self.dark) {
-            (true, None) => self.dark = Some(now),
+        match (in_outage, self.in_outage) {
+            (true, None) => self.in_outage = Some(now),
             (false, Some(since)) => {
                 self.outage += now.since(since);
-                self.dark = None;
+                self.in_outage = None;
             }
             _ => {}
         }
@@ -67,7 +67,7 @@ impl Tally {
 
     /// Adds the row of a site to [`SITE`].
     pub fn report(&self, now: Time, name: &str, report: &mut Report) {
-        let outage = self.outage + self.dark.map_or(Span::ZERO, |since| now.since(since));
+        let outage = self.outage + self.in_outage.map_or(Span::ZERO, |since| now.since(since));
         report.row(&SITE, name, &[self.handovers as f64, outage.as_secs_f64()]);
     }
 }
@@ -90,11 +90,11 @@ impl Handover {
     /// Adds a row to the trace [`HANDOVER`].
     pub fn record(&self, now: Time, topology: &Topology, probe: Probe, out: &mut Outbox) {
         let number = |satellite: Option<u32>| satellite.map_or(f64::NAN, f64::from);
-        let look = self.to.map(|to| {
+        let observation = self.to.map(|to| {
             let (site, target) = (&topology.sites[self.site as usize], &topology.satellites[to as usize]);
             site.observer.elevation(target, seconds(now))
         });
-        let (elevation, range) = look.unwrap_or((f64::NAN, f64::NAN));
+        let (elevation, range) = observation.unwrap_or((f64::NAN, f64::NAN));
         let (from, to) = (number(self.from), number(self.to));
         let antenna = f64::from(self.antenna);
         let values = [antenna, from, to, elevation.to_degrees(), range, self.waiting as f64];

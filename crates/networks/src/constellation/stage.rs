@@ -1,22 +1,22 @@
 //! The stage of a constellation: input port i and output port i are those of site i, in the order
 //! of the configuration.
 
-mod ahead;
 mod changes;
-mod following;
+mod path_trace;
+mod prefetch;
 
 use super::balance::Balance;
-use super::carrier::{Carrier, Kind};
+use super::carrier::{Carrier, CarrierConfig};
 use super::config::Config;
 use super::flights::{CarrierId, Flights, Slot};
 use super::lane::Lane;
 use super::path::{FlowPath, PathTrace};
 use super::routes::{Cost, Exit, Hop, Routes, NO_PATH};
-use super::serving::Tally;
+use super::serving::SiteStatistics;
 use super::topology::{Ends, Ground, Topology};
 use crate::fate::Fate;
 use bentpipe_core::{Calendar, Due, NodeId, Probe, Report, Span, Streams, Time, Wakes, Whole};
-use bentpipe_link::channel::{self, SPOILED};
+use bentpipe_link::channel::{self, CORRUPTED};
 use bentpipe_link::pace::Pace;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 /// No satellite serves the site.
 pub const NO_SATELLITE: DropReason = DropReason::new("no satellite in view");
 /// The inter-satellite link went down while the packet was on it.
-pub const VANISHED: DropReason = DropReason::new("inter-satellite link went down");
+pub const ISL_DOWN: DropReason = DropReason::new("inter-satellite link went down");
 /// The packet was on its way over the satellite that served the site before.
 pub const HANDED_OVER: DropReason = DropReason::new("handover");
 
@@ -44,7 +44,7 @@ pub struct Parts {
 
 /// The receiver at the far end of a carrier.
 #[derive(Clone, Copy)]
-enum Taker {
+enum Receiver {
     Site(u32),
     Satellite(u32),
 }
@@ -57,10 +57,10 @@ struct Leg {
 }
 
 /// A packet that was on a link when it ended.
-struct Stray {
+struct Orphan {
     packet: Whole<Packet>,
     carrier: CarrierId,
-    taker: Taker,
+    receiver: Receiver,
 }
 
 /// A constellation of satellites as one stage.
@@ -77,7 +77,7 @@ pub struct Constellation {
     /// Maximum number of antennas of any site.
     antennas: u32,
     /// Number of carriers up, and of carriers down.
-    each: u32,
+    ground_carriers: u32,
     /// By number: up, then down (site by site and antenna by antenna), then the inter-satellite
     /// links, each in both directions.
     carriers: Vec<Option<Box<Carrier>>>,
@@ -88,7 +88,7 @@ pub struct Constellation {
     paces: [Pace; 2],
     /// The satellite at the far end of each inter-satellite link, in both directions.
     ends: Vec<u32>,
-    isl: Option<Kind>,
+    isl: Option<CarrierConfig>,
     /// True if any carrier has errors.
     errors: bool,
     streams: Streams,
@@ -100,14 +100,14 @@ pub struct Constellation {
     /// is never among them.
     cancelled: usize,
     /// Time at which each carrier's next packet leaves its buffer.
-    begins: Wakes,
-    strays: BTreeMap<(Time, u64), Stray>,
-    stray_count: u64,
+    departures: Wakes,
+    orphans: BTreeMap<(Time, u64), Orphan>,
+    orphan_count: u64,
     /// Earliest time of the next change of the topology.
     change: Option<Time>,
     handovers: Vec<Option<Probe>>,
     flows: Vec<[PathTrace; 2]>,
-    tallies: Vec<Tally>,
+    tallies: Vec<SiteStatistics>,
     site_names: Vec<String>,
 }
 
@@ -141,8 +141,8 @@ impl Constellation {
             }
         }
         carriers.resize_with(carriers.len() + 2 * topology.isls.len(), || None);
-        let dark = |site: &Ground| site.serving.iter().all(Option::is_none);
-        let tally = |site| Tally::new(dark(site));
+        let in_outage = |site: &Ground| site.serving.iter().all(Option::is_none);
+        let statistics = |site| SiteStatistics::new(in_outage(site));
         let routes = config.routes(&topology, exits);
         let isl = config.isl.link();
         let kinds = [config.ground_link(config.gsl.up), config.ground_link(config.gsl.down)];
@@ -155,11 +155,11 @@ impl Constellation {
             balance: config.routing.balance.clone().map(|balance| Balance::new(balance, config.gsl.up)),
             destinations,
             antennas: antennas as u32,
-            each: (config.sites.len() * antennas) as u32,
+            ground_carriers: (config.sites.len() * antennas) as u32,
             flights: Flights::default(),
             arrivals: Calendar::default(),
             cancelled: 0,
-            begins: Wakes::new(carriers.len()),
+            departures: Wakes::new(carriers.len()),
             lanes: carriers.iter().map(|_| Lane::default()).collect(),
             paces: [Some(config.gsl.down), isl.as_ref().map(|kind| kind.rate)]
                 .map(|rate| Pace::new(rate.unwrap_or(config.gsl.down))),
@@ -168,34 +168,34 @@ impl Constellation {
             isl,
             errors,
             streams: parts.streams,
-            strays: BTreeMap::new(),
-            stray_count: 0,
+            orphans: BTreeMap::new(),
+            orphan_count: 0,
             change: topology.next(Time::ZERO),
             handovers: parts.handovers,
             flows: parts.flows.into_iter().map(|both| both.map(PathTrace::new)).collect(),
-            tallies: topology.sites.iter().map(tally).collect(),
+            tallies: topology.sites.iter().map(statistics).collect(),
             site_names: config.sites.keys().cloned().collect(),
             topology,
         }
     }
 
-    fn up(&self, site: u32, antenna: u32) -> CarrierId {
+    fn up_carrier(&self, site: u32, antenna: u32) -> CarrierId {
         site * self.antennas + antenna
     }
 
-    fn down(&self, site: u32, antenna: u32) -> CarrierId {
-        self.each + site * self.antennas + antenna
+    fn down_carrier(&self, site: u32, antenna: u32) -> CarrierId {
+        self.ground_carriers + site * self.antennas + antenna
     }
 
     /// The carrier of an inter-satellite link and direction, as in [`Hop::Isl`].
     #[inline]
-    fn across(&self, way: u32) -> CarrierId {
-        2 * self.each + way
+    fn isl_carrier(&self, arc: u32) -> CarrierId {
+        2 * self.ground_carriers + arc
     }
 
     /// The hop from a site up to a satellite.
-    fn rise(&self, site: u32, antenna: u32, satellite: u32) -> Leg {
-        Leg { carrier: self.up(site, antenna), ends: Ends::Ground { site, satellite } }
+    fn uplink_leg(&self, site: u32, antenna: u32, satellite: u32) -> Leg {
+        Leg { carrier: self.up_carrier(site, antenna), ends: Ends::Ground { site, satellite } }
     }
 
     /// The hop from a satellite; `None` without a path.
@@ -203,38 +203,39 @@ impl Constellation {
     fn leg(&self, satellite: u32, hop: Hop) -> Option<Leg> {
         match hop {
             Hop::None => None,
-            Hop::Down { site, antenna } => {
-                Some(Leg { carrier: self.down(site, antenna), ends: Ends::Ground { site, satellite } })
-            }
-            Hop::Isl { way, .. } => Some(Leg { carrier: self.across(way), ends: Ends::Isl(way / 2) }),
+            Hop::Down { site, antenna } => Some(Leg {
+                carrier: self.down_carrier(site, antenna),
+                ends: Ends::Ground { site, satellite },
+            }),
+            Hop::Isl { arc, .. } => Some(Leg { carrier: self.isl_carrier(arc), ends: Ends::Isl(arc / 2) }),
         }
     }
 
     /// The present hop over a carrier.
     fn leg_of(&self, carrier: CarrierId) -> Leg {
-        let each = self.each;
-        if carrier < 2 * each {
-            let (site, antenna) = (carrier % each / self.antennas, carrier % self.antennas);
+        let ground_carriers = self.ground_carriers;
+        if carrier < 2 * ground_carriers {
+            let (site, antenna) = (carrier % ground_carriers / self.antennas, carrier % self.antennas);
             let serving = self.topology.sites[site as usize].serving[antenna as usize];
             let satellite = serving.expect("a carrier is cut when nobody serves");
             Leg { carrier, ends: Ends::Ground { site, satellite } }
         } else {
-            Leg { carrier, ends: Ends::Isl((carrier - 2 * each) / 2) }
+            Leg { carrier, ends: Ends::Isl((carrier - 2 * ground_carriers) / 2) }
         }
     }
 
     /// The present receiver at the far end of a carrier.
     #[inline]
-    fn taker(&self, carrier: CarrierId) -> Taker {
-        if let Some(way) = carrier.checked_sub(self.across(0)) {
-            return Taker::Satellite(self.ends[way as usize]);
+    fn receiver(&self, carrier: CarrierId) -> Receiver {
+        if let Some(arc) = carrier.checked_sub(self.isl_carrier(0)) {
+            return Receiver::Satellite(self.ends[arc as usize]);
         }
         let Ends::Ground { site, satellite } = self.leg_of(carrier).ends else {
             unreachable!("the others are links to the ground")
         };
-        match self.leads_down(carrier) {
-            true => Taker::Site(site),
-            false => Taker::Satellite(satellite),
+        match self.is_downlink(carrier) {
+            true => Receiver::Site(site),
+            false => Receiver::Satellite(satellite),
         }
     }
 
@@ -271,7 +272,7 @@ impl Constellation {
         let lane = &mut self.lanes[leg.carrier as usize];
         let sent = lane.send(now, flight.size, sending).or_else(|| self.offer_size(now, leg, flight.size));
         match sent {
-            Some(sent) => self.fly(leg, slot, sent),
+            Some(sent) => self.launch(leg, slot, sent),
             None => {
                 let packet = self.flights.take(slot).into_inner();
                 self.offer(now, leg, packet, out);
@@ -281,10 +282,10 @@ impl Constellation {
 
     /// Puts a packet on its way, whose last bit leaves at `sent`.
     #[inline]
-    fn fly(&mut self, leg: Leg, slot: Slot, sent: Time) {
+    fn launch(&mut self, leg: Leg, slot: Slot, sent: Time) {
         let Leg { carrier, ends } = leg;
         let metres = |t| self.topology.length(ends, t);
-        let at = self.lanes[carrier as usize].fly(sent, ends.number(), metres);
+        let at = self.lanes[carrier as usize].launch(sent, ends.number(), metres);
         self.flights.put(slot, carrier, sent, at);
         self.arrivals.add(Due { at, number: carrier, item: slot });
     }
@@ -322,24 +323,24 @@ impl Constellation {
         match link.offer(&mut self.lanes[leg.carrier as usize], now, packet, out) {
             Err((packet, reason)) => out.drop(packet, reason),
             Ok(sent) => {
-                self.begins.set(leg.carrier, link.next_begin());
-                self.launch(leg, sent);
+                self.departures.set(leg.carrier, link.next_departure());
+                self.launch_sent(leg, sent);
             }
         }
     }
 
     /// Puts a packet that has left a queue on its way.
-    fn launch(&mut self, leg: Leg, sent: Option<(Packet, Time)>) {
+    fn launch_sent(&mut self, leg: Leg, sent: Option<(Packet, Time)>) {
         let Some((packet, sent)) = sent else { return };
         let tree = self.tree_of(&packet).expect("it was forwarded");
         let slot = self.flights.add(packet, tree);
-        self.fly(leg, slot, sent);
+        self.launch(leg, slot, sent);
     }
 
     /// The next hop of a packet at a satellite: on the path of its connection, or by the tree.
     fn hop(&mut self, now: Time, tree: u32, satellite: u32, packet: &Packet) -> Hop {
         if let Some(site) = self.balance.as_ref().and_then(|balance| balance.origin(packet, tree)) {
-            self.find_ways(now, site, tree);
+            self.update_paths(now, site, tree);
             let balance = self.balance.as_ref().expect("it has been asked");
             if let Some(hop) = balance.hop(packet, tree, satellite) {
                 return hop;
@@ -349,26 +350,21 @@ impl Constellation {
     }
 
     /// Updates the paths from a site to a destination to the present state.
-    fn find_ways(&mut self, now: Time, site: u32, tree: u32) {
+    fn update_paths(&mut self, now: Time, site: u32, tree: u32) {
         let Some(balance) = &mut self.balance else { return };
         let stamp = self.routes.tree(tree as usize, now, &self.topology).stamp;
         let state = (stamp, self.topology.sites[site as usize].version);
         if balance.is_outdated((site, tree), state) {
-            let paths = self.routes.disjoint(tree as usize, site, balance.most(), now, &self.topology);
+            let paths =
+                self.routes.disjoint_paths(tree as usize, site, balance.max_paths(), now, &self.topology);
             balance.set((site, tree), state, paths);
         }
     }
 
     /// The antenna and the satellite by which a packet's connection leaves a site, or why it is not
     /// admitted.
-    fn admitted(
-        &mut self,
-        now: Time,
-        site: u32,
-        tree: u32,
-        packet: &Packet,
-    ) -> Result<(u32, u32), DropReason> {
-        self.find_ways(now, site, tree);
+    fn admit(&mut self, now: Time, site: u32, tree: u32, packet: &Packet) -> Result<(u32, u32), DropReason> {
+        self.update_paths(now, site, tree);
         let (carriers, lanes, antennas) = (&self.carriers, &self.lanes, self.antennas);
         let wait = |antenna: u32| {
             let carrier = (site * antennas + antenna) as usize;
@@ -380,49 +376,49 @@ impl Constellation {
 
     /// Returns true if packets leave the stage at the end of this carrier.
     #[inline]
-    fn leads_down(&self, carrier: CarrierId) -> bool {
-        carrier >= self.each && carrier < 2 * self.each
+    fn is_downlink(&self, carrier: CarrierId) -> bool {
+        carrier >= self.ground_carriers && carrier < 2 * self.ground_carriers
     }
 
     /// The time before which only arrivals, and packets that leave buffers, are due.
-    fn own_bound(&self) -> Time {
-        let stray = self.strays.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
-        self.change.unwrap_or(Time::MAX).min(stray)
+    fn next_own_event(&self) -> Time {
+        let orphan = self.orphans.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
+        self.change.unwrap_or(Time::MAX).min(orphan)
     }
 
     /// Starts transmitting the next buffered packet on `carrier`, which is ready.
-    fn begin(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
+    fn start_transmission(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
         let leg = self.leg_of(carrier);
         let link = self.carriers[carrier as usize].as_mut().expect("a packet waits for it");
-        let begun = link.begin(now, out);
-        self.begins.set(carrier, link.next_begin());
-        self.launch(leg, begun);
+        let begun = link.start_transmission(now, out);
+        self.departures.set(carrier, link.next_departure());
+        self.launch_sent(leg, begun);
     }
 
     /// Handles the first of the arrivals.
     #[inline]
     fn arrive(&mut self, now: Time, out: &mut Outbox) {
         let Some(Due { number: carrier, item: slot, .. }) = self.arrivals.pop() else { return };
-        self.look_ahead();
+        self.prefetch_arrivals();
         let mut fate = channel::Fate::Intact;
         if self.errors {
             let link = self.carriers[carrier as usize].as_mut().expect("a packet is on it");
-            fate = link.meet(now, self.flights.packet(slot));
+            fate = link.apply_errors(now, self.flights.packet(slot));
         }
         if fate == channel::Fate::Lost {
-            out.drop(self.flights.take(slot).into_inner(), SPOILED);
+            out.drop(self.flights.take(slot).into_inner(), CORRUPTED);
         } else {
-            match self.taker(carrier) {
-                Taker::Site(site) => out.send_with(Port(site as u16), || self.flights.take(slot)),
-                Taker::Satellite(satellite) => self.relay(now, satellite, slot, out),
+            match self.receiver(carrier) {
+                Receiver::Site(site) => out.send_with(Port(site as u16), || self.flights.take(slot)),
+                Receiver::Satellite(satellite) => self.relay(now, satellite, slot, out),
             }
         }
-        self.forget_cancelled();
+        self.skip_cancelled();
     }
 
     /// Removes arrivals that will not take place, up to the next one that will.
     #[inline]
-    fn forget_cancelled(&mut self) {
+    fn skip_cancelled(&mut self) {
         while self.cancelled > 0 {
             let Some(Due { at, number, item }) = self.arrivals.first() else { return };
             if self.flights.is_at(item, number, at) {
@@ -443,22 +439,22 @@ impl Constellation {
     /// carrier.
     #[inline]
     fn due(&self) -> Option<(Time, CarrierId)> {
-        match (self.next_arrival(), self.begins.first()) {
-            (Some(arrival), Some(begin)) => Some(arrival.min(begin)),
-            (arrival, begin) => arrival.or(begin),
+        match (self.next_arrival(), self.departures.first()) {
+            (Some(arrival), Some(departure)) => Some(arrival.min(departure)),
+            (arrival, departure) => arrival.or(departure),
         }
     }
 
     /// Sends a packet of a site up by the antenna from which its path is shortest.
-    fn ascend(&mut self, now: Time, site: u32, packet: Packet, out: &mut Outbox) {
+    fn send_up(&mut self, now: Time, site: u32, packet: Packet, out: &mut Outbox) {
         let Some(tree) = self.tree_of(&packet) else { return out.drop(packet, NO_PATH) };
         if self.balance.is_some() && self.topology.sites[site as usize].serving.iter().any(Option::is_some) {
-            let (antenna, satellite) = match self.admitted(now, site, tree, &packet) {
+            let (antenna, satellite) = match self.admit(now, site, tree, &packet) {
                 Ok(first) => first,
                 Err(reason) => return out.drop(packet, reason),
             };
-            self.follow_path(now, site, satellite, tree, &packet, out);
-            return self.offer(now, self.rise(site, antenna, satellite), packet, out);
+            self.trace_path(now, site, satellite, tree, &packet, out);
+            return self.offer(now, self.uplink_leg(site, antenna, satellite), packet, out);
         }
         let ground = &self.topology.sites[site as usize];
         let mut best: Option<(Cost, u32, u32)> = None;
@@ -476,40 +472,40 @@ impl Constellation {
             }
         }
         let Some((_, antenna, satellite)) = best else { return out.drop(packet, NO_SATELLITE) };
-        self.follow_path(now, site, satellite, tree, &packet, out);
-        self.offer(now, self.rise(site, antenna, satellite), packet, out);
+        self.trace_path(now, site, satellite, tree, &packet, out);
+        self.offer(now, self.uplink_leg(site, antenna, satellite), packet, out);
     }
 
     #[inline]
-    fn take(&mut self, now: Time, taker: Taker, packet: Packet, out: &mut Outbox) {
-        match taker {
-            Taker::Site(site) => out.send(Port(site as u16), packet),
-            Taker::Satellite(satellite) => self.forward(now, satellite, packet, out),
+    fn deliver(&mut self, now: Time, receiver: Receiver, packet: Packet, out: &mut Outbox) {
+        match receiver {
+            Receiver::Site(site) => out.send(Port(site as u16), packet),
+            Receiver::Satellite(satellite) => self.forward(now, satellite, packet, out),
         }
     }
 }
 
 impl Stage for Constellation {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
-        self.catch_up(now, out);
-        self.ascend(now, u32::from(port.0), packet, out);
+        self.apply_changes(now, out);
+        self.send_up(now, u32::from(port.0), packet, out);
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        self.catch_up(now, out);
-        while let Some(entry) = self.strays.first_entry().filter(|entry| entry.key().0 <= now) {
-            let Stray { packet, carrier, taker } = entry.remove();
+        self.apply_changes(now, out);
+        while let Some(entry) = self.orphans.first_entry().filter(|entry| entry.key().0 <= now) {
+            let Orphan { packet, carrier, receiver } = entry.remove();
             let mut packet = packet.into_inner();
             let link = self.carriers[carrier as usize].as_mut().expect("the packet was on it");
-            if link.meet(now, &mut packet) == channel::Fate::Lost {
-                out.drop(packet, SPOILED);
+            if link.apply_errors(now, &mut packet) == channel::Fate::Lost {
+                out.drop(packet, CORRUPTED);
             } else {
-                self.take(now, taker, packet, out);
+                self.deliver(now, receiver, packet, out);
             }
         }
         while let Some((at, carrier)) = self.due().filter(|(at, _)| *at <= now) {
-            if self.begins.first() == Some((at, carrier)) {
-                self.begin(now, carrier, out);
+            if self.departures.first() == Some((at, carrier)) {
+                self.start_transmission(now, carrier, out);
             }
             if self.next_arrival() == Some((at, carrier)) {
                 self.arrive(now, out);
@@ -517,13 +513,13 @@ impl Stage for Constellation {
         }
     }
 
-    fn wake_until(&mut self, now: Time, until: &dyn Fn() -> Time, most: u64, out: &mut Outbox) -> u64 {
+    fn wake_until(&mut self, now: Time, until: &dyn Fn() -> Time, max: u64, out: &mut Outbox) -> u64 {
         self.wake(now, out);
         let (mut wakes, mut end) = (1, None);
         while let (Some((at, carrier)), false) = (self.next_arrival(), out.has_sent()) {
-            let end = *end.get_or_insert_with(|| self.own_bound().min(until()));
-            let begins = self.begins.first().is_some_and(|(begin, _)| begin <= at);
-            if wakes >= most || at >= end || begins || self.leads_down(carrier) {
+            let end = *end.get_or_insert_with(|| self.next_own_event().min(until()));
+            let departs = self.departures.first().is_some_and(|(departure, _)| departure <= at);
+            if wakes >= max || at >= end || departs || self.is_downlink(carrier) {
                 break;
             }
             self.arrive(at, out);
@@ -535,13 +531,13 @@ impl Stage for Constellation {
     #[inline]
     fn next_wake(&self) -> Option<Time> {
         let due = self.due().map(|(at, _)| at);
-        let stray = self.strays.first_key_value().map(|((at, _), _)| *at);
-        [due, stray, self.change].into_iter().flatten().min()
+        let orphan = self.orphans.first_key_value().map(|((at, _), _)| *at);
+        [due, orphan, self.change].into_iter().flatten().min()
     }
 
     fn held(&self) -> Held {
         let mut held = Held::default();
-        self.strays.values().for_each(|stray| stray.packet.read(|packet| held.add(packet)));
+        self.orphans.values().for_each(|orphan| orphan.packet.read(|packet| held.add(packet)));
         let buffered = self.carriers.iter().flatten().map(|carrier| carrier.buffered());
         for more in buffered.chain([self.flights.held()]) {
             held.packets += more.packets;
@@ -551,8 +547,8 @@ impl Stage for Constellation {
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        for (name, tally) in self.site_names.iter().zip(&self.tallies) {
-            tally.report(now, name, report);
+        for (name, statistics) in self.site_names.iter().zip(&self.tallies) {
+            statistics.report(now, name, report);
         }
         let handovers = |site: u32| self.tallies[site as usize].handovers();
         self.flows.iter().flatten().for_each(|path| path.report(handovers, report));

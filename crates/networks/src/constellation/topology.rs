@@ -10,9 +10,9 @@
 use super::choice::{self, Sky, Visible};
 use super::isl;
 use bentpipe_core::Time;
-use bentpipe_orbit::crossing::{self, Bound, Found};
+use bentpipe_orbit::crossing::{self, Bound, SignChange};
 use bentpipe_orbit::epoch::Epoch;
-use bentpipe_orbit::look::Observer;
+use bentpipe_orbit::observer::Observer;
 use bentpipe_orbit::satellite::Satellite;
 use bentpipe_orbit::shell::Neighbours;
 use bentpipe_orbit::vector::{length, minus};
@@ -55,28 +55,31 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// Elevation of a satellite above the masks, as [`visibility::above`]: the minimum over all
-    /// places.
+    /// Elevation of a satellite above the masks, as [`visibility::elevation_margin`]: the minimum
+    /// over all places.
     fn above(&self, satellite: &Satellite, t: f64) -> Bound {
-        let others =
-            self.others.iter().map(|(observer, mask)| visibility::above(observer, satellite, *mask, t));
-        others.fold(visibility::above(&self.observer, satellite, self.mask, t), |all, one| {
-            let safe = match (all.value >= 0.0, one.value >= 0.0) {
-                (true, true) => all.safe.min(one.safe),
+        let others = self
+            .others
+            .iter()
+            .map(|(observer, mask)| visibility::elevation_margin(observer, satellite, *mask, t));
+        others.fold(visibility::elevation_margin(&self.observer, satellite, self.mask, t), |all, one| {
+            let holds_for = match (all.value >= 0.0, one.value >= 0.0) {
+                (true, true) => all.holds_for.min(one.holds_for),
                 // A satellite below one mask is not visible, whatever the other places see.
-                (true, false) => one.safe,
-                (false, true) => all.safe,
-                (false, false) => all.safe.max(one.safe),
+                (true, false) => one.holds_for,
+                (false, true) => all.holds_for,
+                (false, false) => all.holds_for.max(one.holds_for),
             };
-            Bound { value: all.value.min(one.value), safe }
+            Bound { value: all.value.min(one.value), holds_for }
         })
     }
 
-    /// The time until which a satellite stays on its side of the masks, as [`visibility::change`].
-    fn change(&self, satellite: &Satellite, from: f64, to: f64) -> Found {
+    /// The time until which a satellite stays on its side of the masks, as
+    /// [`visibility::next_change`].
+    fn change(&self, satellite: &Satellite, from: f64, to: f64) -> SignChange {
         match self.others.is_empty() {
-            true => visibility::change(&self.observer, satellite, self.mask, from, to),
-            false => visibility::change_by(satellite, from, to, |t| self.above(satellite, t)),
+            true => visibility::next_change(&self.observer, satellite, self.mask, from, to),
+            false => visibility::next_change_where(satellite, from, to, |t| self.above(satellite, t)),
         }
     }
 }
@@ -141,7 +144,7 @@ enum Event {
 
 /// A pair or link to be examined again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Look {
+enum Examination {
     Isl { index: u32 },
     Pair { site: u32, satellite: u32 },
 }
@@ -161,18 +164,18 @@ pub struct Topology {
     /// Time of their last change.
     pub isl_changed: Time,
     start: Epoch,
-    rules: isl::Config,
+    isl_rules: isl::Config,
     choice: choice::Config,
     events: BinaryHeap<Reverse<(Time, Event)>>,
-    looks: BinaryHeap<Reverse<(Time, Look)>>,
+    examinations: BinaryHeap<Reverse<(Time, Examination)>>,
 }
 
 /// Search range of an examination in seconds: a root within this time is found at once.
-const AHEAD: f64 = 2.0;
+const LOOKAHEAD: f64 = 2.0;
 /// Search range of the end of a window in seconds: a day.
 const HORIZON: f64 = 86_400.0;
 /// Search range of events, from the present time.
-const PLAN: u64 = 3_600_000_000_000;
+const SEARCH_RANGE: u64 = 3_600_000_000_000;
 
 /// The first nanosecond that is not before `seconds`, apart from the rounding of `seconds` itself.
 fn at_or_after(seconds: f64) -> Time {
@@ -181,7 +184,7 @@ fn at_or_after(seconds: f64) -> Time {
 }
 
 /// A site of a topology.
-pub struct Place {
+pub struct SiteParts {
     /// The observer at the site.
     pub observer: Observer,
     /// Elevation from which satellites are visible, in radians.
@@ -201,9 +204,9 @@ pub struct Parts {
     /// Pairs of satellites, by number, that may be linked.
     pub neighbours: Vec<Neighbours>,
     /// The sites.
-    pub sites: Vec<Place>,
+    pub sites: Vec<SiteParts>,
     /// The rules of inter-satellite links.
-    pub rules: isl::Config,
+    pub isl_rules: isl::Config,
     /// The policy that chooses the serving satellites.
     pub choice: choice::Config,
 }
@@ -211,7 +214,7 @@ pub struct Parts {
 impl Topology {
     /// Creates the state at the start.
     pub fn new(parts: Parts) -> Topology {
-        let ground = |Place { observer, mask, antennas, others }: Place| Ground {
+        let ground = |SiteParts { observer, mask, antennas, others }: SiteParts| Ground {
             observer,
             mask,
             others,
@@ -221,8 +224,8 @@ impl Topology {
             changed: Time::ZERO,
             choices: 0,
         };
-        let joined = parts.neighbours.into_iter().filter(|neighbours| parts.rules.joins(neighbours));
-        let isl = |neighbours: Neighbours| Isl { ends: neighbours.places, neighbours, up: false };
+        let joined = parts.neighbours.into_iter().filter(|neighbours| parts.isl_rules.connects(neighbours));
+        let isl = |neighbours: Neighbours| Isl { ends: neighbours.indices, neighbours, up: false };
         let mut topology = Topology {
             isls: joined.map(isl).collect(),
             sites: parts.sites.into_iter().map(ground).collect(),
@@ -231,23 +234,23 @@ impl Topology {
             isl_version: 0,
             isl_changed: Time::ZERO,
             start: parts.start,
-            rules: parts.rules,
+            isl_rules: parts.isl_rules,
             choice: parts.choice,
             events: BinaryHeap::new(),
-            looks: BinaryHeap::new(),
+            examinations: BinaryHeap::new(),
         };
         for index in 0..topology.isls.len() as u32 {
             topology.isls[index as usize].up = topology.margin(index, 0.0).value >= 0.0;
-            topology.look(0.0, Look::Isl { index });
+            topology.examine(0.0, Examination::Isl { index });
         }
         for site in 0..topology.sites.len() as u32 {
             for satellite in 0..topology.satellites.len() as u32 {
                 let ground = &topology.sites[site as usize];
                 let target = &topology.satellites[satellite as usize];
                 if ground.above(target, 0.0).value >= 0.0 {
-                    topology.see(0.0, site, satellite);
+                    topology.add_visible(0.0, site, satellite);
                 } else {
-                    topology.look(0.0, Look::Pair { site, satellite });
+                    topology.examine(0.0, Examination::Pair { site, satellite });
                 }
             }
             topology.choose(Time::ZERO, site, &mut |_| ());
@@ -271,61 +274,63 @@ impl Topology {
 
     fn margin(&self, index: u32, t: f64) -> crossing::Bound {
         let Isl { ends: (a, b), neighbours, .. } = &self.isls[index as usize];
-        self.rules.margin(neighbours, (&self.satellites[*a as usize], &self.satellites[*b as usize]), t)
+        self.isl_rules.margin(neighbours, (&self.satellites[*a as usize], &self.satellites[*b as usize]), t)
     }
 
     /// Searches from `from` on for what may happen, and records the event or when to search again.
-    fn look(&mut self, from: f64, look: Look) {
-        let to = from + AHEAD;
-        let (found, event) = match look {
-            Look::Isl { index } => {
-                (crossing::next(from, to, |t| self.margin(index, t)), Event::Isl { index })
+    fn examine(&mut self, from: f64, examination: Examination) {
+        let to = from + LOOKAHEAD;
+        let (found, event) = match examination {
+            Examination::Isl { index } => {
+                (crossing::next_crossing(from, to, |t| self.margin(index, t)), Event::Isl { index })
             }
-            Look::Pair { site, satellite } => {
+            Examination::Pair { site, satellite } => {
                 let (ground, target) = (&self.sites[site as usize], &self.satellites[satellite as usize]);
                 (ground.change(target, from, to), Event::Rise { site, satellite })
             }
         };
         match found {
-            Found::At(moment) => self.events.push(Reverse((at_or_after(moment), event))),
-            Found::NotBefore(moment) if moment == f64::INFINITY => {}
-            Found::NotBefore(moment) => self.looks.push(Reverse((at_or_after(moment), look))),
+            SignChange::At(moment) => self.events.push(Reverse((at_or_after(moment), event))),
+            SignChange::NotBefore(moment) if moment == f64::INFINITY => {}
+            SignChange::NotBefore(moment) => {
+                self.examinations.push(Reverse((at_or_after(moment), examination)))
+            }
         }
     }
 
     /// Handles a satellite that is in view from `from` on.
-    fn see(&mut self, from: f64, site: u32, satellite: u32) {
+    fn add_visible(&mut self, from: f64, site: u32, satellite: u32) {
         let ground = &mut self.sites[site as usize];
         let target = &self.satellites[satellite as usize];
         let found = ground.change(target, from, from + HORIZON);
         let set = match found {
-            Found::At(moment) => {
+            SignChange::At(moment) => {
                 self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
                 moment
             }
             // Beyond the horizon the search continues when the horizon is reached.
-            Found::NotBefore(moment) if moment.is_finite() => {
+            SignChange::NotBefore(moment) if moment.is_finite() => {
                 self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
                 moment
             }
-            Found::NotBefore(moment) => moment,
+            SignChange::NotBefore(moment) => moment,
         };
         ground.visible.push(Visible { satellite, set });
     }
 
     /// The time of the next event, or of the next search: nothing happens before it.
     pub fn next(&mut self, now: Time) -> Option<Time> {
-        let end = now + bentpipe_core::Span::from_nanos(PLAN);
+        let end = now + bentpipe_core::Span::from_nanos(SEARCH_RANGE);
         loop {
             let event = self.events.peek().map(|Reverse((at, _))| *at);
-            match self.looks.peek() {
-                Some(Reverse((at, look))) if event.is_none_or(|event| *at <= event) => {
+            match self.examinations.peek() {
+                Some(Reverse((at, examination))) if event.is_none_or(|event| *at <= event) => {
                     if *at > end {
                         return Some(end);
                     }
-                    let (at, look) = (*at, *look);
-                    self.looks.pop();
-                    self.look(seconds(at), look);
+                    let (at, examination) = (*at, *examination);
+                    self.examinations.pop();
+                    self.examine(seconds(at), examination);
                 }
                 _ => return event,
             }
@@ -337,7 +342,7 @@ impl Topology {
         while self.next(now).is_some_and(|at| at <= now) {
             let Reverse((at, event)) = self.events.pop()?;
             let mut changes = Vec::new();
-            self.happen(at, event, &mut |change| changes.push(change));
+            self.process_event(at, event, &mut |change| changes.push(change));
             if !changes.is_empty() {
                 return Some((at, changes));
             }
@@ -345,7 +350,7 @@ impl Topology {
         None
     }
 
-    fn happen(&mut self, at: Time, event: Event, tell: &mut dyn FnMut(Change)) {
+    fn process_event(&mut self, at: Time, event: Event, report: &mut dyn FnMut(Change)) {
         let t = seconds(at);
         match event {
             Event::Isl { index } => {
@@ -356,28 +361,28 @@ impl Topology {
                     self.changes += 1;
                     self.isl_version += 1;
                     self.isl_changed = at;
-                    tell(Change::Isl { index: index as usize, up });
+                    report(Change::Isl { index: index as usize, up });
                 }
-                self.look(t, Look::Isl { index });
+                self.examine(t, Examination::Isl { index });
             }
             Event::Rise { site, satellite } => {
-                self.see(t, site, satellite);
-                self.review(at, site, tell);
+                self.add_visible(t, site, satellite);
+                self.review(at, site, report);
             }
             Event::Set { site, satellite } => {
                 let ground = &mut self.sites[site as usize];
                 ground.visible.retain(|visible| visible.satellite != satellite);
                 let target = &self.satellites[satellite as usize];
                 if ground.above(target, t).value >= 0.0 {
-                    self.see(t, site, satellite);
+                    self.add_visible(t, site, satellite);
                 } else {
-                    self.look(t, Look::Pair { site, satellite });
+                    self.examine(t, Examination::Pair { site, satellite });
                 }
-                self.review(at, site, tell);
+                self.review(at, site, report);
             }
             Event::Review { site, choice } => {
                 if self.sites[site as usize].choices == choice {
-                    self.choose(at, site, tell);
+                    self.choose(at, site, report);
                 }
             }
         }
@@ -385,9 +390,9 @@ impl Topology {
 
     /// Handles a change of the satellites in view of a site: chooses again, or only removes those
     /// that have set.
-    fn review(&mut self, at: Time, site: u32, tell: &mut dyn FnMut(Change)) {
+    fn review(&mut self, at: Time, site: u32, report: &mut dyn FnMut(Change)) {
         if !self.choice.only_when_due() {
-            return self.choose(at, site, tell);
+            return self.choose(at, site, report);
         }
         let ground = &mut self.sites[site as usize];
         for antenna in 0..ground.serving.len() {
@@ -397,12 +402,12 @@ impl Topology {
                 ground.version += 1;
                 ground.changed = at;
                 self.changes += 1;
-                tell(Change::Handover { site: site as usize, antenna, from: Some(from), to: None });
+                report(Change::Handover { site: site as usize, antenna, from: Some(from), to: None });
             }
         }
     }
 
-    fn choose(&mut self, at: Time, site: u32, tell: &mut dyn FnMut(Change)) {
+    fn choose(&mut self, at: Time, site: u32, report: &mut dyn FnMut(Change)) {
         let ground = &self.sites[site as usize];
         let current: Vec<u32> = ground.serving.iter().flatten().copied().collect();
         let sky = Sky {
@@ -434,7 +439,7 @@ impl Topology {
             if from != to {
                 ground.serving[antenna] = to;
                 changed = true;
-                tell(Change::Handover { site: site as usize, antenna, from, to });
+                report(Change::Handover { site: site as usize, antenna, from, to });
             }
         }
         if changed {

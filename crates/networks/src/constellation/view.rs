@@ -4,9 +4,9 @@
 use super::config::Config;
 use super::forwarding::{text_of, State};
 use super::routes::{light_time, Exit, Hop, Routes};
-use super::topology::{seconds, Ends, Isl, Parts, Place, Topology};
+use super::topology::{seconds, Ends, Isl, Parts, SiteParts, Topology};
 use bentpipe_core::{Span, Time};
-use bentpipe_orbit::look::{Observer, Turning};
+use bentpipe_orbit::observer::{EarthRotation, Observer};
 use bentpipe_orbit::vector::Vector;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 pub struct View {
     topology: Topology,
     routes: Routes,
-    turning: Turning,
+    rotation: EarthRotation,
     sites: Vec<String>,
 }
 
@@ -49,9 +49,9 @@ impl Config {
     /// If the configuration has not passed [`Config::check`].
     pub fn topology(&self) -> Topology {
         let (satellites, neighbours) = self.fleet();
-        let turning = self.turning();
-        let place = |site: &super::GroundSite| Place {
-            observer: Observer::new(&site.site(), turning),
+        let rotation = self.rotation();
+        let place = |site: &super::GroundSite| SiteParts {
+            observer: Observer::new(&site.site(), rotation),
             mask: self.mask(site),
             antennas: self.antennas(site),
             others: Vec::new(),
@@ -61,7 +61,7 @@ impl Config {
             satellites,
             neighbours,
             sites: self.sites.values().map(place).collect(),
-            rules: self.isl.clone(),
+            isl_rules: self.isl.clone(),
             choice: self.gsl.choice.clone(),
         })
     }
@@ -82,10 +82,11 @@ impl View {
     /// Creates the view at the start of the run. The configuration is valid.
     pub fn new(config: &Config) -> View {
         let topology = config.topology();
-        let exits = (0..topology.sites.len() as u32).map(|site| vec![Exit { site, beyond: Span::ZERO }]);
+        let exits =
+            (0..topology.sites.len() as u32).map(|site| vec![Exit { site, delay_beyond: Span::ZERO }]);
         let routes = config.routes(&topology, exits.collect());
         let sites = config.sites.keys().cloned().collect();
-        View { topology, routes, turning: config.turning(), sites }
+        View { topology, routes, rotation: config.rotation(), sites }
     }
 
     /// Names of the satellites.
@@ -103,7 +104,7 @@ impl View {
         while self.topology.advance(now).is_some() {}
         let t = seconds(now);
         let Topology { satellites, isls, sites, .. } = &self.topology;
-        let fixed = |position: Vector| self.turning.earth_fixed(&position, t);
+        let fixed = |position: Vector| self.rotation.earth_fixed(&position, t);
         let is_up = |(number, isl): (usize, &Isl)| isl.up.then_some(number as u32);
         Frame {
             time: t,
@@ -151,8 +152,8 @@ impl View {
                     let delay = (delay + range(to, at)).as_secs_f64();
                     return Some(Path { satellites: over, delay });
                 }
-                Hop::Isl { way, to } => {
-                    delay += light_time(topology.length(Ends::Isl(way / 2), t));
+                Hop::Isl { arc, to } => {
+                    delay += light_time(topology.length(Ends::Isl(arc / 2), t));
                     at = to;
                     over.push(at);
                 }

@@ -1,36 +1,37 @@
 //! Requests and plans that arrive unchanged, exchanged without messages.
 //!
-//! A message that cannot be lost or collide has an effect only at the next superframe boundary
-//! after its arrival, which is known when it is sent. So it need not travel: a terminal that is
-//! logged on for the whole run posts its requests here, for the control centre to collect when it
-//! makes the next plan, and finds its slots here when the superframe of a plan starts. A terminal
-//! with data waiting then costs one call per superframe instead of three, and no memory.
+//! A message that can neither be lost nor collide takes effect at the next superframe boundary
+//! after its arrival, and this boundary is known when the message is sent. Such messages are posted
+//! here instead of being transmitted. A terminal that is logged on for the whole run posts its
+//! requests here, and the control centre collects them when it makes the next plan. The terminal
+//! reads its slots here when the superframe of a plan starts. A terminal with waiting data then
+//! costs one call per superframe instead of three, and no memory.
 //!
-//! Whoever sleeps does not look: the control centre while nothing is pending, a terminal while it
-//! has nothing to send. It gets a message, as in all other cases, and wakes.
+//! A sleeping stage does not read the board: the control centre sleeps while nothing is pending, a
+//! terminal while it has nothing to send. A sleeping stage is sent a message, which wakes it.
 
 use super::frame::Run;
-use super::scheme::Ask;
+use super::scheme::CapacityRequest;
 use bentpipe_core::Time;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A request on its way to the control centre.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Posted {
+pub struct PostedRequest {
     /// Index of the terminal.
     pub terminal: u16,
     /// The superframe in which it was made.
     pub superframe: u64,
     /// The capacity that the message requests.
-    pub ask: Ask,
+    pub capacity: CapacityRequest,
     /// Time at which the message arrives at the control centre.
     pub arrival: Time,
 }
 
 /// The slots that one plan assigns to the terminals that look here.
 #[derive(Default)]
-struct Assigned {
+struct PostedPlan {
     superframe: u64,
     /// Time at which the last terminal starts the superframe.
     start: Time,
@@ -43,10 +44,10 @@ struct Assigned {
 /// Requests on their way to the control centre, and plans on their way to terminals.
 #[derive(Default)]
 pub struct Board {
-    requests: Vec<Posted>,
+    requests: Vec<PostedRequest>,
     /// True if the control centre collects requests at its next boundary.
     pub collects: bool,
-    plans: VecDeque<Assigned>,
+    plans: VecDeque<PostedPlan>,
     /// Terminals that look here when their next superframe starts.
     awake: Vec<bool>,
     spare: Vec<Vec<(u16, Run)>>,
@@ -54,9 +55,9 @@ pub struct Board {
 
 /// The board of a network, shared by its stages.
 #[derive(Clone, Default)]
-pub struct Shared(Arc<Mutex<Board>>);
+pub struct SharedBoard(Arc<Mutex<Board>>);
 
-impl Shared {
+impl SharedBoard {
     /// Returns the board, locked while the guard lives.
     #[inline]
     pub fn open(&self) -> MutexGuard<'_, Board> {
@@ -67,7 +68,7 @@ impl Shared {
 impl Board {
     /// Posts a request, if the control centre will collect it.
     #[inline]
-    pub fn request(&mut self, posted: Posted) -> bool {
+    pub fn request(&mut self, posted: PostedRequest) -> bool {
         if self.collects {
             self.requests.push(posted);
         }
@@ -75,19 +76,19 @@ impl Board {
     }
 
     /// The requests that have not been collected.
-    pub fn requests(&mut self) -> &mut Vec<Posted> {
+    pub fn requests(&mut self) -> &mut Vec<PostedRequest> {
         &mut self.requests
     }
 
     /// Starts to post a plan at `now` for a superframe that the last terminal starts at `start`.
     pub fn begin_plan(&mut self, now: Time, superframe: u64, start: Time) {
         while self.plans.front().is_some_and(|plan| plan.start < now) {
-            let Assigned { mut runs, .. } = self.plans.pop_front().expect("there is a front");
+            let PostedPlan { mut runs, .. } = self.plans.pop_front().expect("there is a front");
             runs.clear();
             self.spare.push(runs);
         }
         let runs = self.spare.pop().unwrap_or_default();
-        self.plans.push_back(Assigned { superframe, start, runs, read: 0 });
+        self.plans.push_back(PostedPlan { superframe, start, runs, read: 0 });
     }
 
     /// Adds slots to the plan that was begun last, in ascending order of the terminals.
@@ -102,8 +103,8 @@ impl Board {
         self.awake.get(usize::from(terminal)).copied().unwrap_or(false)
     }
 
-    /// Takes down whether a terminal looks here when its next superframe starts. Returns whether
-    /// that is new.
+    /// Records that a terminal reads the board when its next superframe starts, or that it does
+    /// not. Returns true if this is a change.
     #[inline]
     pub fn set_awake(&mut self, terminal: u16, awake: bool) -> bool {
         let terminal = usize::from(terminal);
@@ -133,7 +134,7 @@ impl Board {
     }
 }
 
-impl Assigned {
+impl PostedPlan {
     fn of(&self, terminal: u16) -> &[(u16, Run)] {
         let from = self.runs.partition_point(|(other, _)| *other < terminal);
         let count = self.runs[from..].iter().take_while(|(other, _)| *other == terminal).count();
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn each_terminal_finds_its_slots_in_any_order() {
-        let shared = Shared::default();
+        let shared = SharedBoard::default();
         let mut board = shared.open();
         board.begin_plan(Time::ZERO, 7, Time::from_nanos(70));
         board.begin_plan(Time::ZERO, 8, Time::from_nanos(80));
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_started_everywhere_is_removed() {
+    fn plans_are_removed_after_their_start_everywhere() {
         let mut board = Board::default();
         for superframe in 0..100 {
             let at = |number: u64| Time::from_nanos(10 * number);

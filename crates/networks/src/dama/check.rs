@@ -234,14 +234,14 @@ impl Config {
 
     /// Adds warnings about moving satellites in a run of `duration`.
     pub(super) fn remark_orbit(&self, duration: Span, remarks: &mut Problems) {
-        let (Some((_, orbit)), Some(moving)) = (self.propagation.orbit(), self.moving(&self.members()))
+        let (Some((_, orbit)), Some(ephemeris)) = (self.propagation.orbit(), self.ephemeris(&self.members()))
         else {
             return;
         };
         remarks.within("propagation", |remarks| {
             remarks.within("orbit", |remarks| {
-                let dark = moving.facts(duration).outage_s();
-                if dark >= duration.as_secs_f64() {
+                let outage = ephemeris.facts(duration).outage_s();
+                if outage >= duration.as_secs_f64() {
                     let message = format!(
                         "no satellite is above {} for the gateway and all terminals at once in the whole run",
                         orbit.mask

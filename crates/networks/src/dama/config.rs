@@ -90,7 +90,7 @@ pub struct Return {
     /// whole number of bytes.
     pub rate: Rate,
     /// Number of slots in a carrier's frame, 32 by default.
-    #[serde(default = "slots")]
+    #[serde(default = "default_slots_per_frame")]
     pub slots_per_frame: Count<1, 4096>,
     /// Length of a frame, up to 60 s. If neither this nor `slot_bytes` is set, it is 23.5 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ pub struct Return {
     pub carriers: Vec<Carrier>,
     /// Number of frames in a superframe, 4 by default. An assignment holds for one superframe and
     /// is the same in each of its frames.
-    #[serde(default = "frames")]
+    #[serde(default = "default_frames_per_superframe")]
     pub frames_per_superframe: Count<1, 255>,
     /// Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal,
     /// from superframe to superframe. `rate` is then that of a carrier whose slots have the size
@@ -142,7 +142,7 @@ pub struct Carrier {
     /// that of `slots_per_frame` slots.
     pub rate: Rate,
     /// Number of such carriers, 1 by default.
-    #[serde(default = "one")]
+    #[serde(default = "default_count")]
     pub count: Count<1, 1000>,
 }
 
@@ -190,15 +190,15 @@ pub struct Dama {
     pub response: Option<Count<1, 100_000>>,
 }
 
-fn one() -> Count<1, 1000> {
+fn default_count() -> Count<1, 1000> {
     Count::new(1)
 }
 
-fn slots() -> Count<1, 4096> {
+fn default_slots_per_frame() -> Count<1, 4096> {
     Count::new(32)
 }
 
-fn frames() -> Count<1, 255> {
+fn default_frames_per_superframe() -> Count<1, 255> {
     Count::new(4)
 }
 

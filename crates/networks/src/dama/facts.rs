@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::scheme::Link;
 use super::terminals::Member;
 use super::timing::{Schedule, Timing};
-use crate::propagation::{Legs, Moving};
+use crate::propagation::{Legs, SharedEphemeris};
 use bentpipe_core::{Rate, Span};
 use bentpipe_link::acm::{self, Modcod};
 use bentpipe_link::channel;
@@ -32,7 +32,7 @@ impl Config {
             response,
             schedule,
             lead,
-            moving: self.moving(&members),
+            ephemeris: self.ephemeris(&members),
             plan: self.plan_transmission(&frame, members.len()),
         };
         let by_name: BTreeMap<&str, &Member> =
@@ -76,7 +76,7 @@ struct Star<'a> {
     schedule: Schedule,
     lead: u64,
     /// The satellites, if they move.
-    moving: Option<Moving>,
+    ephemeris: Option<SharedEphemeris>,
     /// Transmission time of a plan.
     plan: Span,
 }
@@ -105,19 +105,19 @@ impl Star<'_> {
     /// The satellites as one terminal sees them during a run.
     fn coverage(&self, member: &Member, run: Span) -> Coverage {
         let one_way = Course::constant(member.timing.one_way.as_secs_f64());
-        let (Some(moving), Some(site)) = (&self.moving, self.config.site(member)) else {
+        let (Some(ephemeris), Some(site)) = (&self.ephemeris, self.config.site(member)) else {
             return Coverage { delay_s: one_way, access: None, served: 1.0, response: None };
         };
-        let (track, facts) = (moving.track(&site), moving.facts(run));
+        let (track, facts) = (ephemeris.track(&site), ephemeris.facts(run));
         let legs: Vec<Legs> =
-            moments(run).filter(|at| moving.satellite(*at).is_some()).map(|at| track.legs(at)).collect();
+            moments(run).filter(|at| ephemeris.satellite(*at).is_some()).map(|at| track.legs(at)).collect();
         let delays = legs.iter().map(|legs| ((legs.terminal + legs.gateway).as_secs_f64(), 1.0));
         let responses = || legs.iter().map(|legs| self.response_with(legs.gateway, member.timing.up));
-        let dark = facts.outage_s();
+        let outage = facts.outage_s();
         Coverage {
             delay_s: Course::of(delays).unwrap_or(one_way),
             access: Some(Access::Orbit(facts)),
-            served: 1.0 - dark / run.as_secs_f64().max(f64::MIN_POSITIVE),
+            served: 1.0 - outage / run.as_secs_f64().max(f64::MIN_POSITIVE),
             response: responses().min().zip(responses().max()),
         }
     }
@@ -251,7 +251,7 @@ impl Star<'_> {
     /// The most slots that a terminal can have in a frame, and those that all terminals share.
     fn slots(&self, member: &Member) -> (u32, u32) {
         let others = self.constant - member.constant;
-        let asked = self.config.return_link.dama.scheme.most(&self.link).min(member.max);
+        let asked = self.config.return_link.dama.scheme.max_slots(&self.link).min(member.max);
         let longest = u32::try_from(self.link.longest).unwrap_or(u32::MAX);
         let most = member.constant.saturating_add(asked).min(longest);
         (most.min(self.slots.saturating_sub(others)).max(member.constant), self.slots)

@@ -31,7 +31,7 @@
 //! terminals; output port i leads to terminal i, and output port n + i past it to its node, where
 //! data go for which the terminal does nothing.
 
-use super::board::Shared;
+use super::board::SharedBoard;
 use super::config::Config;
 use super::frame::Frame;
 use super::message::{LogonResponse, Tbtp};
@@ -41,7 +41,7 @@ use crate::propagation::orbit::Handovers;
 use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
 use bentpipe_link::acm::frames::{Ending, Frames, Sent};
 use bentpipe_link::acm::{self, Adaptation, Modcod};
-use bentpipe_link::channel::{Errors, Fate, SPOILED};
+use bentpipe_link::channel::{Errors, Fate, CORRUPTED};
 use bentpipe_link::framing::{Added, Unit, Verdicts, TOO_LONG};
 use bentpipe_link::transmitter::Transmitter;
 use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
@@ -56,7 +56,7 @@ pub struct Parts {
     /// Fraction of the rate that may be granted to Quick-Start requests.
     pub grants: Option<Fraction>,
     /// The terminals: address, propagation delay, errors.
-    pub terminals: Vec<Listener>,
+    pub terminals: Vec<ForwardTerminal>,
     /// Time structure of the return link.
     pub frame: Frame,
     /// Maximum delay from the start of a superframe at the control centre to its start at a
@@ -65,7 +65,7 @@ pub struct Parts {
     /// Reports the handovers of moving satellites.
     pub handovers: Option<Handovers>,
     /// Board on which terminals find their slots.
-    pub(super) board: Shared,
+    pub(super) board: SharedBoard,
     /// The link's random stream.
     pub stream: Stream,
     /// Probe of the trace [`bentpipe_link::TRACE`], if it is recorded.
@@ -73,15 +73,15 @@ pub struct Parts {
 }
 
 /// A terminal as seen by the forward link.
-pub struct Listener {
+pub struct ForwardTerminal {
     /// Address of the terminal.
     pub address: NodeId,
     /// The terminal's superframes, and its delays in each.
     pub timeline: Timeline,
     /// True if the terminal finds its slots on the board when it is awake.
-    pub reads: bool,
+    pub reads_board: bool,
     /// True if arriving data change nothing at the terminal; they then bypass its stage.
-    pub passes: bool,
+    pub bypass: bool,
     /// Errors on the path to the terminal.
     pub errors: Option<Errors>,
     /// Additional errors of the burst time plans for the terminal.
@@ -110,9 +110,9 @@ pub struct Forward {
     transmitter: Transmitter,
     /// Size in bytes of the longest packet that the framing can carry.
     longest: u32,
-    terminals: Vec<Listener>,
+    terminals: Vec<ForwardTerminal>,
     frame: Frame,
-    board: Shared,
+    board: SharedBoard,
     /// Offset of the terminal that starts its superframes last.
     last: Span,
     handovers: Option<Handovers>,
@@ -120,9 +120,9 @@ pub struct Forward {
     /// superframe.
     until: Time,
     /// True if no satellite serves in the present superframe.
-    dark: bool,
+    in_outage: bool,
     /// Packets in order of arrival.
-    flying: VecDeque<Flight>,
+    in_flight: VecDeque<Flight>,
     held_bytes: u64,
     error_drops: u64,
     /// The terminals behind which destinations lie, if packets wait in a buffer.
@@ -153,7 +153,7 @@ impl Forward {
             parts;
         if 2 * terminals.len() > usize::from(u16::MAX) {
             // There is no port for each to pass.
-            terminals.iter_mut().for_each(|terminal| terminal.passes = false);
+            terminals.iter_mut().for_each(|terminal| terminal.bypass = false);
         }
         let (longest, queue) = (config.framing.longest(), config.queue.build(*config.rate));
         let mut transmitter =
@@ -172,11 +172,11 @@ impl Forward {
             last,
             handovers,
             until: Time::ZERO,
-            dark: false,
+            in_outage: false,
             terminals,
             frame,
             board,
-            flying: VecDeque::new(),
+            in_flight: VecDeque::new(),
             held_bytes: 0,
             error_drops: 0,
             exits: BTreeMap::new(),
@@ -185,17 +185,17 @@ impl Forward {
 
     /// Adds a packet to those in flight to a terminal. Delays differ little, so its place is near
     /// the end.
-    fn fly(&mut self, sent: Time, terminal: u16, modcod: Option<&'static Modcod>, packet: Packet) {
+    fn launch(&mut self, sent: Time, terminal: u16, modcod: Option<&'static Modcod>, packet: Packet) {
         // A unit that a packet shares with the previous one, which may be for another terminal,
         // counts for both.
         let added = self.transmitter.framed().map_or(Added::default(), |(_, added)| Added {
             units: added.units + u32::from(added.shares),
             shares: false,
         });
-        self.fly_framed(sent, terminal, modcod, added, packet);
+        self.launch_framed(sent, terminal, modcod, added, packet);
     }
 
-    fn fly_framed(
+    fn launch_framed(
         &mut self,
         sent: Time,
         terminal: u16,
@@ -205,16 +205,16 @@ impl Forward {
     ) {
         let arrival = sent + self.terminals[usize::from(terminal)].timeline.timing().one_way;
         self.held_bytes += u64::from(packet.size);
-        let mut at = self.flying.len();
-        while at > 0 && self.flying[at - 1].arrival > arrival {
+        let mut at = self.in_flight.len();
+        while at > 0 && self.in_flight[at - 1].arrival > arrival {
             at -= 1;
         }
-        self.flying.insert(at, Flight { arrival, sent, terminal, added, modcod, packet });
+        self.in_flight.insert(at, Flight { arrival, sent, terminal, added, modcod, packet });
     }
 
     /// Returns true for data that are not yet sent. (A plan is counted once, however many terminals
     /// receive it.)
-    fn waits(&self, flight: &Flight, now: Time) -> bool {
+    fn is_unsent(&self, flight: &Flight, now: Time) -> bool {
         flight.sent > now && !flight.packet.body.is_signalling()
     }
 
@@ -224,8 +224,8 @@ impl Forward {
         let superframe = now.since(Time::ZERO) / self.frame.superframe();
         self.until = Time::ZERO + self.frame.superframe() * (superframe + 1);
         let first = &self.terminals[0].timeline;
-        self.dark = !first.is_served(&self.frame, superframe);
-        if self.dark {
+        self.in_outage = !first.is_served(&self.frame, superframe);
+        if self.in_outage {
             self.transmitter.pause(self.until);
         }
         for terminal in &mut self.terminals {
@@ -253,18 +253,18 @@ impl Forward {
 
     /// Applies another rate to the data that have not been sent. Signalling in transmission keeps
     /// its time.
-    fn retime(&mut self, now: Time, rate: Rate) {
+    fn change_rate(&mut self, now: Time, rate: Rate) {
         let ends = self.transmitter.set_rate(now, rate);
-        let waits = |index: &usize| self.waits(&self.flying[*index], now);
-        let mut waiting: Vec<usize> = (0..self.flying.len()).filter(waits).collect();
-        waiting.sort_by_key(|index| self.flying[*index].sent);
+        let is_unsent = |index: &usize| self.is_unsent(&self.in_flight[*index], now);
+        let mut waiting: Vec<usize> = (0..self.in_flight.len()).filter(is_unsent).collect();
+        waiting.sort_by_key(|index| self.in_flight[*index].sent);
         // From the last: the transmitter may be busy with signalling.
         for (index, end) in waiting.into_iter().rev().zip(ends.into_iter().rev()) {
-            let flight = &mut self.flying[index];
+            let flight = &mut self.in_flight[index];
             flight.arrival = end + flight.arrival.since(flight.sent);
             flight.sent = end;
         }
-        self.flying.make_contiguous().sort_by_key(|flight| flight.arrival);
+        self.in_flight.make_contiguous().sort_by_key(|flight| flight.arrival);
     }
 
     fn send_data(&mut self, now: Time, terminal: u16, mut packet: Packet, out: &mut Outbox) {
@@ -275,21 +275,21 @@ impl Forward {
             self.exits.insert(packet.destination, terminal);
             if self.rates.is_some() {
                 self.transmitter.keep(now, packet, out);
-                self.begin_adapted(now, out);
+                self.start_adapted(now, out);
                 return self.transmitter.observe(now, out);
             }
             let begun = self.transmitter.accept(now, packet, out);
-            return self.fly_on(begun);
+            return self.launch_begun(begun);
         }
         match self.transmitter.offer(now, &mut packet, out) {
             Err(reason) => out.drop(packet, reason),
-            Ok(sent) => self.fly(sent, terminal, None, packet),
+            Ok(sent) => self.launch(sent, terminal, None, packet),
         }
     }
 
     /// Starts transmitting the next packet, or frame, with the MODCOD of its terminal, if the
     /// transmitter is free.
-    fn begin_adapted(&mut self, now: Time, out: &mut Outbox) {
+    fn start_adapted(&mut self, now: Time, out: &mut Outbox) {
         let (Some(rates), exits, terminals) = (&self.rates, &self.exits, &mut self.terminals) else { return };
         let mut choose = |packet: &Packet, out: &mut Outbox| {
             let terminal = exits[&packet.destination];
@@ -303,7 +303,7 @@ impl Forward {
             let sent = frames.send(now, &mut self.transmitter, rates.symbols, &mut choose, out);
             let Some(Sent { at, modcod, packets }) = sent else { return };
             for Ending { receiver, added, packet } in packets {
-                self.fly_framed(at, receiver, Some(modcod), added, packet);
+                self.launch_framed(at, receiver, Some(modcod), added, packet);
             }
             return;
         }
@@ -315,11 +315,11 @@ impl Forward {
         let Some((packet, sent)) = self.transmitter.begin_at(now, out, acm::OUTAGE, &mut rate) else {
             return;
         };
-        self.fly(sent, chosen.0, chosen.1, packet);
+        self.launch(sent, chosen.0, chosen.1, packet);
     }
 
     /// Returns true if the terminal's signal is strong enough to receive a packet now.
-    fn is_heard(
+    fn is_received(
         &mut self,
         now: Time,
         terminal: u16,
@@ -329,7 +329,7 @@ impl Forward {
         let Some((_, adaptation)) = &mut self.terminals[usize::from(terminal)].acm else { return true };
         let heard = match modcod {
             Some(modcod) => adaptation.signal(now) >= modcod.threshold_db,
-            None => !signalling || adaptation.hears_signalling(now),
+            None => !signalling || adaptation.receives_signalling(now),
         };
         if !heard {
             adaptation.lose();
@@ -338,14 +338,14 @@ impl Forward {
     }
 
     /// Sends a packet that has waited in a buffer to its terminal.
-    fn fly_on(&mut self, begun: Option<(Packet, Time)>) {
+    fn launch_begun(&mut self, begun: Option<(Packet, Time)>) {
         if let Some((packet, sent)) = begun {
-            self.fly(sent, self.exits[&packet.destination], None, packet);
+            self.launch(sent, self.exits[&packet.destination], None, packet);
         }
     }
 
     fn send_signalling(&mut self, now: Time, packet: Packet, out: &mut Outbox) {
-        if self.dark {
+        if self.in_outage {
             return out.drop(packet, NO_SATELLITE);
         }
         if let Some(rates) = &self.rates {
@@ -353,7 +353,7 @@ impl Forward {
         }
         let sent = self.transmitter.send_at_once(now, &packet);
         if let Some(response) = packet.body.of::<LogonResponse>() {
-            self.fly(sent, response.terminal, None, packet);
+            self.launch(sent, response.terminal, None, packet);
         } else {
             // Each terminal hears a copy of its own, so that packets stay countable.
             let plan = out.consume(packet);
@@ -364,7 +364,7 @@ impl Forward {
             board.begin_plan(now, *superframe, start);
             for (index, &(terminal, run)) in entries.iter().enumerate() {
                 let again = index > 0 && entries[index - 1].0 == terminal;
-                if self.finds(sent, *superframe, terminal) && board.is_awake(terminal) {
+                if self.receives_plan(sent, *superframe, terminal) && board.is_awake(terminal) {
                     board.assign(terminal, run);
                     if !again {
                         out.pass(plan.size);
@@ -373,7 +373,7 @@ impl Forward {
                     let destination = self.terminals[usize::from(terminal)].address;
                     let copy = Packet { destination, ..plan.clone() };
                     out.create_held(&copy);
-                    self.fly(sent, terminal, None, copy);
+                    self.launch(sent, terminal, None, copy);
                 }
             }
         }
@@ -382,13 +382,13 @@ impl Forward {
     /// Returns true if a terminal certainly has the plan of a superframe before the superframe
     /// starts. An arrival at the start is late.
     #[inline]
-    fn finds(&mut self, sent: Time, superframe: u64, terminal: u16) -> bool {
-        let Listener { timeline, reads, errors, plan_errors, acm, .. } =
+    fn receives_plan(&mut self, sent: Time, superframe: u64, terminal: u16) -> bool {
+        let ForwardTerminal { timeline, reads_board, errors, plan_errors, acm, .. } =
             &mut self.terminals[usize::from(terminal)];
         let arrival = sent + timeline.timing().one_way;
         let in_time = arrival < timeline.start(&self.frame, superframe);
-        let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.hears_signalling(arrival));
-        *reads && in_time && heard && errors.is_none() && plan_errors.is_none()
+        let heard = acm.as_mut().is_none_or(|(_, adaptation)| adaptation.receives_signalling(arrival));
+        *reads_board && in_time && heard && errors.is_none() && plan_errors.is_none()
     }
 }
 
@@ -405,17 +405,17 @@ impl Stage for Forward {
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         self.advance(now, out);
         if self.rates.is_some() {
-            self.begin_adapted(now, out);
+            self.start_adapted(now, out);
         } else {
             let begun = self.transmitter.begin(now, out);
-            self.fly_on(begun);
+            self.launch_begun(begun);
         }
-        while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
+        while self.in_flight.front().is_some_and(|flight| flight.arrival <= now) {
             let Flight { arrival, terminal, added, modcod, mut packet, .. } =
-                self.flying.pop_front().expect("there is a front");
+                self.in_flight.pop_front().expect("there is a front");
             self.held_bytes -= u64::from(packet.size);
             let is_plan = packet.body.of::<Tbtp>().is_some();
-            if !self.is_heard(arrival, terminal, modcod, packet.body.is_signalling()) {
+            if !self.is_received(arrival, terminal, modcod, packet.body.is_signalling()) {
                 out.drop(packet, acm::FADED);
                 continue;
             }
@@ -425,7 +425,7 @@ impl Stage for Forward {
                 merges: false,
             });
             let stream = &mut self.transmitter.stream;
-            let Listener { errors, plan_errors, .. } = &mut self.terminals[usize::from(terminal)];
+            let ForwardTerminal { errors, plan_errors, .. } = &mut self.terminals[usize::from(terminal)];
             let mut fate = match errors {
                 None => Fate::Intact,
                 Some(errors) if unit != Unit::default() => {
@@ -438,9 +438,9 @@ impl Stage for Forward {
             }
             self.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
-                out.drop(packet, SPOILED);
+                out.drop(packet, CORRUPTED);
             } else {
-                let passes = self.terminals[usize::from(terminal)].passes && !packet.body.is_signalling();
+                let passes = self.terminals[usize::from(terminal)].bypass && !packet.body.is_signalling();
                 let past = if passes { self.terminals.len() as u16 } else { 0 };
                 out.send(Port(past + terminal), packet);
             }
@@ -464,7 +464,7 @@ impl Stage for Forward {
                 }
             }
         } else if before.rate != after.rate {
-            self.retime(now, *after.rate);
+            self.change_rate(now, *after.rate);
         }
         if before.queue != after.queue {
             let waiting = self.transmitter.set_queue(after.queue.build(*after.rate));
@@ -482,7 +482,7 @@ impl Stage for Forward {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        let mut next = self.flying.front().map_or(Time::MAX, |flight| flight.arrival);
+        let mut next = self.in_flight.front().map_or(Time::MAX, |flight| flight.arrival);
         if let Some(begin) = self.transmitter.next_begin() {
             next = next.min(begin);
         }
@@ -504,16 +504,16 @@ impl Stage for Forward {
         let waiting = self.transmitter.buffered();
         let framed = self.frames.as_ref().map_or(Held::default(), Frames::held);
         Held {
-            packets: self.flying.len() as u64 + waiting.packets + framed.packets,
+            packets: self.in_flight.len() as u64 + waiting.packets + framed.packets,
             bytes: self.held_bytes + waiting.bytes + framed.bytes,
         }
     }
 
     fn report(&self, now: Time, report: &mut Report) {
         let mut pending = Held::default();
-        self.flying
+        self.in_flight
             .iter()
-            .filter(|flight| self.waits(flight, now))
+            .filter(|flight| self.is_unsent(flight, now))
             .for_each(|flight| pending.add(&flight.packet));
         self.transmitter.report(&self.name, now, pending, self.error_drops, report);
         self.handovers.iter().for_each(|handovers| handovers.report(now, report));

@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::terminals::{Member, Terminals};
 use super::timing::Timing;
-use crate::propagation::{Moving, Propagation};
+use crate::propagation::{Propagation, SharedEphemeris};
 use bentpipe_core::{RateOrZero, Span};
 use bentpipe_link::acm::Decibel;
 use bentpipe_orbit::site::Site;
@@ -76,10 +76,10 @@ impl Config {
     }
 
     /// The satellites that serve these terminals, if they move.
-    pub(super) fn moving(&self, members: &[Member]) -> Option<Moving> {
+    pub(super) fn ephemeris(&self, members: &[Member]) -> Option<SharedEphemeris> {
         let (positions, orbit) = self.propagation.orbit()?;
         let sites: Vec<Site> = members.iter().filter_map(|member| self.site(member)).collect();
-        Some(Moving::new(positions, orbit, &sites))
+        Some(SharedEphemeris::new(positions, orbit, &sites))
     }
 
     /// Bytes that each slot of a terminal with this Es/N0 carries in clear sky, with the most

@@ -3,7 +3,7 @@
 
 use super::frame::{Frame, Run};
 use super::requests::contention::Contention;
-use super::scheme::Ask;
+use super::scheme::CapacityRequest;
 use bentpipe_core::{FlowId, NodeId, Time};
 use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Body, Content, Ecn, Packet, Payload};
@@ -18,7 +18,7 @@ pub struct Request {
     /// The superframe at whose start the request was made.
     pub superframe: u64,
     /// The capacity that the terminal requests.
-    pub ask: Ask,
+    pub capacity: CapacityRequest,
     /// The mini-slots in which it was sent, if others may have sent there too.
     pub shared: Option<Contention>,
 }

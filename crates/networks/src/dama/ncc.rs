@@ -13,13 +13,13 @@
 //! link's signalling.
 
 use super::allocator::{Allocator, Demand};
-use super::board::{Posted, Shared};
+use super::board::{PostedRequest, SharedBoard};
 use super::config::Config;
 use super::frame::{Frame, Run};
 use super::message::{self, DataBurst, Logoff, LogonRequest, LogonResponse, Request, Tbtp};
 use super::plan::{Grant, Plan};
 use super::requests::contention::{resolve, Contention};
-use super::scheme::{Account, Ask};
+use super::scheme::{Account, CapacityRequest};
 use super::waits::Controller;
 use bentpipe_core::{Column, NodeId, Probe, Report, Span, Table, Time};
 use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Payload, Port, Stage};
@@ -82,7 +82,7 @@ pub struct Parts {
     /// The allocator, which divides the slots.
     pub allocator: Box<dyn Allocator>,
     /// The board on which terminals post requests that need no packet.
-    pub(super) board: Shared,
+    pub(super) board: SharedBoard,
     /// Probe of the trace [`TRACE`], if it is recorded.
     pub probe: Option<Probe>,
 }
@@ -96,7 +96,7 @@ pub struct Member {
     /// Number of slots that it gets ahead of others when it requests them.
     pub guaranteed: u32,
     /// Maximum number of slots that it gets by request.
-    pub most: u32,
+    pub max_slots: u32,
     /// Its weight, for allocators that use weights.
     pub weight: u32,
     /// The account of its scheme.
@@ -113,7 +113,7 @@ impl Member {
 }
 
 /// A request that has not been entered in its account yet.
-struct Due {
+struct QueuedRequest {
     /// The superframe from which it may be served.
     superframe: u64,
     /// The superframe in which it was made.
@@ -121,19 +121,19 @@ struct Due {
     /// Time at which the request arrives at the control centre.
     arrival: Time,
     terminal: u16,
-    ask: Ask,
+    capacity: CapacityRequest,
 }
 
 /// The network control centre of a star network.
 pub struct Ncc {
     parts: Parts,
     /// Requests in the order in which they fall due.
-    due: VecDeque<Due>,
+    due: VecDeque<QueuedRequest>,
     /// Terminals whose account is not at rest, in ascending order.
     pending: Vec<u16>,
     /// Logged-on terminals that take spare slots, in ascending order, and the one whose turn is
     /// next.
-    sparing: Vec<u16>,
+    spare_takers: Vec<u16>,
     turn: u16,
     /// Bursts received in shared mini-slots, and when they are decoded.
     shared: Vec<(Contention, Packet)>,
@@ -144,7 +144,7 @@ pub struct Ncc {
     grants: Vec<u32>,
     layout: Vec<Grant>,
     /// Terminals with the slots that they get by request.
-    asked: Vec<(u16, u32)>,
+    requested: Vec<(u16, u32)>,
     counters: Counters,
     messages: u32,
 }
@@ -164,11 +164,11 @@ struct Counters {
 impl Ncc {
     /// Creates an NCC that has received no requests.
     pub fn new(parts: Parts) -> Ncc {
-        let sparing = (0..).zip(&parts.terminals).filter(|(_, member)| member.takes_spare(0));
+        let spare_takers = (0..).zip(&parts.terminals).filter(|(_, member)| member.takes_spare(0));
         Ncc {
             due: VecDeque::new(),
             pending: Vec::new(),
-            sparing: sparing.map(|(terminal, _)| terminal).collect(),
+            spare_takers: spare_takers.map(|(terminal, _)| terminal).collect(),
             turn: 0,
             shared: Vec::new(),
             decode: None,
@@ -176,21 +176,21 @@ impl Ncc {
             demands: Vec::new(),
             grants: Vec::new(),
             layout: Vec::new(),
-            asked: Vec::new(),
+            requested: Vec::new(),
             counters: Counters::default(),
             messages: 0,
             parts,
         }
     }
 
-    fn hear_request(&mut self, request: &Posted) {
+    fn receive_request(&mut self, request: &PostedRequest) {
         self.counters.requests += 1;
-        self.counters.requested += request.ask.slots();
-        let &Posted { terminal, superframe: made, ask, arrival } = request;
+        self.counters.requested += request.capacity.slots();
+        let &PostedRequest { terminal, superframe: made, capacity, arrival } = request;
         // An arrival at a boundary has missed it, whichever of the two the event loop processes
         // first.
         let superframe = self.parts.controller.earliest(&self.parts.frame, arrival, made);
-        let due = Due { superframe, made, arrival, terminal, ask };
+        let due = QueuedRequest { superframe, made, arrival, terminal, capacity };
         if self.due.back().is_none_or(|last| last.superframe <= superframe) {
             return self.due.push_back(due);
         }
@@ -199,15 +199,15 @@ impl Ncc {
     }
 
     /// Collects what terminals have posted, of which some may arrive later.
-    fn collect(&mut self) {
+    fn collect_requests(&mut self) {
         let mut posted = std::mem::take(self.parts.board.open().requests());
-        posted.drain(..).for_each(|request| self.hear_request(&request));
+        posted.drain(..).for_each(|request| self.receive_request(&request));
         *self.parts.board.open().requests() = posted;
     }
 
     /// Stores what arrived in shared mini-slots until everything has arrived that may have collided
     /// with it.
-    fn hear_shared(&mut self, now: Time, shared: Contention, packet: Packet) {
+    fn receive_shared(&mut self, now: Time, shared: Contention, packet: Packet) {
         self.shared.push((shared, packet));
         self.decode = Some(now + Span::from_nanos(1));
     }
@@ -224,7 +224,7 @@ impl Ncc {
                 out.drop(packet, COLLISION);
             } else if let Some(&request) = packet.body.of::<Request>() {
                 out.consume(packet);
-                self.hear_request(&arrived(now, &request));
+                self.receive_request(&posted_request(now, &request));
             } else {
                 let packet = out.consume(packet);
                 let burst = packet.body.of::<DataBurst>().expect("these come in mini-slots");
@@ -233,15 +233,17 @@ impl Ncc {
         }
     }
 
-    fn hear_logon(&mut self, now: Time, terminal: u16, out: &mut Outbox) {
+    fn receive_logon(&mut self, now: Time, terminal: u16, out: &mut Outbox) {
         let superframe = self.parts.controller.earliest(&self.parts.frame, now, 0);
         let member = &mut self.parts.terminals[usize::from(terminal)];
         if member.logon.is_none() {
             // If there is no room the NCC does not answer, and the terminal tries again.
             let Some(constant) = self.parts.plan.add_constant(member.constant) else { return };
             member.logon = Some((constant, superframe));
-            if let (true, Err(at)) = (member.account.takes_spare(), self.sparing.binary_search(&terminal)) {
-                self.sparing.insert(at, terminal);
+            if let (true, Err(at)) =
+                (member.account.takes_spare(), self.spare_takers.binary_search(&terminal))
+            {
+                self.spare_takers.insert(at, terminal);
                 let next = self.parts.controller.boundary_after(&self.parts.frame, now);
                 self.next_boundary = self.next_boundary.max(next);
             }
@@ -250,36 +252,37 @@ impl Ncc {
         let (constant, superframe) = member.logon.expect("it has just been logged on");
         let address = member.address;
         let response = LogonResponse { terminal, superframe, constant };
-        self.tell(now, address, message::LOGON_RESPONSE_BYTES, Arc::new(response), out);
+        self.send_message(now, address, message::LOGON_RESPONSE_BYTES, Arc::new(response), out);
     }
 
-    fn hear_logoff(&mut self, terminal: u16) {
+    fn receive_logoff(&mut self, terminal: u16) {
         let member = &mut self.parts.terminals[usize::from(terminal)];
         let Some((constant, _)) = member.logon.take() else { return };
         member.account.reset();
         self.parts.plan.remove_constant(constant);
         self.pending.retain(|other| *other != terminal);
-        self.sparing.retain(|other| *other != terminal);
+        self.spare_takers.retain(|other| *other != terminal);
         self.due.retain(|due| due.terminal != terminal);
         // Perhaps nothing is pending any more, so that nobody would collect them.
-        self.collect();
+        self.collect_requests();
         self.parts.board.open().collects = false;
     }
 
-    fn tell(&mut self, now: Time, to: NodeId, size: u32, body: Arc<dyn Payload>, out: &mut Outbox) {
+    fn send_message(&mut self, now: Time, to: NodeId, size: u32, body: Arc<dyn Payload>, out: &mut Outbox) {
         out.create(TO_FORWARD, message::packet(now, (self.parts.gateway, to), self.messages, size, body));
         self.messages += 1;
     }
 
     /// Enters the requests that fall due in their accounts.
-    fn take_up_requests(&mut self, superframe: u64) {
+    fn enter_requests(&mut self, superframe: u64) {
         while self.due.front().is_some_and(|due| due.superframe <= superframe) {
-            let Due { made, terminal, ask, .. } = self.due.pop_front().expect("there is a front");
+            let QueuedRequest { made, terminal, capacity, .. } =
+                self.due.pop_front().expect("there is a front");
             let member = &mut self.parts.terminals[usize::from(terminal)];
             if member.logon.is_none() {
                 continue;
             }
-            member.account.request(superframe, made, ask);
+            member.account.request(superframe, made, capacity);
             if let Err(at) = self.pending.binary_search(&terminal) {
                 self.pending.insert(at, terminal);
             }
@@ -288,22 +291,23 @@ impl Ncc {
 
     /// Determines what each terminal gets by request: its guaranteed slots, then what the allocator
     /// gives.
-    fn divide(&mut self, superframe: u64) -> u64 {
+    fn allocate_slots(&mut self, superframe: u64) -> u64 {
         let free = self.parts.plan.free();
-        let longest = self.parts.plan.most();
+        let longest = self.parts.plan.demand_limit();
         let (mut left, mut demanded) = (free, 0);
         self.demands.clear();
         self.layout.clear();
         let (members, demands, layout) = (&mut self.parts.terminals, &mut self.demands, &mut self.layout);
         self.pending.retain(|&terminal| {
             let member = &mut members[usize::from(terminal)];
-            let wanted = member.account.demand(superframe);
-            if wanted.slots() == 0 {
+            let demand = member.account.demand(superframe);
+            if demand.slots() == 0 {
                 return false;
             }
-            demanded += u64::from(wanted.slots());
-            let most = member.most.min(longest);
-            let (rate, volume) = (wanted.rate.min(most), wanted.volume.min(most - wanted.rate.min(most)));
+            demanded += u64::from(demand.slots());
+            let max_slots = member.max_slots.min(longest);
+            let (rate, volume) =
+                (demand.rate.min(max_slots), demand.volume.min(max_slots - demand.rate.min(max_slots)));
             let guaranteed = member.guaranteed.min(rate + volume).min(left);
             left -= guaranteed;
             let constant = member.logon.map_or(Run::default(), |(run, _)| run);
@@ -328,15 +332,15 @@ impl Ncc {
 
     /// Assigns `left` spare slots in turn. The terminals' shares are in `layout` in ascending
     /// order, before and after.
-    fn give_spare(&mut self, superframe: u64, left: u32) {
-        if left == 0 || self.sparing.is_empty() {
+    fn assign_spare(&mut self, superframe: u64, left: u32) {
+        if left == 0 || self.spare_takers.is_empty() {
             return;
         }
-        let longest = self.parts.plan.most();
-        let from = self.sparing.partition_point(|terminal| *terminal < self.turn);
-        let count = self.sparing.len() as u32;
+        let longest = self.parts.plan.demand_limit();
+        let from = self.spare_takers.partition_point(|terminal| *terminal < self.turn);
+        let count = self.spare_takers.len() as u32;
         for turn in 0..count.min(left) {
-            let terminal = self.sparing[(from + turn as usize) % count as usize];
+            let terminal = self.spare_takers[(from + turn as usize) % count as usize];
             let member = &self.parts.terminals[usize::from(terminal)];
             if !member.takes_spare(superframe) {
                 continue;
@@ -355,22 +359,22 @@ impl Ncc {
 
     /// Divides the slots of a superframe among the terminals and sends the plan.
     fn make_plan(&mut self, now: Time, superframe: u64, out: &mut Outbox) {
-        self.take_up_requests(superframe);
-        let demanded = self.divide(superframe);
-        let mut asked = std::mem::take(&mut self.asked);
-        asked.clear();
-        asked.extend(
+        self.enter_requests(superframe);
+        let demanded = self.allocate_slots(superframe);
+        let mut requested = std::mem::take(&mut self.requested);
+        requested.clear();
+        requested.extend(
             self.layout.iter().map(|grant| (grant.terminal, grant.slots)).filter(|(_, slots)| *slots > 0),
         );
-        let granted: u32 = asked.iter().map(|(_, slots)| slots).sum();
+        let granted: u32 = requested.iter().map(|(_, slots)| slots).sum();
         let free = self.parts.plan.free();
-        self.give_spare(superframe, free - granted);
+        self.assign_spare(superframe, free - granted);
         let total: u32 = self.layout.iter().map(|grant| grant.slots).sum();
         let mut entries = Vec::with_capacity(self.layout.len().min(free as usize));
         self.parts.plan.lay_out(superframe, &mut self.layout, &mut entries);
         let unplaced: u32 = self.layout.iter().map(|grant| grant.slots).sum();
         let mut by_request = 0;
-        for &(terminal, slots) in &asked {
+        for &(terminal, slots) in &requested {
             // What found no place reduces the spare slots first.
             let mut slots = slots;
             if unplaced > 0 {
@@ -380,7 +384,7 @@ impl Ncc {
             by_request += slots;
             self.parts.terminals[usize::from(terminal)].account.grant(superframe, slots);
         }
-        self.asked = asked;
+        self.requested = requested;
         let spare = total - unplaced - by_request;
         self.counters.granted += u64::from(by_request);
         self.counters.spare += u64::from(spare);
@@ -399,7 +403,13 @@ impl Ncc {
             let bytes = Tbtp::bytes(&self.parts.frame, entries.len());
             self.counters.plans += 1;
             self.counters.plan_bytes += u64::from(bytes);
-            self.tell(now, message::ALL_TERMINALS, bytes, Arc::new(Tbtp { superframe, entries }), out);
+            self.send_message(
+                now,
+                message::ALL_TERMINALS,
+                bytes,
+                Arc::new(Tbtp { superframe, entries }),
+                out,
+            );
         }
     }
 
@@ -412,20 +422,20 @@ impl Stage for Ncc {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         if let Some(&request) = packet.body.of::<Request>() {
             match request.shared {
-                Some(shared) => self.hear_shared(now, shared, packet),
+                Some(shared) => self.receive_shared(now, shared, packet),
                 None => {
                     out.consume(packet);
-                    self.hear_request(&arrived(now, &request));
+                    self.receive_request(&posted_request(now, &request));
                 }
             }
         } else if let Some(DataBurst { shared, .. }) = packet.body.of() {
-            self.hear_shared(now, *shared, packet);
+            self.receive_shared(now, *shared, packet);
         } else if let Some(&LogonRequest { terminal }) = packet.body.of() {
             out.consume(packet);
-            self.hear_logon(now, terminal, out);
+            self.receive_logon(now, terminal, out);
         } else if let Some(&Logoff { terminal, .. }) = packet.body.of() {
             out.consume(packet);
-            self.hear_logoff(terminal);
+            self.receive_logoff(terminal);
         } else {
             out.send(TO_ROUTER, packet);
         }
@@ -440,9 +450,9 @@ impl Stage for Ncc {
         // A wake to decode is not one to plan.
         if now >= first && now == self.boundary(boundary) && boundary >= self.next_boundary {
             self.next_boundary = boundary + 1;
-            self.collect();
+            self.collect_requests();
             self.make_plan(now, boundary + self.parts.controller.lead, out);
-            self.parts.board.open().collects = !self.pending.is_empty() || !self.sparing.is_empty();
+            self.parts.board.open().collects = !self.pending.is_empty() || !self.spare_takers.is_empty();
         }
     }
 
@@ -454,7 +464,7 @@ impl Stage for Ncc {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        let plan = if !self.pending.is_empty() || !self.sparing.is_empty() {
+        let plan = if !self.pending.is_empty() || !self.spare_takers.is_empty() {
             Some(self.boundary(self.next_boundary))
         } else {
             self.due.front().map(|due| self.boundary(due.superframe - self.parts.controller.lead))
@@ -476,11 +486,11 @@ impl Stage for Ncc {
             self.counters;
         for late in self.due.iter().filter(|due| due.arrival > now) {
             requests -= 1;
-            requested -= late.ask.slots();
+            requested -= late.capacity.slots();
         }
         for posted in self.parts.board.open().requests().iter().filter(|posted| posted.arrival <= now) {
             requests += 1;
-            requested += posted.ask.slots();
+            requested += posted.capacity.slots();
         }
         let values =
             [requests, requested, plans, plan_bytes, granted, spare, self.parts.response, tries, collisions];
@@ -489,9 +499,9 @@ impl Stage for Ncc {
 }
 
 /// A request that came as a message.
-fn arrived(now: Time, request: &Request) -> Posted {
-    let &Request { terminal, superframe, ask, .. } = request;
-    Posted { terminal, superframe, ask, arrival: now }
+fn posted_request(now: Time, request: &Request) -> PostedRequest {
+    let &Request { terminal, superframe, capacity, .. } = request;
+    PostedRequest { terminal, superframe, capacity, arrival: now }
 }
 
 /// Output port to the gateway's router.

@@ -1,12 +1,12 @@
 //! Builds the stages of a star network from its configuration.
 
-use super::board::Shared;
+use super::board::SharedBoard;
 use super::config::{Config, Return};
-use super::forward::{self, Forward, Listener};
+use super::forward::{self, Forward, ForwardTerminal};
 use super::frame::Frame;
 use super::ncc::{self, Ncc};
 use super::plan::Plan;
-use super::scheme::Terms;
+use super::scheme::SchemeContext;
 use super::terminal::{self, Logon, Terminal};
 use super::terminals::Member;
 use super::timing::{Schedule, Timeline};
@@ -14,7 +14,7 @@ use super::traffic::{Asks, Traffic};
 use super::waits::{self, Controller};
 use crate::constellation::HANDOVER;
 use crate::propagation::orbit::Handovers;
-use crate::propagation::Moving;
+use crate::propagation::SharedEphemeris;
 use bentpipe_core::{NodeId, Span, Time};
 use bentpipe_link::acm;
 use bentpipe_link::queue::classes;
@@ -63,9 +63,9 @@ pub fn build(
 ) -> Star {
     let members = config.members();
     assert_eq!(members.len(), terminals.len(), "one address for each terminal");
-    let shape = Shape::of(name, config, &members);
+    let shape = StarBuilder::of(name, config, &members);
     let mut plan = Plan::new(&config.carriers().expect(CHECKED));
-    let (mut macs, mut accounts, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut macs, mut accounts, mut forward_terminals) = (Vec::new(), Vec::new(), Vec::new());
     for (index, ((member, &address), label)) in members.iter().zip(terminals).zip(labels).enumerate() {
         let logon = match member.logon {
             None => Logon::Done(plan.add_constant(member.constant).expect(CHECKED)),
@@ -73,11 +73,11 @@ pub fn build(
         };
         macs.push(shape.terminal(index as u16, member, (address, gateway), logon, label, supply));
         accounts.push(shape.account(member, address, logon));
-        listeners.push(shape.listener(member, address, label, supply));
+        forward_terminals.push(shape.forward_terminal(member, address, label, supply));
     }
     let ncc = shape.ncc(gateway, accounts, plan, supply);
-    let last = members.iter().map(|member| shape.latest(member)).max().unwrap_or(Span::ZERO);
-    Star { terminals: macs, ncc, forward: shape.forward(listeners, last, supply) }
+    let last = members.iter().map(|member| shape.max_offset(member)).max().unwrap_or(Span::ZERO);
+    Star { terminals: macs, ncc, forward: shape.forward(forward_terminals, last, supply) }
 }
 
 const CHECKED: &str = "the configuration has been checked";
@@ -98,7 +98,7 @@ pub fn terminal_name(name: &str, terminal: &str) -> String {
 }
 
 /// Values that the stages of a network share.
-struct Shape<'a> {
+struct StarBuilder<'a> {
     name: &'a str,
     config: &'a Config,
     frame: Frame,
@@ -106,27 +106,36 @@ struct Shape<'a> {
     /// L, the number of superframes from a request to its assignment.
     response: u64,
     controller: Controller,
-    board: Shared,
+    board: SharedBoard,
     /// The satellites, if they move.
-    moving: Option<Moving>,
+    ephemeris: Option<SharedEphemeris>,
 }
 
-impl<'a> Shape<'a> {
-    fn of(name: &'a str, config: &'a Config, members: &[Member]) -> Shape<'a> {
+impl<'a> StarBuilder<'a> {
+    fn of(name: &'a str, config: &'a Config, members: &[Member]) -> StarBuilder<'a> {
         let frame = config.frame().expect(CHECKED);
         let dama = &config.return_link.dama;
         let (schedule, lead, response) = config.response(&frame, members);
         let imposed = dama.response.map(|response| response.value());
         let controller = Controller { phase: schedule.plan, lead, processing: dama.processing, imposed };
-        let moving = config.moving(members);
-        Shape { name, config, frame, schedule, response, controller, board: Shared::default(), moving }
+        let ephemeris = config.ephemeris(members);
+        StarBuilder {
+            name,
+            config,
+            frame,
+            schedule,
+            response,
+            controller,
+            board: SharedBoard::default(),
+            ephemeris,
+        }
     }
 
     /// Maximum delay from the start of a superframe at the control centre to its start at this
     /// terminal.
-    fn latest(&self, member: &Member) -> Span {
+    fn max_offset(&self, member: &Member) -> Span {
         // Over moving satellites the offset is less than the longest delay.
-        if self.moving.is_some() {
+        if self.ephemeris.is_some() {
             member.timing.up
         } else {
             member.timing.offset
@@ -135,11 +144,11 @@ impl<'a> Shape<'a> {
 
     /// The superframes of a terminal.
     fn timeline(&self, member: &Member) -> Timeline {
-        match &self.moving {
+        match &self.ephemeris {
             None => Timeline::constant(member.timing),
-            Some(moving) => {
+            Some(ephemeris) => {
                 let site = self.config.site(member).expect(CHECKED);
-                Timeline::moving(&self.frame, member.timing, moving.track(&site))
+                Timeline::moving(&self.frame, member.timing, ephemeris.track(&site))
             }
         }
     }
@@ -149,8 +158,8 @@ impl<'a> Shape<'a> {
         Frame { slot_bytes: member.slot_bytes, ..self.frame }
     }
 
-    fn terms(&self, member: &Member) -> Terms {
-        Terms::new(self.config.link(), self.response, &self.frame_of(member))
+    fn scheme_context(&self, member: &Member) -> SchemeContext {
+        SchemeContext::new(self.config.link(), self.response, &self.frame_of(member))
     }
 
     fn terminal(
@@ -169,7 +178,7 @@ impl<'a> Shape<'a> {
             terminal,
             addresses,
             frame: self.frame_of(member),
-            ask: self.schedule.ask,
+            request_offset: self.schedule.request_offset,
             logon,
             logoff: member.logoff.map(|at| (Time::ZERO + at, member.period)),
             // The answer has arrived after two one-way delays and a plan's transmission, which the
@@ -185,8 +194,8 @@ impl<'a> Shape<'a> {
             errors: link.error.errors(),
             request_errors: dama.request_error.errors(),
             grants: (config.quick_start.map(|share| Grants::new(share.value())), link.rate),
-            requester: dama.scheme.requester(&self.terms(member)),
-            turns: dama.requests.build(terminal, self.response),
+            requester: dama.scheme.requester(&self.scheme_context(member)),
+            opportunities: dama.requests.build(terminal, self.response),
             shared: (dama.requests.shared_slots(), dama.requests.data()),
             controller: self.controller,
             board: self.reads_board(member).then(|| self.board.clone()),
@@ -202,9 +211,9 @@ impl<'a> Shape<'a> {
             address,
             constant: member.constant,
             guaranteed: member.min,
-            most: member.max,
+            max_slots: member.max,
             weight: member.weight,
-            account: self.config.return_link.dama.scheme.account(&self.terms(member)),
+            account: self.config.return_link.dama.scheme.account(&self.scheme_context(member)),
             logon: match logon {
                 Logon::Done(run) => Some((run, 0)),
                 Logon::Begins(_) => None,
@@ -233,15 +242,21 @@ impl<'a> Shape<'a> {
         Some((name, acm.adaptation(own, &names, &self.config.gateway, probe)))
     }
 
-    fn listener(&self, member: &Member, address: NodeId, label: &str, supply: &mut dyn Supply) -> Listener {
+    fn forward_terminal(
+        &self,
+        member: &Member,
+        address: NodeId,
+        label: &str,
+        supply: &mut dyn Supply,
+    ) -> ForwardTerminal {
         let acm = self.config.forward.acm.as_ref();
-        Listener {
+        ForwardTerminal {
             acm: self.adaptation(acm, member.esn0_db.0, (member, label, "forward"), supply),
             esn0_db: member.esn0_db.0,
             address,
             timeline: self.timeline(member),
-            reads: self.reads_board(member),
-            passes: self.reads_board(member) && self.config.return_link.acm.is_none(),
+            reads_board: self.reads_board(member),
+            bypass: self.reads_board(member) && self.config.return_link.acm.is_none(),
             errors: self.config.forward.error.errors(),
             plan_errors: self.config.return_link.dama.plan_error.errors(),
         }
@@ -262,12 +277,12 @@ impl<'a> Shape<'a> {
         })
     }
 
-    fn forward(&self, terminals: Vec<Listener>, last: Span, supply: &mut dyn Supply) -> Forward {
+    fn forward(&self, terminals: Vec<ForwardTerminal>, last: Span, supply: &mut dyn Supply) -> Forward {
         let (name, link) = (forward_name(self.name), &self.config.forward);
-        let handovers = self.moving.as_ref().map(|moving| {
+        let handovers = self.ephemeris.as_ref().map(|ephemeris| {
             let gateway = self.config.gateway.clone();
             let probe = supply.probe(&HANDOVER, &gateway);
-            Handovers::new(moving.clone(), gateway, probe)
+            Handovers::new(ephemeris.clone(), gateway, probe)
         });
         Forward::new(forward::Parts {
             config: link.clone(),

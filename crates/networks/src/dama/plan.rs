@@ -24,7 +24,7 @@ pub struct Plan {
     /// Constant slots, by carrier and position.
     constant: Vec<Run>,
     /// Number of constant slots in each carrier's frame.
-    taken: Vec<u32>,
+    constant_slots: Vec<u32>,
     /// The gaps between them, in the same order.
     gaps: Vec<Run>,
 }
@@ -51,7 +51,7 @@ impl Grant {
 
     /// Number of slots of `at`, from the first on, that the terminal can have in addition to its
     /// present slots.
-    fn fit(&self, at: Run) -> u32 {
+    fn fitting_slots(&self, at: Run) -> u32 {
         let mut count = self.slots.min(u32::from(at.count));
         let [last, earlier] = self.laid_out;
         if last.count > 0 && last.carrier != at.carrier && earlier.count > 0 {
@@ -68,7 +68,7 @@ impl Grant {
         count
     }
 
-    fn take(&mut self, run: Run) {
+    fn add(&mut self, run: Run) {
         self.slots -= u32::from(run.count);
         let last = self.laid_out[0];
         if last.count > 0 && last.carrier == run.carrier {
@@ -83,8 +83,8 @@ impl Plan {
     /// Creates an empty plan for carriers with these numbers of slots.
     pub fn new(carriers: &[u32]) -> Plan {
         let carriers: Vec<u16> = carriers.iter().map(|slots| *slots as u16).collect();
-        let taken = vec![0; carriers.len()];
-        let mut plan = Plan { carriers, constant: Vec::new(), taken, gaps: Vec::new() };
+        let constant_slots = vec![0; carriers.len()];
+        let mut plan = Plan { carriers, constant: Vec::new(), constant_slots, gaps: Vec::new() };
         plan.find_gaps();
         plan
     }
@@ -115,14 +115,15 @@ impl Plan {
         }
         // Constant slots that start the frames of all carriers, for the same time, obstruct others
         // least.
-        let share = |gap: &Run| (u64::from(self.taken[usize::from(gap.carrier)]) << 32) / u64::from(gap.of);
+        let share =
+            |gap: &Run| (u64::from(self.constant_slots[usize::from(gap.carrier)]) << 32) / u64::from(gap.of);
         let wide = self.gaps.iter().enumerate().filter(|(_, gap)| u32::from(gap.count) >= count);
         let (place, gap) = wide.min_by_key(|(_, gap)| share(gap))?;
         let run = Run { count: count as u16, ..*gap };
         let order = |run: &Run| (run.carrier, run.first);
         let at = self.constant.partition_point(|other| order(other) < order(&run));
         self.constant.insert(at, run);
-        self.taken[usize::from(run.carrier)] += count;
+        self.constant_slots[usize::from(run.carrier)] += count;
         let gap = &mut self.gaps[place];
         (gap.first, gap.count) = (gap.first + run.count, gap.count - run.count);
         if gap.count == 0 {
@@ -136,7 +137,7 @@ impl Plan {
         let before = self.constant.len();
         self.constant.retain(|other| *other != run);
         if self.constant.len() < before {
-            self.taken[usize::from(run.carrier)] -= u32::from(run.count);
+            self.constant_slots[usize::from(run.carrier)] -= u32::from(run.count);
         }
         self.find_gaps();
     }
@@ -158,7 +159,7 @@ impl Plan {
 
     /// The limit to which a demand may be cut without loss to anyone. On one carrier there is none,
     /// since a demand that cannot be met still counts in proportions.
-    pub fn most(&self) -> u32 {
+    pub fn demand_limit(&self) -> u32 {
         if self.carriers.len() > 1 {
             self.longest()
         } else {
@@ -167,7 +168,7 @@ impl Plan {
     }
 
     /// On one carrier nothing is obstructed.
-    fn fill_one(&self, of: u16, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
+    fn lay_out_single_carrier(&self, of: u16, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
         let mut gaps = self.gaps.iter();
         let mut gap = Run { of, ..Run::default() };
         for grant in grants {
@@ -190,7 +191,7 @@ impl Plan {
     /// of the grants.
     pub fn lay_out(&self, superframe: u64, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
         if let [carrier] = self.carriers[..] {
-            return self.fill_one(carrier, grants, runs);
+            return self.lay_out_single_carrier(carrier, grants, runs);
         }
         let begin = runs.len();
         let turn = if self.carriers.len() > 1 { superframe as usize % grants.len().max(1) } else { 0 };
@@ -202,17 +203,19 @@ impl Plan {
             while u32::from(slot) < gap.end() && first < grants.len() {
                 let at = Run { first: slot, count: (gap.end() - u32::from(slot)) as u16, ..*gap };
                 // Prefer a grant that nothing obstructs to the next one in pieces.
-                let whole =
-                    |grant: &Grant| grant.slots > 0 && grant.fit(at) == grant.slots.min(u32::from(at.count));
+                let whole = |grant: &Grant| {
+                    grant.slots > 0 && grant.fitting_slots(at) == grant.slots.min(u32::from(at.count))
+                };
                 let fitting = grants[first..].iter().position(whole);
-                let fitting = fitting.or_else(|| grants[first..].iter().position(|grant| grant.fit(at) > 0));
+                let fitting =
+                    fitting.or_else(|| grants[first..].iter().position(|grant| grant.fitting_slots(at) > 0));
                 let Some(place) = fitting else {
                     slot += 1;
                     continue;
                 };
                 let grant = &mut grants[first + place];
-                let run = Run { count: grant.fit(at) as u16, ..at };
-                grant.take(run);
+                let run = Run { count: grant.fitting_slots(at) as u16, ..at };
+                grant.add(run);
                 runs.push((grant.terminal, run));
                 slot += run.count;
                 while grants.get(first).is_some_and(|grant| grant.slots == 0) {
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_logoff_leaves_is_used() {
+    fn slots_of_a_logoff_are_reused() {
         let mut plan = Plan::new(&[32]);
         let first = plan.add_constant(2).unwrap();
         plan.add_constant(3);
@@ -281,7 +284,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_slot_twice_and_no_terminal_at_two_places(
+        fn no_slot_is_assigned_twice_and_no_terminal_on_two_carriers_at_once(
             carriers in prop::collection::vec(1u32..40, 1..6),
             constants in prop::collection::vec(0u32..6, 1..12),
             gone in prop::collection::vec(any::<bool>(), 12),
@@ -291,8 +294,8 @@ mod tests {
             let mut plan = Plan::new(&carriers);
             let mut held: Vec<_> = constants.iter().map(|count| plan.add_constant(*count)).collect();
             for (run, gone) in held.iter_mut().zip(gone) {
-                if let (Some(taken), true) = (*run, gone) {
-                    plan.remove_constant(taken);
+                if let (Some(constant_slots), true) = (*run, gone) {
+                    plan.remove_constant(constant_slots);
                     *run = None;
                 }
             }

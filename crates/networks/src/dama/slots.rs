@@ -19,7 +19,7 @@ pub struct Slots {
 
 /// Bytes that have been placed into slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Placed {
+pub struct Placement {
     /// Number of bytes that were placed.
     pub bytes: u64,
     /// Start of the slot with the first of them.
@@ -30,10 +30,10 @@ pub struct Placed {
     pub end: Time,
 }
 
-impl Placed {
+impl Placement {
     /// The place of data in the last unit of what was placed, which takes no further capacity.
-    pub fn shared(self) -> Placed {
-        Placed { bytes: 0, begin: self.last_begin, ..self }
+    pub fn shared(self) -> Placement {
+        Placement { bytes: 0, begin: self.last_begin, ..self }
     }
 }
 
@@ -78,7 +78,7 @@ impl Slots {
 
     /// Places the next `bytes` into slots that start at `now` or later, as far as there is room.
     #[inline]
-    pub fn place(&mut self, now: Time, bytes: u64) -> Option<Placed> {
+    pub fn place(&mut self, now: Time, bytes: u64) -> Option<Placement> {
         let slot_bytes = u64::from(self.frame.slot_bytes);
         let begun = self.assignment.first_from(&self.frame, now.since(self.start));
         let from = self.filled.max(u64::from(begun) * slot_bytes);
@@ -90,7 +90,7 @@ impl Slots {
         let (first, last) = ((from / slot_bytes) as u32, ((self.filled - 1) / slot_bytes) as u32);
         let (last_begin, end) = self.assignment.span_of(&self.frame, last);
         let begin = if last == first { last_begin } else { self.assignment.start_of(&self.frame, first) };
-        Some(Placed {
+        Some(Placement {
             bytes,
             begin: self.start + begin,
             last_begin: self.start + last_begin,
@@ -111,7 +111,7 @@ impl Slots {
     }
 
     /// Like [`place`](Self::place), but limited to the next slot.
-    pub fn place_in_one(&mut self, now: Time, bytes: u64) -> Option<Placed> {
+    pub fn place_in_one(&mut self, now: Time, bytes: u64) -> Option<Placement> {
         let slot_bytes = u64::from(self.frame.slot_bytes);
         let begun = self.assignment.first_from(&self.frame, now.since(self.start));
         let from = self.filled.max(u64::from(begun) * slot_bytes);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_goes_over_frames_and_leaves_what_does_not_fit() {
+    fn a_packet_spans_frames_and_its_rest_waits() {
         let mut slots = slots(3, 1);
         let frame = 23_500_000;
         let placed = slots.place(Time::ZERO, 1500).unwrap();

@@ -48,7 +48,7 @@ use bentpipe_core::{Span, Time};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
     /// Time of requests, relative to the start of the terminal's superframe.
-    pub ask: Span,
+    pub request_offset: Span,
     /// Time of plans, relative to the start of the control centre's superframe.
     pub plan: Span,
 }
@@ -73,7 +73,7 @@ impl Schedule {
         let up = timings.map(|timing| timing.one_way + timing.offset).max();
         let down = down.unwrap_or(Span::ZERO);
         Schedule {
-            ask: before(down + up.unwrap_or(Span::ZERO) + processing + Span::from_nanos(1)),
+            request_offset: before(down + up.unwrap_or(Span::ZERO) + processing + Span::from_nanos(1)),
             plan: before(down),
         }
     }
@@ -114,7 +114,7 @@ impl Schedule {
         timings: impl Iterator<Item = &'a Timing>,
     ) -> u64 {
         let waits = |timing: &Timing| {
-            let arrival = self.ask + timing.offset + timing.one_way + processing;
+            let arrival = self.request_offset + timing.offset + timing.one_way + processing;
             match arrival < self.plan {
                 true => lead,
                 false => (arrival - self.plan) / frame.superframe() + 1 + lead,
@@ -152,18 +152,18 @@ pub struct Timeline {
     /// Delays in the superframe that was entered last; with constant delays those of all
     /// superframes.
     timing: Timing,
-    moving: Option<Box<Course>>,
+    ephemeris: Option<Box<MovingTiming>>,
 }
 
 /// The delays of a terminal over moving satellites.
 #[derive(Clone)]
-struct Course {
+struct MovingTiming {
     track: Track,
     /// R, the longest delay between a terminal and the satellite.
     longest: Span,
 }
 
-impl Course {
+impl MovingTiming {
     /// The moment at which the bursts of a superframe reach the satellite.
     fn passage(&self, frame: &Frame, superframe: u64) -> Time {
         Time::ZERO + frame.superframe() * superframe + self.longest
@@ -178,14 +178,14 @@ impl Course {
 impl Timeline {
     /// Creates the superframes of a terminal with constant delays.
     pub fn constant(timing: Timing) -> Timeline {
-        Timeline { timing, moving: None }
+        Timeline { timing, ephemeris: None }
     }
 
     /// Creates the superframes of a terminal over moving satellites, for which `longest` are the
     /// longest delays.
     pub fn moving(frame: &Frame, longest: Timing, track: Track) -> Timeline {
-        let course = Course { track, longest: longest.up };
-        Timeline { timing: course.timing(frame, 0), moving: Some(Box::new(course)) }
+        let course = MovingTiming { track, longest: longest.up };
+        Timeline { timing: course.timing(frame, 0), ephemeris: Some(Box::new(course)) }
     }
 
     /// Delays in the superframe that was entered last.
@@ -197,7 +197,7 @@ impl Timeline {
     /// Takes the delays of a superframe.
     #[inline]
     pub fn enter(&mut self, frame: &Frame, superframe: u64) {
-        if let Some(course) = &self.moving {
+        if let Some(course) = &self.ephemeris {
             self.timing = course.timing(frame, superframe);
         }
     }
@@ -205,7 +205,7 @@ impl Timeline {
     /// The start of a superframe at the terminal.
     #[inline]
     pub fn start(&self, frame: &Frame, superframe: u64) -> Time {
-        let timing = match &self.moving {
+        let timing = match &self.ephemeris {
             None => self.timing,
             Some(course) => course.timing(frame, superframe),
         };
@@ -216,7 +216,7 @@ impl Timeline {
     #[inline]
     pub fn superframe(&self, frame: &Frame, now: Time) -> u64 {
         let mut superframe = now.since(Time::ZERO + self.timing.offset) / frame.superframe();
-        if self.moving.is_some() {
+        if self.ephemeris.is_some() {
             // The delays have changed since the superframe that was entered last, by less than a
             // superframe.
             while superframe > 0 && self.start(frame, superframe) > now {
@@ -233,7 +233,7 @@ impl Timeline {
     /// length.
     #[inline]
     pub fn is_served(&self, frame: &Frame, superframe: u64) -> bool {
-        self.moving.as_ref().is_none_or(|course| {
+        self.ephemeris.as_ref().is_none_or(|course| {
             let passage = course.passage(frame, superframe);
             course.track.serves(passage, passage + frame.superframe())
         })
@@ -264,7 +264,7 @@ mod tests {
         let schedule = Schedule::just_in_time(&skyplex, Span::ZERO, millisecond, timings.iter());
         let end = skyplex.superframe();
         assert_eq!(schedule.plan, end - Span::from_nanos(251_000_001));
-        assert_eq!(schedule.ask, end - Span::from_nanos(501_000_002));
+        assert_eq!(schedule.request_offset, end - Span::from_nanos(501_000_002));
         let lead = schedule.lead(&skyplex, millisecond, timings.iter());
         assert_eq!(lead, 1);
         assert_eq!(schedule.response(&skyplex, Span::ZERO, lead, timings.iter()), 1);

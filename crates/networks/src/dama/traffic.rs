@@ -24,7 +24,7 @@
 //! asks = "volume"       # VBDC or AVBDC
 //! ```
 
-use super::slots::Placed;
+use super::slots::Placement;
 use bentpipe_core::{Dscp, Problems, Time};
 use bentpipe_link::framing::{Added, Framer, Verdicts};
 use bentpipe_link::queue::classes::{self, Named};
@@ -87,10 +87,10 @@ pub fn check(classes: &[Class], problems: &mut Problems) {
 }
 
 /// A packet that has not been placed into slots completely.
-pub(super) struct Waiting {
+pub(super) struct QueuedPacket {
     pub arrival: Time,
     /// Bytes without a slot.
-    pub left: u64,
+    pub unsent_bytes: u64,
     /// Bytes and units that the packet takes with its framing.
     pub added: Added,
     pub begun: bool,
@@ -103,7 +103,7 @@ pub(super) struct Traffic {
     pub admission: Box<dyn Admission>,
     pub framer: Option<Box<dyn Framer>>,
     pub verdicts: Verdicts,
-    pub waiting: VecDeque<Waiting>,
+    pub waiting: VecDeque<QueuedPacket>,
     /// Bytes of `waiting` without a slot.
     pub unsent: u64,
     /// Bytes that have arrived from the host.
@@ -113,7 +113,7 @@ pub(super) struct Traffic {
     pub backlog: Backlog,
     pub beginning: VecDeque<(Time, u32)>,
     /// Place of the last bytes that have a slot.
-    pub last: Option<Placed>,
+    pub last: Option<Placement>,
 }
 
 impl Traffic {
@@ -153,17 +153,17 @@ impl Traffic {
         for one in &mut waiting {
             let whole = u64::from(one.added.units) * before;
             let size = match one.begun && whole > 0 {
-                true => (u64::from(one.packet.size) * one.left).div_ceil(whole).max(1) as u32,
+                true => (u64::from(one.packet.size) * one.unsent_bytes).div_ceil(whole).max(1) as u32,
                 false => one.packet.size,
             };
             let framer = self.framer.as_mut().expect("it has just been set");
             let (unit, added) = (framer.unit(), framer.add(size, self.unsent > 0));
-            (one.left, one.added) = (u64::from(added.units) * u64::from(unit), added);
-            self.unsent += one.left;
+            (one.unsent_bytes, one.added) = (u64::from(added.units) * u64::from(unit), added);
+            self.unsent += one.unsent_bytes;
         }
         self.waiting = waiting;
         // What arrives next may share the last unit of these.
-        self.forget_begun(now);
+        self.release_begun(now);
     }
 
     /// Removes all waiting packets.
@@ -174,7 +174,7 @@ impl Traffic {
         self.backlog = Backlog::default();
     }
 
-    pub fn forget_begun(&mut self, now: Time) {
+    pub fn release_begun(&mut self, now: Time) {
         while let Some(&(start, size)) = self.beginning.front() {
             if start > now {
                 break;
@@ -188,16 +188,16 @@ impl Traffic {
 
     /// Moves the next bytes of the first packet to `placed`; returns the packet if it is complete.
     #[inline]
-    pub fn put(&mut self, placed: Placed) -> Option<Waiting> {
+    pub fn commit(&mut self, placed: Placement) -> Option<QueuedPacket> {
         let first = &mut self.waiting[0];
         if !first.begun {
             first.begun = true;
             self.beginning.push_back((placed.begin, first.packet.size));
         }
-        first.left -= placed.bytes;
+        first.unsent_bytes -= placed.bytes;
         self.unsent -= placed.bytes;
         self.last = Some(placed);
-        let through = self.waiting[0].left == 0;
+        let through = self.waiting[0].unsent_bytes == 0;
         through.then(|| self.waiting.pop_front().expect("there is a first packet"))
     }
 }

@@ -2,7 +2,7 @@
 //! `from`, input port 1 those from their `to`; output port 0 leads to `to`, output port 1 to
 //! `from`.
 
-use super::policy::{Order, Policy, View};
+use super::policy::{Decision, Policy, View};
 use super::{Config, Fate, Handover};
 use bentpipe_core::{Column, Probe, Rate, Report, Stream, Table, Time, Whole};
 use bentpipe_link::{self as link, Link};
@@ -42,7 +42,7 @@ pub struct Parts {
     /// Rate of each link, there and back.
     pub rates: Vec<[Rate; 2]>,
     /// The scenario's own handovers, in order of time.
-    pub schedule: Vec<(Time, Order)>,
+    pub schedule: Vec<(Time, Decision)>,
     /// The random stream of the policy.
     pub stream: Stream,
     /// Probe of the trace [`SELECTION`], if it is recorded.
@@ -63,18 +63,18 @@ pub struct Multilink {
 /// One direction of a multilink.
 struct Side {
     number: usize,
-    /// The serving link; during an interruption, the link that will serve from `opens` on.
+    /// The serving link; during an interruption, the link that will serve from `opens_at` on.
     serving: usize,
-    opens: Time,
-    /// Fate of packets that arrive before `opens`.
-    meanwhile: Fate,
-    /// Packets that wait for `opens`.
-    held: VecDeque<Whole<Packet>>,
+    opens_at: Time,
+    /// Fate of packets that arrive before `opens_at`.
+    interruption_fate: Fate,
+    /// Packets that wait for `opens_at`.
+    waiting: VecDeque<Whole<Packet>>,
     /// Old links that continue to send for a while.
-    ending: Vec<Ending>,
+    closing: Vec<ClosingLink>,
 }
 
-struct Ending {
+struct ClosingLink {
     at: Time,
     link: usize,
     packets: Fate,
@@ -90,22 +90,22 @@ impl Multilink {
         let sides = [(0, 0), (1, back)].map(|(number, serving)| Side {
             number,
             serving,
-            opens: Time::ZERO,
-            meanwhile: Fate::Forward,
-            held: VecDeque::new(),
-            ending: Vec::new(),
+            opens_at: Time::ZERO,
+            interruption_fate: Fate::Forward,
+            waiting: VecDeque::new(),
+            closing: Vec::new(),
         });
         Multilink { links, rates, policy, sides, offered: [0; 2], probe }
     }
 
-    fn hand_over(&mut self, now: Time, order: Order, out: &mut Outbox) {
-        for side in self.sides.iter_mut().filter(|side| order.direction.includes(side.number)) {
+    fn hand_over(&mut self, now: Time, decision: Decision, out: &mut Outbox) {
+        for side in self.sides.iter_mut().filter(|side| decision.direction.includes(side.number)) {
             if let Some(probe) = self.probe {
-                let waiting = self.links[side.serving][side.number].unsent(now) + side.held.len();
-                let row = [side.number, side.serving, order.to, waiting].map(|value| value as f64);
+                let waiting = self.links[side.serving][side.number].unsent(now) + side.waiting.len();
+                let row = [side.number, side.serving, decision.to, waiting].map(|value| value as f64);
                 out.record(probe, now, &row);
             }
-            side.hand_over(now, order.to, order.handover, &mut self.links, out);
+            side.hand_over(now, decision.to, decision.handover, &mut self.links, out);
         }
     }
 }
@@ -121,29 +121,29 @@ impl Side {
     ) {
         let Handover { interruption, overlap, packets } = handover;
         let old = std::mem::replace(&mut self.serving, to);
-        self.ending.retain(|ending| ending.link != to);
-        self.opens = now + interruption;
-        self.meanwhile = packets;
+        self.closing.retain(|closing| closing.link != to);
+        self.opens_at = now + interruption;
+        self.interruption_fate = packets;
         if old != to || overlap.as_nanos() == 0 {
-            self.ending.push(Ending { at: now + overlap, link: old, packets });
+            self.closing.push(ClosingLink { at: now + overlap, link: old, packets });
         }
-        self.proceed(now, links, out);
+        self.advance(now, links, out);
     }
 
     /// Cuts the links whose overlap has ended, and sends the waiting packets over a link that has
     /// come up.
-    fn proceed(&mut self, now: Time, links: &mut [[Link; 2]], out: &mut Outbox) {
+    fn advance(&mut self, now: Time, links: &mut [[Link; 2]], out: &mut Outbox) {
         let number = self.number;
-        while let Some(place) = self.ending.iter().position(|ending| ending.at <= now) {
-            let Ending { link, packets, .. } = self.ending.remove(place);
+        while let Some(place) = self.closing.iter().position(|closing| closing.at <= now) {
+            let ClosingLink { link, packets, .. } = self.closing.remove(place);
             let waiting = links[link][number].cut(now);
             match packets {
                 Fate::Lose => {
                     let under_way = links[link][number].lose(now);
                     under_way.into_iter().chain(waiting).for_each(|packet| out.drop(packet, HANDED_OVER));
                 }
-                Fate::Forward if self.opens > now => {
-                    waiting.into_iter().rev().for_each(|packet| self.held.push_front(Whole::new(packet)));
+                Fate::Forward if self.opens_at > now => {
+                    waiting.into_iter().rev().for_each(|packet| self.waiting.push_front(Whole::new(packet)));
                 }
                 Fate::Forward => {
                     let link = &mut links[self.serving][number];
@@ -151,16 +151,16 @@ impl Side {
                 }
             }
         }
-        if self.opens <= now {
-            for packet in self.held.drain(..) {
+        if self.opens_at <= now {
+            for packet in self.waiting.drain(..) {
                 links[self.serving][number].receive(now, Port(0), packet.into_inner(), out);
             }
         }
     }
 
     fn next(&self) -> Option<Time> {
-        let opens = (!self.held.is_empty()).then_some(self.opens);
-        self.ending.iter().map(|ending| ending.at).chain(opens).min()
+        let opens = (!self.waiting.is_empty()).then_some(self.opens_at);
+        self.closing.iter().map(|closing| closing.at).chain(opens).min()
     }
 }
 
@@ -170,11 +170,11 @@ impl Stage for Multilink {
         let number = port.0 as usize;
         let side = &mut self.sides[number];
         self.offered[number] += u64::from(packet.size);
-        if side.opens <= now && side.held.is_empty() {
+        if side.opens_at <= now && side.waiting.is_empty() {
             self.links[side.serving][number].receive(now, Port(0), packet, out);
-        } else if side.opens <= now || side.meanwhile == Fate::Forward {
+        } else if side.opens_at <= now || side.interruption_fate == Fate::Forward {
             // Behind the packets that already wait.
-            side.held.push_back(Whole::new(packet));
+            side.waiting.push_back(Whole::new(packet));
         } else {
             out.drop(packet, NO_LINK);
         }
@@ -189,7 +189,7 @@ impl Stage for Multilink {
         }
         for side in &mut self.sides {
             if side.next().is_some_and(|at| at <= now) {
-                side.proceed(now, &mut self.links, out);
+                side.advance(now, &mut self.links, out);
             }
         }
         while self.policy.next().is_some_and(|at| at <= now) {
@@ -198,8 +198,8 @@ impl Stage for Multilink {
                 offered: self.offered,
                 rates: &self.rates,
             };
-            if let Some(order) = self.policy.decide(now, &view) {
-                self.hand_over(now, order, out);
+            if let Some(decision) = self.policy.decide(now, &view) {
+                self.hand_over(now, decision, out);
             }
         }
     }
@@ -227,7 +227,7 @@ impl Stage for Multilink {
             held.packets += one.packets;
             held.bytes += one.bytes;
         }
-        let waiting = self.sides.iter().flat_map(|side| &side.held);
+        let waiting = self.sides.iter().flat_map(|side| &side.waiting);
         waiting.for_each(|packet| packet.read(|packet| held.add(packet)));
         held
     }

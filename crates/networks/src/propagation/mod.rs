@@ -13,7 +13,7 @@
 
 pub mod orbit;
 
-pub use orbit::{Moving, Orbit, Track};
+pub use orbit::{Orbit, SharedEphemeris, Track};
 
 use bentpipe_core::text_or_table;
 use bentpipe_core::{Angle, Problems, Span};

@@ -31,15 +31,15 @@
 
 use super::{Legs, Positions};
 use crate::constellation::choice;
-use crate::constellation::config::{check_mask, noon, ten_degrees};
+use crate::constellation::config::{check_mask, default_epoch, default_mask};
 use crate::constellation::isl;
 use crate::constellation::routes::light_time;
-use crate::constellation::serving::{Handover, Tally};
-use crate::constellation::topology::{seconds, Change, Parts, Place, Topology};
+use crate::constellation::serving::{Handover, SiteStatistics};
+use crate::constellation::topology::{seconds, Change, Parts, SiteParts, Topology};
 use bentpipe_core::{math, Angle, Probe, Problems, Report, Span, Time};
 use bentpipe_orbit::earth::{EQUATORIAL_RADIUS, SPEED_OF_LIGHT};
 use bentpipe_orbit::epoch::Epoch;
-use bentpipe_orbit::look::{Observer, Turning};
+use bentpipe_orbit::observer::{EarthRotation, Observer};
 use bentpipe_orbit::shell;
 use bentpipe_orbit::site::Site;
 use bentpipe_orbit::vector::{dot, length, Vector};
@@ -61,13 +61,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 #[serde(deny_unknown_fields)]
 pub struct Orbit {
     /// Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC.
-    #[serde(default = "noon")]
+    #[serde(default = "default_epoch")]
     pub epoch: Epoch,
     /// The satellites, as one or more shells: sets of circular orbits or element sets.
     pub shell: Vec<shell::Config>,
     /// Minimum elevation at which the gateway and the terminals use a satellite, 10 deg by default;
     /// -5 deg to below 90 deg.
-    #[serde(default = "ten_degrees")]
+    #[serde(default = "default_mask")]
     pub mask: Angle,
     /// Policy that chooses one of the satellites that all stations see, by its elevation and its
     /// window at the gateway; the highest one by default.
@@ -91,7 +91,7 @@ impl Orbit {
     pub fn longest(&self, site: &Site) -> Span {
         let (position, vertical) = (site.position(), site.up());
         let radius = length(&position);
-        let farthest = self.shell.iter().map(|shell| shell.farthest()).fold(0.0, f64::max);
+        let farthest = self.shell.iter().map(|shell| shell.max_radius()).fold(0.0, f64::max);
         let deflection = math::acos((dot(&position, &vertical) / radius).clamp(-1.0, 1.0));
         let (sin, cos) = math::sin_cos(self.mask.radians() - deflection);
         let range = (farthest * farthest - radius * radius * cos * cos).max(0.0).sqrt() - radius * sin;
@@ -101,7 +101,7 @@ impl Orbit {
 
     /// Lower bound of the propagation delay between a site and a satellite.
     pub fn shortest(&self, site: &Site) -> Span {
-        let lowest = self.shell.iter().map(|shell| shell.height()).fold(f64::INFINITY, f64::min);
+        let lowest = self.shell.iter().map(|shell| shell.min_altitude()).fold(f64::INFINITY, f64::min);
         let range = (EQUATORIAL_RADIUS + lowest - length(&site.position())).max(0.0);
         Span::from_nanos((range / SPEED_OF_LIGHT * 1e9) as u64)
     }
@@ -116,24 +116,24 @@ fn coordinates(site: &Site) -> Coordinates {
 
 /// The satellites of a run, shared by the stages of a network.
 #[derive(Clone)]
-pub struct Moving(Arc<Mutex<Ephemeris>>);
+pub struct SharedEphemeris(Arc<Mutex<Ephemeris>>);
 
 /// The delays of one terminal over moving satellites.
 #[derive(Clone)]
 pub struct Track {
-    moving: Moving,
+    ephemeris: SharedEphemeris,
     /// Index of the terminal's position.
     place: usize,
 }
 
 /// A time for which one satellite serves, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Period {
+struct ServicePeriod {
     begin: Time,
     satellite: Option<u32>,
 }
 
-/// Positions at the moment that was asked for last.
+/// Positions at the last requested time.
 #[derive(Clone, Copy)]
 struct Snapshot {
     at: Time,
@@ -146,7 +146,7 @@ struct Snapshot {
 /// Positions of the satellites, and the periods in which they serve.
 struct Ephemeris {
     topology: Topology,
-    turning: Turning,
+    rotation: EarthRotation,
     gateway: Observer,
     /// Indices in `places` by site.
     sites: BTreeMap<Coordinates, usize>,
@@ -155,16 +155,16 @@ struct Ephemeris {
     longest: (Vec<Span>, Span),
     interruption: Span,
     /// Serving satellites up to `known`, in order of time.
-    periods: Vec<Period>,
+    periods: Vec<ServicePeriod>,
     known: Time,
     snapshot: Option<Snapshot>,
 }
 
-impl Moving {
+impl SharedEphemeris {
     /// Creates the satellites of a network whose terminals are at these sites. The configuration
     /// has passed its check.
-    pub fn new(positions: &Positions, orbit: &Orbit, sites: &[Site]) -> Moving {
-        let turning = Turning::new(orbit.epoch, 0.0);
+    pub fn new(positions: &Positions, orbit: &Orbit, sites: &[Site]) -> SharedEphemeris {
+        let rotation = EarthRotation::new(orbit.epoch, 0.0);
         let (mut places, mut by_site) = (Vec::new(), BTreeMap::new());
         for site in sites {
             by_site.entry(coordinates(site)).or_insert_with(|| {
@@ -172,24 +172,24 @@ impl Moving {
                 places.len() - 1
             });
         }
-        let observe = |site: &Site| Observer::new(site, turning);
+        let observe = |site: &Site| Observer::new(site, rotation);
         let mask = orbit.mask.radians();
-        let (satellites, _) = shell::fleet(&orbit.shell, orbit.epoch, turning);
+        let (satellites, _) = shell::fleet(&orbit.shell, orbit.epoch, rotation);
         let topology = Topology::new(Parts {
             start: orbit.epoch,
             satellites,
             neighbours: Vec::new(),
-            sites: vec![Place {
+            sites: vec![SiteParts {
                 observer: observe(&positions.gateway),
                 mask,
                 antennas: 1,
                 others: places.iter().map(|site| (observe(site), mask)).collect(),
             }],
-            rules: isl::Config::None(isl::none::Config {}),
+            isl_rules: isl::Config::None(isl::none::Config {}),
             choice: orbit.choice.clone(),
         });
-        let periods = vec![Period { begin: Time::ZERO, satellite: topology.sites[0].serving[0] }];
-        Moving(Arc::new(Mutex::new(Ephemeris {
+        let periods = vec![ServicePeriod { begin: Time::ZERO, satellite: topology.sites[0].serving[0] }];
+        SharedEphemeris(Arc::new(Mutex::new(Ephemeris {
             gateway: observe(&positions.gateway),
             places: places.iter().map(observe).collect(),
             longest: (
@@ -199,7 +199,7 @@ impl Moving {
             sites: by_site,
             interruption: orbit.interruption,
             topology,
-            turning,
+            rotation,
             periods,
             known: Time::ZERO,
             snapshot: None,
@@ -212,7 +212,7 @@ impl Moving {
     /// If no terminal is at the site.
     pub fn track(&self, site: &Site) -> Track {
         let place = self.open().sites.get(&coordinates(site)).copied();
-        Track { moving: self.clone(), place: place.expect("it is the site of a terminal") }
+        Track { ephemeris: self.clone(), place: place.expect("it is the site of a terminal") }
     }
 
     fn open(&self) -> MutexGuard<'_, Ephemeris> {
@@ -226,7 +226,7 @@ impl Moving {
 
     /// Returns the periods up to `end`: when each ends, in seconds, and which satellite serves in
     /// it.
-    fn service(&self, end: Time) -> Vec<(f64, Option<u32>)> {
+    fn service_periods(&self, end: Time) -> Vec<(f64, Option<u32>)> {
         let mut ephemeris = self.open();
         ephemeris.extend(end);
         let ends = ephemeris.periods.iter().skip(1).map(|period| period.begin).chain([end]);
@@ -236,11 +236,11 @@ impl Moving {
 
     /// The handovers and outages of a run.
     pub fn facts(&self, run: Span) -> facts::Orbit {
-        let service = self.service(Time::ZERO + run);
-        let changes = service.windows(2).filter(|pair| pair[0].1.is_some() && pair[1].1.is_some());
-        let begins = [0.0].into_iter().chain(service.iter().map(|(end, _)| *end));
-        let dark = begins.zip(&service).filter(|(_, (_, satellite))| satellite.is_none());
-        let outages = dark.map(|(begin, (end, _))| [begin, *end]).collect();
+        let periods = self.service_periods(Time::ZERO + run);
+        let changes = periods.windows(2).filter(|pair| pair[0].1.is_some() && pair[1].1.is_some());
+        let begins = [0.0].into_iter().chain(periods.iter().map(|(end, _)| *end));
+        let in_outage = begins.zip(&periods).filter(|(_, (_, satellite))| satellite.is_none());
+        let outages = in_outage.map(|(begin, (end, _))| [begin, *end]).collect();
         facts::Orbit { handovers: changes.count() as u64, outages }
     }
 
@@ -256,17 +256,17 @@ impl Track {
     /// The legs at `at`, which may be in the future. While no satellite serves, the legs of the
     /// last one at its end.
     pub fn legs(&self, at: Time) -> Legs {
-        self.moving.open().legs(at, self.place)
+        self.ephemeris.open().legs(at, self.place)
     }
 
     /// Returns true if a satellite serves from `begin` to `end` without an interruption.
     pub fn serves(&self, begin: Time, end: Time) -> bool {
-        self.moving.serves(begin, end)
+        self.ephemeris.serves(begin, end)
     }
 }
 
 impl Ephemeris {
-    /// Finds out which satellites serve up to `to`.
+    /// Extends the service periods up to `to`.
     fn extend(&mut self, to: Time) {
         if to <= self.known {
             return;
@@ -274,7 +274,7 @@ impl Ephemeris {
         while let Some((begin, changes)) = self.topology.advance(to) {
             for change in changes {
                 if let Change::Handover { to, .. } = change {
-                    self.periods.push(Period { begin, satellite: to });
+                    self.periods.push(ServicePeriod { begin, satellite: to });
                 }
             }
         }
@@ -302,7 +302,7 @@ impl Ephemeris {
     fn legs(&mut self, at: Time, place: usize) -> Legs {
         let snapshot = match self.snapshot {
             Some(snapshot) if snapshot.at == at => snapshot,
-            _ => self.look(at),
+            _ => self.take_snapshot(at),
         };
         match snapshot.position {
             Some(position) => Legs {
@@ -313,14 +313,14 @@ impl Ephemeris {
         }
     }
 
-    fn look(&mut self, at: Time) -> Snapshot {
+    fn take_snapshot(&mut self, at: Time) -> Snapshot {
         let index = self.period(at);
         let served = self.periods[..=index].iter().rposition(|period| period.satellite.is_some());
         let position = served.map(|served| {
             let moment = if served == index { at } else { self.periods[served + 1].begin };
             let satellite = self.periods[served].satellite.expect("a satellite serves");
             let position = self.topology.satellites[satellite as usize].position(seconds(moment));
-            self.turning.earth_fixed(&position, seconds(moment))
+            self.rotation.earth_fixed(&position, seconds(moment))
         });
         let gateway =
             position.map_or(self.longest.1, |position| light_time(self.gateway.distance(&position)));
@@ -332,10 +332,10 @@ impl Ephemeris {
 
 /// Reports the handovers of a network as they happen.
 pub struct Handovers {
-    moving: Moving,
+    ephemeris: SharedEphemeris,
     /// Name of the gateway in results.
     name: String,
-    tally: Tally,
+    statistics: SiteStatistics,
     probe: Option<Probe>,
     /// Index of the next period to report.
     next: usize,
@@ -346,10 +346,17 @@ pub struct Handovers {
 impl Handovers {
     /// Creates the report of a run that has not started. `probe` is that of the trace
     /// [`HANDOVER`](crate::constellation::HANDOVER), if it is recorded.
-    pub fn new(moving: Moving, name: String, probe: Option<Probe>) -> Handovers {
-        let dark = moving.satellite(Time::ZERO).is_none();
-        let mut handovers = Handovers { moving, name, tally: Tally::new(dark), probe, next: 1, due: None };
-        handovers.due = handovers.find(Time::ZERO);
+    pub fn new(ephemeris: SharedEphemeris, name: String, probe: Option<Probe>) -> Handovers {
+        let in_outage = ephemeris.satellite(Time::ZERO).is_none();
+        let mut handovers = Handovers {
+            ephemeris,
+            name,
+            statistics: SiteStatistics::new(in_outage),
+            probe,
+            next: 1,
+            due: None,
+        };
+        handovers.due = handovers.next_handover(Time::ZERO);
         handovers
     }
 
@@ -365,13 +372,13 @@ impl Handovers {
         if self.due.is_none_or(|due| due > now) {
             return;
         }
-        let mut ephemeris = self.moving.open();
+        let mut ephemeris = self.ephemeris.open();
         ephemeris.extend(now);
-        while let Some(&Period { begin, satellite: to }) =
+        while let Some(&ServicePeriod { begin, satellite: to }) =
             ephemeris.periods.get(self.next).filter(|period| period.begin <= now)
         {
             let from = ephemeris.periods[self.next - 1].satellite;
-            self.tally.note(begin, (from, to), to.is_none());
+            self.statistics.count_handover(begin, (from, to), to.is_none());
             if let Some(probe) = self.probe {
                 let handover = Handover { site: 0, antenna: 0, from, to, waiting: waiting as usize };
                 handover.record(begin, &ephemeris.topology, probe, out);
@@ -379,11 +386,11 @@ impl Handovers {
             self.next += 1;
         }
         drop(ephemeris);
-        self.due = self.find(now);
+        self.due = self.next_handover(now);
     }
 
-    fn find(&self, now: Time) -> Option<Time> {
-        let mut ephemeris = self.moving.open();
+    fn next_handover(&self, now: Time) -> Option<Time> {
+        let mut ephemeris = self.ephemeris.open();
         let known = ephemeris.periods.get(self.next).map(|period| period.begin);
         known.or_else(|| {
             let from = ephemeris.known.max(now);
@@ -393,6 +400,6 @@ impl Handovers {
 
     /// Adds the row of the gateway to [`SITE`](crate::constellation::SITE).
     pub fn report(&self, now: Time, report: &mut Report) {
-        self.tally.report(now, &self.name, report);
+        self.statistics.report(now, &self.name, report);
     }
 }

@@ -1,7 +1,7 @@
 //! A Wi-Fi network in a scenario: its nodes, checks, stage, and its paths in numbers.
 
 use super::cell::Link;
-use super::config::{Config, Member, Stack, MOST_STATIONS};
+use super::config::{Config, Member, Stack, MAX_STATIONS};
 use super::counters::TRACE;
 use super::stage::{Medium, Parts};
 use super::{config, ACK};
@@ -122,8 +122,8 @@ impl AccessNetwork for Config {
                 "there are fewer than two; allowed: a station and an access point, or two stations",
             );
         }
-        if names.len() > MOST_STATIONS {
-            let text = format!("{} with the access point; allowed: up to {MOST_STATIONS}", names.len());
+        if names.len() > MAX_STATIONS {
+            let text = format!("{} with the access point; allowed: up to {MAX_STATIONS}", names.len());
             problems.add("stations", text);
         }
         for (index, name) in names.iter().enumerate() {

@@ -15,13 +15,13 @@ use bentpipe_core::{Span, Stream, Time};
 
 /// The state of the medium as one station hears it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Ear {
+struct StationMedium {
     /// End of the last frame that it hears, including its own.
     busy_until: Time,
     /// Time until which the network allocation vector (NAV) reserves the medium.
     reserved_until: Time,
     /// Time until which frames that end overlap with others here.
-    garbled_until: Time,
+    overlapped_until: Time,
     /// End of its own last transmission.
     sending_until: Time,
     /// Time until which it waits for a response that does not come.
@@ -56,12 +56,12 @@ struct Contender {
     ready: bool,
     /// Time at which its first frame came, if it came while the medium was idle and no back-off was
     /// left.
-    came: Option<Time>,
+    idle_since: Option<Time>,
 }
 
 /// The shared medium with the state of all stations.
 pub struct Air {
-    ears: Vec<Ear>,
+    station_media: Vec<StationMedium>,
     contenders: Vec<Contender>,
     /// Time at which each contender transmits if nothing else happens; `Time::MAX` if it has
     /// nothing to send.
@@ -79,7 +79,7 @@ pub struct Air {
 
 /// A frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sound {
+pub struct Transmission {
     /// Station that sends it.
     pub from: usize,
     /// Time at which its first bit is sent.
@@ -106,11 +106,11 @@ impl Air {
             cw_max: access.cw_max,
             slots: 0,
             ready: false,
-            came: None,
+            idle_since: None,
         });
         let of_station: Vec<Contender> = of_station.collect();
         Air {
-            ears: vec![Ear::default(); stations],
+            station_media: vec![StationMedium::default(); stations],
             contenders: of_station.repeat(stations),
             starts: vec![Time::MAX; stations * access.len()],
             categories: access.len(),
@@ -146,7 +146,7 @@ impl Air {
     #[inline]
     pub fn listeners(&mut self, from: usize, mut act: impl FnMut(&mut Air, usize)) {
         match self.heard_by.take() {
-            None => (0..self.ears.len()).for_each(|station| act(self, station)),
+            None => (0..self.station_media.len()).for_each(|station| act(self, station)),
             Some(lists) => {
                 lists[from].iter().for_each(|station| act(self, usize::from(*station)));
                 self.heard_by = Some(lists);
@@ -157,8 +157,8 @@ impl Air {
     /// Returns the time from which on a station's category counts slots.
     #[inline]
     fn base(&self, station: usize, space: Span) -> Time {
-        let ear = &self.ears[station];
-        (ear.busy_until.max(ear.reserved_until) + ear.extra + space).max(ear.waiting_until)
+        let medium = &self.station_media[station];
+        (medium.busy_until.max(medium.reserved_until) + medium.extra + space).max(medium.waiting_until)
     }
 
     #[inline]
@@ -167,7 +167,7 @@ impl Air {
             let contender = self.contenders[index];
             self.starts[index] = match contender.ready {
                 true => {
-                    self.base(station, contender.space).max(contender.came.unwrap_or_default())
+                    self.base(station, contender.space).max(contender.idle_since.unwrap_or_default())
                         + self.slot * u64::from(contender.slots)
                 }
                 false => Time::MAX,
@@ -183,9 +183,10 @@ impl Air {
             let contender = self.contenders[index];
             let base = self.base(station, contender.space);
             // It would have transmitted without a back-off if the medium had stayed idle.
-            let deferred = (contender.ready && contender.came.is_some()).then(|| self.draw(contender.cw));
+            let deferred =
+                (contender.ready && contender.idle_since.is_some()).then(|| self.draw(contender.cw));
             let contender = &mut self.contenders[index];
-            contender.came = None;
+            contender.idle_since = None;
             if let Some(slots) = deferred {
                 contender.slots = slots;
             } else if contender.slots > 0 && now >= base {
@@ -196,81 +197,87 @@ impl Air {
     }
 
     /// Puts a frame on the air.
-    pub fn put(&mut self, sound: Sound) {
-        self.ears[sound.from].sending_until = sound.end;
-        self.listeners(sound.from, |air, station| {
-            let busy_until = air.ears[station].busy_until;
-            if busy_until > sound.begin {
-                let ear = &mut air.ears[station];
-                ear.garbled_until = ear.garbled_until.max(busy_until).max(sound.end);
+    pub fn put(&mut self, transmission: Transmission) {
+        self.station_media[transmission.from].sending_until = transmission.end;
+        self.listeners(transmission.from, |air, station| {
+            let busy_until = air.station_media[station].busy_until;
+            if busy_until > transmission.begin {
+                let medium = &mut air.station_media[station];
+                medium.overlapped_until = medium.overlapped_until.max(busy_until).max(transmission.end);
             } else {
-                air.freeze(station, sound.begin);
+                air.freeze(station, transmission.begin);
             }
-            let ear = &mut air.ears[station];
-            ear.busy_until = busy_until.max(sound.end);
+            let medium = &mut air.station_media[station];
+            medium.busy_until = busy_until.max(transmission.end);
             air.plan(station);
         });
     }
 
     /// Returns true if a frame that ends overlaps with another at this station.
     #[inline]
-    pub fn garbled(&self, station: usize, sound: &Sound) -> bool {
-        self.ears[station].garbled_until >= sound.end
+    pub fn is_overlapped(&self, station: usize, transmission: &Transmission) -> bool {
+        self.station_media[station].overlapped_until >= transmission.end
     }
 
     /// Returns true if the NAV of a station lets it answer an RTS at `now`.
     #[inline]
     pub fn may_answer(&self, station: usize, now: Time) -> bool {
-        self.ears[station].reserved_until <= now
+        self.station_media[station].reserved_until <= now
     }
 
     /// Ends a frame for all stations that hear it: those that can read it respect `reserved_until`
     /// if they are not addressed, and those that cannot wait for EIFS. `corrupted` is a station for
     /// which the channel corrupted it.
-    pub fn end(&mut self, sound: &Sound, to: Option<usize>, reserved_until: Time, corrupted: Option<usize>) {
-        self.listeners(sound.from, |air, station| {
+    pub fn end(
+        &mut self,
+        transmission: &Transmission,
+        to: Option<usize>,
+        reserved_until: Time,
+        corrupted: Option<usize>,
+    ) {
+        self.listeners(transmission.from, |air, station| {
             let extra = air.eifs_extra;
-            let ear = &mut air.ears[station];
-            if station != sound.from {
-                let unreadable = ear.garbled_until >= sound.end || corrupted == Some(station);
+            let medium = &mut air.station_media[station];
+            if station != transmission.from {
+                let unreadable = medium.overlapped_until >= transmission.end || corrupted == Some(station);
                 if unreadable {
                     // A station that was sending itself has not tried to read it.
-                    if ear.sending_until <= sound.begin {
-                        ear.extra = extra;
+                    if medium.sending_until <= transmission.begin {
+                        medium.extra = extra;
                     }
                 } else {
-                    ear.extra = Span::ZERO;
+                    medium.extra = Span::ZERO;
                     if to != Some(station) {
-                        ear.reserved_until = ear.reserved_until.max(reserved_until);
+                        medium.reserved_until = medium.reserved_until.max(reserved_until);
                     }
                 }
             } else {
-                ear.extra = Span::ZERO;
+                medium.extra = Span::ZERO;
             }
             air.plan(station);
         });
     }
 
     /// Notes that a category has its first frame.
-    pub fn want(&mut self, now: Time, index: usize) {
+    pub fn request_access(&mut self, now: Time, index: usize) {
         let station = index / self.categories;
         let contender = self.contenders[index];
-        let ear = &self.ears[station];
+        let medium = &self.station_media[station];
         let base = self.base(station, contender.space);
-        let busy = ear.busy_until.max(ear.reserved_until) > now;
+        let busy = medium.busy_until.max(medium.reserved_until) > now;
         let left = contender.slots > 0 && base + self.slot * u64::from(contender.slots) > now;
         if !left {
             let slots = if busy { self.draw(contender.cw) } else { 0 };
             let contender = &mut self.contenders[index];
             contender.slots = slots;
-            contender.came = (!busy).then_some(now);
+            contender.idle_since = (!busy).then_some(now);
         }
         self.contenders[index].ready = true;
         self.plan(station);
     }
 
     /// Stops the contention of a category, because it transmits or has nothing more to send.
-    pub fn rest(&mut self, index: usize) {
+    pub fn withdraw(&mut self, index: usize) {
         self.contenders[index].ready = false;
         self.starts[index] = Time::MAX;
     }
@@ -291,9 +298,9 @@ impl Air {
         };
         let slots = self.draw(cw);
         let contender = &mut self.contenders[index];
-        (contender.cw, contender.slots, contender.ready, contender.came) = (cw, slots, ready, None);
+        (contender.cw, contender.slots, contender.ready, contender.idle_since) = (cw, slots, ready, None);
         let station = index / self.categories;
-        self.ears[station].waiting_until = from;
+        self.station_media[station].waiting_until = from;
         self.plan(station);
     }
 }

@@ -40,7 +40,7 @@ pub struct Config {
     #[serde(default)]
     pub guard: Length,
     /// Number of spatial streams of 802.11n, 1 to 4; 1 by default.
-    #[serde(default = "one")]
+    #[serde(default = "default_streams")]
     pub streams: Count<1, 4>,
     /// Node name of the access point, through which all packets pass. If unset, the network is ad
     /// hoc: each station sends to any other.
@@ -80,19 +80,19 @@ pub struct Config {
     pub rts_threshold: Option<Size>,
     /// Number of failed transmissions after which a frame up to `rts_threshold` is given up
     /// (dot11ShortRetryLimit), 7 by default.
-    #[serde(default = "short_limit")]
+    #[serde(default = "default_short_retry_limit")]
     pub short_retry_limit: Count<1, 255>,
     /// Number of failed transmissions after which a frame longer than `rts_threshold` is given up
     /// (dot11LongRetryLimit), 4 by default.
-    #[serde(default = "long_limit")]
+    #[serde(default = "default_long_retry_limit")]
     pub long_retry_limit: Count<1, 255>,
     /// Size of the longest aggregate (A-MPDU) of 802.11n, 65535 B by default; 0 B sends each frame
     /// on its own.
-    #[serde(default = "aggregate")]
+    #[serde(default = "default_aggregate")]
     pub aggregate: Size,
     /// Maximum number of frames in an aggregate, 64 by default, which is the size of the block
     /// acknowledgment's window.
-    #[serde(default = "window")]
+    #[serde(default = "default_aggregate_frames")]
     pub aggregate_frames: Count<1, 64>,
     /// Implementation of Wi-Fi that the stations run in an emulation: `"model"` (the default) is
     /// bentpipe's, as in a simulation; `"linux"` is the kernel's own, with its access point,
@@ -109,7 +109,7 @@ pub struct Config {
     pub delay: Span,
     /// True if stations wait for EIFS instead of DIFS after a frame that they could not read; true
     /// by default, as in the standard.
-    #[serde(default = "yes")]
+    #[serde(default = "default_eifs")]
     pub eifs: bool,
 }
 
@@ -239,27 +239,27 @@ impl Member<'_> {
     }
 }
 
-fn one() -> Count<1, 4> {
+fn default_streams() -> Count<1, 4> {
     Count::new(1)
 }
 
-fn short_limit() -> Count<1, 255> {
+fn default_short_retry_limit() -> Count<1, 255> {
     Count::new(7)
 }
 
-fn long_limit() -> Count<1, 255> {
+fn default_long_retry_limit() -> Count<1, 255> {
     Count::new(4)
 }
 
-fn aggregate() -> Size {
+fn default_aggregate() -> Size {
     Size::from_bytes(LONGEST_AGGREGATE)
 }
 
-fn window() -> Count<1, 64> {
+fn default_aggregate_frames() -> Count<1, 64> {
     Count::new(64)
 }
 
-fn yes() -> bool {
+fn default_eifs() -> bool {
     true
 }
 
@@ -267,7 +267,7 @@ fn yes() -> bool {
 const LONGEST_AGGREGATE: u64 = 65_535;
 
 /// Most stations of a network: its ports are numbered by pairs.
-pub(super) const MOST_STATIONS: usize = 250;
+pub(super) const MAX_STATIONS: usize = 250;
 
 impl Sample for Config {
     const SAMPLE: &'static str = r#"standard = "802.11n", streams = 2, access_point = "a", stations = [{ name = "b", adaptation = "arf" }, "c"], error = { kind = "packet", probability = 0.05 }, hears = { c = ["a"] }, control_errors = true, rts_threshold = "2000 B", aggregate_frames = 16"#;

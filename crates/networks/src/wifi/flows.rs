@@ -12,9 +12,9 @@
 use std::collections::VecDeque;
 
 /// A frame that has not been sent yet.
-pub struct Waiting<L> {
+pub struct QueuedFrame<L> {
     /// The contents of the frame, as the layer above passed them.
-    pub load: L,
+    pub payload: L,
     /// Size of the MPDU in bytes.
     pub bytes: u32,
     /// Place in the order of arrival in the category.
@@ -24,9 +24,9 @@ pub struct Waiting<L> {
 }
 
 /// A frame that was sent at least once.
-pub struct Sent<L> {
+pub struct SentFrame<L> {
     /// The contents, until the receiver passes them on.
-    pub load: Option<L>,
+    pub payload: Option<L>,
     /// Size of the MPDU in bytes.
     pub bytes: u32,
     /// Place in the order of arrival in the category.
@@ -38,7 +38,7 @@ pub struct Sent<L> {
     /// True if the receiver has received the frame.
     pub received: bool,
     /// True if it arrived in the last transmission.
-    pub good: bool,
+    pub arrived: bool,
     /// True if the sender knows that it arrived, or has given it up.
     pub settled: bool,
 }
@@ -48,9 +48,9 @@ pub struct Flow<L> {
     /// Number of the receiving station.
     pub to: usize,
     /// Frames that have not been sent yet.
-    pub waiting: VecDeque<Waiting<L>>,
+    pub waiting: VecDeque<QueuedFrame<L>>,
     /// Frames that were sent, in order.
-    pub window: VecDeque<Sent<L>>,
+    pub window: VecDeque<SentFrame<L>>,
 }
 
 /// All frames of an access category of a station.
@@ -70,14 +70,14 @@ impl<L> Frames<L> {
     }
 
     /// Appends a frame; returns its place in the order of arrival.
-    pub fn push(&mut self, to: usize, bytes: u32, limit: Option<u32>, load: L) -> u64 {
+    pub fn push(&mut self, to: usize, bytes: u32, limit: Option<u32>, payload: L) -> u64 {
         if self.of_destination[to] == NONE {
             self.of_destination[to] = self.flows.len() as u16;
             self.flows.push(Flow { to, waiting: VecDeque::new(), window: VecDeque::new() });
         }
         let flow = &mut self.flows[usize::from(self.of_destination[to])];
         let order = self.next_order;
-        flow.waiting.push_back(Waiting { load, bytes, order, limit });
+        flow.waiting.push_back(QueuedFrame { payload, bytes, order, limit });
         self.next_order += 1;
         order
     }
@@ -103,31 +103,31 @@ impl<L> Frames<L> {
     }
 
     /// Returns all contents that have not been passed on.
-    pub fn loads(&self) -> impl Iterator<Item = &L> {
+    pub fn payloads(&self) -> impl Iterator<Item = &L> {
         self.flows.iter().flat_map(|flow| {
-            let sent = flow.window.iter().filter_map(|sent| sent.load.as_ref());
-            sent.chain(flow.waiting.iter().map(|frame| &frame.load))
+            let sent = flow.window.iter().filter_map(|sent| sent.payload.as_ref());
+            sent.chain(flow.waiting.iter().map(|frame| &frame.payload))
         })
     }
 }
 
 impl<L> Flow<L> {
     /// Returns the next frames to send: those sent before that are not settled, in order.
-    pub fn unsettled(&mut self) -> impl Iterator<Item = &mut Sent<L>> {
+    pub fn unsettled(&mut self) -> impl Iterator<Item = &mut SentFrame<L>> {
         self.window.iter_mut().filter(|sent| !sent.settled)
     }
 
     /// Moves the first waiting frame into the window.
     pub fn advance(&mut self) {
-        if let Some(Waiting { load, bytes, order, limit }) = self.waiting.pop_front() {
-            self.window.push_back(Sent {
-                load: Some(load),
+        if let Some(QueuedFrame { payload, bytes, order, limit }) = self.waiting.pop_front() {
+            self.window.push_back(SentFrame {
+                payload: Some(payload),
                 bytes,
                 order,
                 limit,
                 failures: 0,
                 received: false,
-                good: false,
+                arrived: false,
                 settled: false,
             });
         }
@@ -138,8 +138,8 @@ impl<L> Flow<L> {
     pub fn release(&mut self, mut pass: impl FnMut(L)) {
         for sent in &mut self.window {
             if sent.received {
-                if let Some(load) = sent.load.take() {
-                    pass(load);
+                if let Some(payload) = sent.payload.take() {
+                    pass(payload);
                 }
             } else if !sent.settled {
                 break;
@@ -148,7 +148,7 @@ impl<L> Flow<L> {
     }
 
     /// Removes settled frames from the front of the window.
-    pub fn forget(&mut self) {
+    pub fn remove_settled(&mut self) {
         while self.window.front().is_some_and(|sent| sent.settled) {
             self.window.pop_front();
         }

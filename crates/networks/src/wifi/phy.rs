@@ -346,7 +346,7 @@ mod tests {
     const TIMING: &str = include_str!("../../../../tests/authorities/wifi/timing.csv");
 
     #[test]
-    fn frames_last_as_long_as_in_the_published_table() {
+    fn frame_durations_match_the_published_table() {
         let mut rows = 0;
         for row in DURATIONS.lines().skip(1) {
             let fields: Vec<&str> = row.split(',').collect();
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_spaces_and_acknowledgments_are_those_of_the_standards() {
+    fn slots_spaces_and_acknowledgments_match_the_standards() {
         let of = |row: &str| -> Vec<u64> {
             let row = TIMING.lines().find(|line| line.trim_start_matches('"').starts_with(row)).unwrap();
             let numbers = row.rsplit_once("stream").map_or(row, |_| row);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_rates_of_ht_are_those_of_its_table() {
+    fn the_fastest_rates_of_ht_match_its_table() {
         let fastest = |wide, short, streams| {
             let phy = Phy::new(Standard::N { low: false, wide, short, streams });
             phy.mode(phy.rates() - 1).kbit_s

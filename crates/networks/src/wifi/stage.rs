@@ -2,7 +2,7 @@
 //! output port for each station.
 
 use super::adaptation::{Adapter, Choice, Outcome, Speed};
-use super::cell::{Attempt, Cell, Link, Upper};
+use super::cell::{Attempt, Cell, Link, UpperLayer};
 use super::config::{category, speeds, Config};
 use super::counters::REPORT;
 use bentpipe_core::{Probe, Report, Span, Stream, Time};
@@ -23,7 +23,7 @@ struct Pair {
 }
 
 /// Queue of a category of a station.
-struct Waiting {
+struct CategoryQueue {
     admission: Box<dyn Admission>,
     backlog: Backlog,
 }
@@ -32,7 +32,7 @@ struct Waiting {
 struct Station {
     name: String,
     probe: Option<Probe>,
-    naks: bool,
+    sends_naks: bool,
     queue_drops: u64,
     /// Number of packets that others received from it, and the sum of their times.
     received: u64,
@@ -40,12 +40,12 @@ struct Station {
 }
 
 /// The layer above the cell: queues, rate adaptation and error processes.
-struct Above {
+struct UpperMac {
     pairs: Vec<Pair>,
     /// Index of a pair by sender and receiver.
     numbers: Vec<u16>,
     stations: Vec<Station>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<CategoryQueue>,
     categories: usize,
     /// Rates by position.
     speeds: Vec<Speed>,
@@ -59,13 +59,13 @@ struct Above {
 /// The shared medium of a network.
 pub struct Medium {
     cell: Cell<(Time, Packet)>,
-    above: Above,
+    upper_mac: UpperMac,
     overhead: u32,
 }
 
 /// A call from the cell, with the outbox.
-struct Call<'a> {
-    above: &'a mut Above,
+struct CellCallbacks<'a> {
+    upper_mac: &'a mut UpperMac,
     out: &'a mut Outbox,
 }
 
@@ -110,7 +110,7 @@ impl Medium {
         let pairs = pairs.collect();
         let categories = rules.access.len();
         let rate = speeds.last().expect("a physical layer has rates").rate;
-        let waiting = (0..count * categories).map(|_| Waiting {
+        let waiting = (0..count * categories).map(|_| CategoryQueue {
             admission: config.queue.build(rate).admission(),
             backlog: Backlog::default(),
         });
@@ -118,13 +118,13 @@ impl Medium {
         let stations = names.into_iter().zip(probes).zip(&members).map(|((name, probe), member)| Station {
             name,
             probe,
-            naks: member.adaptation.nak(),
+            sends_naks: member.adaptation.nak(),
             queue_drops: 0,
             received: 0,
             time: Span::ZERO,
         });
         let stations = stations.collect();
-        let above = Above {
+        let upper_mac = UpperMac {
             pairs,
             numbers,
             stations,
@@ -136,11 +136,11 @@ impl Medium {
             held: Held::default(),
             control_errors: config.control_errors,
         };
-        Medium { cell: Cell::new(count, rules, heard_by, back_off), above, overhead: config.overhead() }
+        Medium { cell: Cell::new(count, rules, heard_by, back_off), upper_mac, overhead: config.overhead() }
     }
 }
 
-impl Above {
+impl UpperMac {
     fn pair(&mut self, link: Link) -> &mut Pair {
         let number = self.numbers[link.from * self.stations.len() + link.to];
         &mut self.pairs[usize::from(number)]
@@ -158,20 +158,20 @@ impl Above {
     }
 }
 
-impl Upper for Call<'_> {
-    type Load = (Time, Packet);
+impl UpperLayer for CellCallbacks<'_> {
+    type Payload = (Time, Packet);
 
     fn choose(&mut self, now: Time, link: Link, attempt: u32, _load: Option<&(Time, Packet)>) -> Choice {
-        let Pair { adapter, draws, .. } = self.above.pair(link);
+        let Pair { adapter, draws, .. } = self.upper_mac.pair(link);
         let choice = adapter.choose(now, attempt, draws);
-        Choice { rate: self.above.speeds[choice.rate].index, ..choice }
+        Choice { rate: self.upper_mac.speeds[choice.rate].index, ..choice }
     }
 
-    fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
-        let position = self.above.positions[sent.rate];
-        self.above.pair(link).adapter.learn(now, position, sent.attempt, outcome);
-        if let Some(probe) = self.above.stations[link.from].probe {
-            let rate = self.above.speeds[position].rate.bits_per_second() as f64;
+    fn record_outcome(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
+        let position = self.upper_mac.positions[sent.rate];
+        self.upper_mac.pair(link).adapter.record_outcome(now, position, sent.attempt, outcome);
+        if let Some(probe) = self.upper_mac.stations[link.from].probe {
+            let rate = self.upper_mac.speeds[position].rate.bits_per_second() as f64;
             let (frames, acknowledged) = outcome.frames();
             if frames > 0 {
                 let [attempt, frames, acknowledged] = [sent.attempt, frames, acknowledged].map(f64::from);
@@ -181,21 +181,21 @@ impl Upper for Call<'_> {
         }
     }
 
-    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
-        if control && !self.above.control_errors {
+    fn corrupts(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool {
+        if control && !self.upper_mac.control_errors {
             return false;
         }
-        let Pair { errors, stream, .. } = self.above.pair(link);
+        let Pair { errors, stream, .. } = self.upper_mac.pair(link);
         errors.as_mut().is_some_and(|errors| errors.loses_frame(at, frame, stream))
     }
 
-    fn naks(&self, from: usize) -> bool {
-        self.above.stations[from].naks
+    fn sends_naks(&self, from: usize) -> bool {
+        self.upper_mac.stations[from].sends_naks
     }
 
     fn deliver(&mut self, now: Time, link: Link, (came, packet): (Time, Packet)) {
-        self.above.left(now, link, &packet);
-        let station = &mut self.above.stations[link.from];
+        self.upper_mac.left(now, link, &packet);
+        let station = &mut self.upper_mac.stations[link.from];
         station.received += 1;
         station.time += now.since(came);
         self.out.send(Port(link.to as u16), packet);
@@ -206,26 +206,26 @@ impl Upper for Call<'_> {
     }
 
     fn give_up(&mut self, now: Time, link: Link, (_, packet): (Time, Packet)) {
-        self.above.left(now, link, &packet);
+        self.upper_mac.left(now, link, &packet);
         self.out.drop(packet, GIVEN_UP);
     }
 }
 
 impl Stage for Medium {
     fn receive(&mut self, now: Time, port: Port, mut packet: Packet, out: &mut Outbox) {
-        let above = &mut self.above;
-        let link = above.pairs[usize::from(port.0)].link;
-        let category = if above.categories > 1 { category(packet.dscp) } else { 0 };
-        let waiting = &mut above.waiting[link.from * above.categories + category];
-        match waiting.admission.admit(now, &mut packet, waiting.backlog, &mut above.stream) {
+        let upper_mac = &mut self.upper_mac;
+        let link = upper_mac.pairs[usize::from(port.0)].link;
+        let category = if upper_mac.categories > 1 { category(packet.dscp) } else { 0 };
+        let waiting = &mut upper_mac.waiting[link.from * upper_mac.categories + category];
+        match waiting.admission.admit(now, &mut packet, waiting.backlog, &mut upper_mac.stream) {
             Verdict::Drop(reason) => {
-                above.stations[link.from].queue_drops += 1;
+                upper_mac.stations[link.from].queue_drops += 1;
                 out.drop(packet, reason);
             }
             Verdict::Admit => {
                 waiting.backlog.packets += 1;
                 waiting.backlog.bytes += u64::from(packet.size);
-                above.held.add(&packet);
+                upper_mac.held.add(&packet);
                 let bytes = packet.size + self.overhead;
                 self.cell.enqueue(now, link, category, bytes, (now, packet));
             }
@@ -233,7 +233,7 @@ impl Stage for Medium {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        self.cell.wake(now, &mut Call { above: &mut self.above, out });
+        self.cell.wake(now, &mut CellCallbacks { upper_mac: &mut self.upper_mac, out });
     }
 
     #[inline]
@@ -242,11 +242,11 @@ impl Stage for Medium {
     }
 
     fn held(&self) -> Held {
-        self.above.held
+        self.upper_mac.held
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        for (station, counters) in self.above.stations.iter().zip(&self.cell.counters) {
+        for (station, counters) in self.upper_mac.stations.iter().zip(&self.cell.counters) {
             let access_mean = station.time.as_secs_f64() / station.received as f64;
             let row = counters.row(now.since(Time::ZERO), station.queue_drops, access_mean);
             report.row(&REPORT, &station.name, &row);

@@ -3,7 +3,7 @@
 
 use super::adaptation::{Choice, Outcome};
 use super::air::Access;
-use super::cell::{Attempt, Cell, Link, Rules, Upper};
+use super::cell::{Attempt, Cell, Link, Rules, UpperLayer};
 use super::phy::{Phy, Standard};
 use super::ACK;
 use bentpipe_core::{Span, Stream, Streams, Time};
@@ -37,21 +37,21 @@ impl Saturated {
     }
 }
 
-impl Upper for Saturated {
-    type Load = u64;
+impl UpperLayer for Saturated {
+    type Payload = u64;
 
     fn choose(&mut self, _now: Time, _link: Link, _attempt: u32, _load: Option<&u64>) -> Choice {
         Choice { rate: self.rate, rts: self.rts }
     }
 
-    fn learn(&mut self, _now: Time, _link: Link, _sent: &Attempt, _outcome: Outcome) {}
+    fn record_outcome(&mut self, _now: Time, _link: Link, _sent: &Attempt, _outcome: Outcome) {}
 
-    fn spoils(&mut self, _at: Time, _link: Link, _frame: Frame, control: bool) -> bool {
+    fn corrupts(&mut self, _at: Time, _link: Link, _frame: Frame, control: bool) -> bool {
         let hit = !control || self.acknowledgments_lost;
         hit && self.draws.chance(self.error)
     }
 
-    fn naks(&self, _from: usize) -> bool {
+    fn sends_naks(&self, _from: usize) -> bool {
         false
     }
 
@@ -124,7 +124,7 @@ const SATURATION: &str = include_str!("../../../../tests/authorities/wifi/bianch
 
 /// Bianchi 2000: slots are counted at their beginning, as in EDCA, and frames are never given up.
 #[test]
-fn saturation_throughput_is_that_of_bianchis_model() {
+fn saturation_throughput_matches_bianchis_model() {
     let mut rows = 0;
     for row in MODEL.lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
@@ -159,7 +159,7 @@ fn saturation_throughput_is_that_of_bianchis_model() {
 /// long here: with the standard's, 802.11a at 6 Mbit/s with 50 stations is 3.3 % above the model.
 /// ns-3's rows for 802.11b at 11 Mbit/s have an ACK of 248 us; ours takes 203.
 #[test]
-fn saturation_throughput_is_that_of_the_refined_model() {
+fn saturation_throughput_matches_the_refined_model() {
     let mut rows = 0;
     for row in SATURATION.lines().skip(1) {
         let fields: Vec<&str> = row.split(',').collect();
@@ -201,7 +201,7 @@ fn equal_stations_get_equal_shares() {
 
 /// A frame is lost if all its transmissions are: p^7; none arrives twice and all arrive in order.
 #[test]
-fn frames_are_repeated_up_to_the_limit_and_arrive_once_and_in_order() {
+fn frames_are_retransmitted_up_to_the_limit_and_arrive_once_and_in_order() {
     for (standard, aggregate) in [(Standard::A, 0), (HT, 65_535)] {
         let mut rules = rules(Phy::new(standard));
         rules.aggregate = aggregate;
@@ -218,7 +218,7 @@ fn frames_are_repeated_up_to_the_limit_and_arrive_once_and_in_order() {
         assert!(order.windows(2).all(|pair| pair[0] < pair[1]), "{standard:?}: order");
         assert!(cell.counters[0].duplicates > 0, "{standard:?}: acknowledgments were lost");
         // Every queued frame was delivered, was given up, or is still there.
-        let sum = upper.delivered[1] + upper.lost + cell.loads().count() as u64;
+        let sum = upper.delivered[1] + upper.lost + cell.payloads().count() as u64;
         assert_eq!(sum, queued[1], "{standard:?}: conservation");
     }
 }
@@ -228,7 +228,7 @@ const HT: Standard = Standard::N { low: false, wide: false, short: false, stream
 /// One station without errors: the time of an exchange is known. MCS 7 carries 65 Mbit/s, of which
 /// aggregates leave most.
 #[test]
-fn aggregates_take_as_long_as_their_parts() {
+fn the_airtime_of_an_aggregate_is_the_sum_of_its_parts() {
     let phy = Phy::new(HT);
     for (aggregate, frames) in [(0, 1), (65_535, 28)] {
         let mut rules = rules(phy.clone());
@@ -285,7 +285,7 @@ fn a_first_frame_on_an_idle_medium_needs_no_back_off() {
 /// is sent whenever both of its categories are due at once, and its short windows win most
 /// contentions.
 #[test]
-fn voice_goes_before_best_effort() {
+fn voice_has_priority_over_best_effort() {
     let phy = Phy::new(Standard::A);
     let mut rules = rules(phy);
     let best_effort = rules.access[0];
@@ -313,6 +313,6 @@ fn voice_goes_before_best_effort() {
     assert!(voice > 4 * own && voice > 2 * other && own > 20, "{arrived:?}");
     assert_eq!(
         loads.iter().sum::<u64>(),
-        arrived.iter().sum::<u64>() + upper.lost + cell.loads().count() as u64
+        arrived.iter().sum::<u64>() + upper.lost + cell.payloads().count() as u64
     );
 }

@@ -36,20 +36,20 @@ pub struct Elements {
 
 /// An error in a text of element sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
+pub struct ParseError {
     /// Number of the line, from 1; `None` if the text as a whole is wrong.
     pub line: Option<usize>,
     /// The fault, as a sentence for the user.
     pub message: String,
 }
 
-impl Wrong {
-    fn at(line: usize, message: impl Into<String>) -> Wrong {
-        Wrong { line: Some(line), message: message.into() }
+impl ParseError {
+    fn at(line: usize, message: impl Into<String>) -> ParseError {
+        ParseError { line: Some(line), message: message.into() }
     }
 }
 
-impl std::fmt::Display for Wrong {
+impl std::fmt::Display for ParseError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.line {
             Some(line) => write!(f, "line {line} of the element sets: {}", self.message),
@@ -71,11 +71,14 @@ impl ElementSets {
     ///
     /// # Errors
     /// Returns the first error in the text.
-    pub fn parse(text: &str) -> Result<ElementSets, Wrong> {
+    pub fn parse(text: &str) -> Result<ElementSets, ParseError> {
         let begin = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
         let mut sets = match begin.as_bytes().first() {
             None => {
-                return Err(Wrong { line: None, message: "no element sets: the text is empty".to_owned() })
+                return Err(ParseError {
+                    line: None,
+                    message: "no element sets: the text is empty".to_owned(),
+                })
             }
             Some(b'[' | b'{') => omm::json(text)?,
             Some(b'<') => omm::xml(begin)?,
@@ -83,16 +86,19 @@ impl ElementSets {
             _ => tle::parse(text)?,
         };
         if sets.is_empty() {
-            return Err(Wrong { line: None, message: "no element sets; allowed: at least one".to_owned() });
+            return Err(ParseError {
+                line: None,
+                message: "no element sets; allowed: at least one".to_owned(),
+            });
         }
-        tell_apart(&mut sets);
+        make_names_unique(&mut sets);
         Ok(ElementSets { text: text.to_owned(), sets: Arc::new(sets) })
     }
 }
 
 /// Makes names unique: appends the catalogue number to repeated names, and the position if that is
 /// not enough.
-fn tell_apart(sets: &mut [Elements]) {
+fn make_names_unique(sets: &mut [Elements]) {
     for naming in [
         |set: &Elements, _| format!("{} {}", set.name, set.catalogue),
         |set: &Elements, place| format!("{} #{place}", set.name),

@@ -1,13 +1,13 @@
 //! Orbit mean-elements messages (CCSDS 502.0-B-3, section 4) as JSON, XML and CSV, with the
 //! keywords of the standard.
 
-use super::{Elements, Wrong};
+use super::{Elements, ParseError};
 use serde_json::Value;
 
 /// Parses one message or a list of messages.
-pub fn json(text: &str) -> Result<Vec<Elements>, Wrong> {
+pub fn json(text: &str) -> Result<Vec<Elements>, ParseError> {
     let value: Value =
-        serde_json::from_str(text).map_err(|error| Wrong::at(error.line(), error.to_string()))?;
+        serde_json::from_str(text).map_err(|error| ParseError::at(error.line(), error.to_string()))?;
     let messages = match value {
         Value::Array(messages) => messages,
         message => vec![message],
@@ -19,15 +19,15 @@ pub fn json(text: &str) -> Result<Vec<Elements>, Wrong> {
             _ => None,
         };
         elements(&field)
-            .map_err(|fault| Wrong { line: None, message: format!("message {}: {fault}", index + 1) })
+            .map_err(|fault| ParseError { line: None, message: format!("message {}: {fault}", index + 1) })
     };
     messages.iter().enumerate().map(read).collect()
 }
 
 /// Parses all `omm` elements, at any depth of the document.
-pub fn xml(text: &str) -> Result<Vec<Elements>, Wrong> {
+pub fn xml(text: &str) -> Result<Vec<Elements>, ParseError> {
     let document = roxmltree::Document::parse(text)
-        .map_err(|error| Wrong::at(error.pos().row as usize, error.to_string()))?;
+        .map_err(|error| ParseError::at(error.pos().row as usize, error.to_string()))?;
     let messages = document.descendants().filter(|node| node.has_tag_name("omm"));
     let read = |message: roxmltree::Node<'_, '_>| {
         let field = |key: &str| {
@@ -35,13 +35,13 @@ pub fn xml(text: &str) -> Result<Vec<Elements>, Wrong> {
             found.and_then(|node| node.text()).map(|text| text.trim().to_owned())
         };
         let line = document.text_pos_at(message.range().start).row as usize;
-        elements(&field).map_err(|fault| Wrong::at(line, fault))
+        elements(&field).map_err(|fault| ParseError::at(line, fault))
     };
     messages.map(read).collect()
 }
 
 /// Parses CSV: a line of keywords, then one line per message.
-pub fn csv(text: &str) -> Result<Vec<Elements>, Wrong> {
+pub fn csv(text: &str) -> Result<Vec<Elements>, ParseError> {
     let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let (_, header) = lines.next().expect("the caller has seen a line");
@@ -50,10 +50,10 @@ pub fn csv(text: &str) -> Result<Vec<Elements>, Wrong> {
         let values = cells(line);
         if values.len() != keys.len() {
             let message = format!("{} values for {} keywords", values.len(), keys.len());
-            return Err(Wrong::at(index + 1, message));
+            return Err(ParseError::at(index + 1, message));
         }
         let field = |key: &str| keys.iter().position(|other| other == key).map(|place| values[place].clone());
-        elements(&field).map_err(|fault| Wrong::at(index + 1, fault))
+        elements(&field).map_err(|fault| ParseError::at(index + 1, fault))
     };
     lines.map(read).collect()
 }

@@ -1,7 +1,7 @@
 //! Two-line element sets (Hoots and Roehrich 1980, section 1; the format as CelesTrak describes
 //! it).
 
-use super::{Elements, Wrong};
+use super::{Elements, ParseError};
 use crate::epoch::Epoch;
 
 /// Length of a line, its checksum included.
@@ -9,7 +9,7 @@ const LENGTH: usize = 69;
 
 /// Parses all sets of a text. Empty lines and lines that start with `#` are skipped. A line before
 /// a set is its name.
-pub fn parse(text: &str) -> Result<Vec<Elements>, Wrong> {
+pub fn parse(text: &str) -> Result<Vec<Elements>, ParseError> {
     let mut sets = Vec::new();
     let mut name = None;
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim_end()));
@@ -17,25 +17,25 @@ pub fn parse(text: &str) -> Result<Vec<Elements>, Wrong> {
     while let Some((number, line)) = lines.next() {
         if !line.starts_with("1 ") {
             if line.starts_with("2 ") && line.len() >= LENGTH - 1 {
-                return Err(Wrong::at(number, "the second line of a set is not preceded by the first"));
+                return Err(ParseError::at(number, "the second line of a set is not preceded by the first"));
             }
             name = Some(line.strip_prefix("0 ").unwrap_or(line).trim().to_owned());
             continue;
         }
-        checked(number, line)?;
+        check_line(number, line)?;
         let Some((second_number, second)) = lines.next().filter(|(_, line)| line.starts_with("2 ")) else {
-            return Err(Wrong::at(
+            return Err(ParseError::at(
                 number,
                 "the first line of a set is not followed by the second, \"2 ...\"",
             ));
         };
-        checked(second_number, second)?;
+        check_line(second_number, second)?;
         let (one, two) = (Fields { number, line }, Fields { number: second_number, line: second });
         if one.text(3, 7) != two.text(3, 7) {
             let message = format!("satellite {} after the first line of {}", two.text(3, 7), one.text(3, 7));
-            return Err(Wrong::at(second_number, message));
+            return Err(ParseError::at(second_number, message));
         }
-        let catalogue = catalogue(one.text(3, 7)).ok_or_else(|| one.wrong("catalogue number", 3, 7))?;
+        let catalogue = catalogue(one.text(3, 7)).ok_or_else(|| one.error("catalogue number", 3, 7))?;
         sets.push(Elements {
             name: name.take().filter(|name| !name.is_empty()).unwrap_or_else(|| catalogue.to_string()),
             catalogue,
@@ -54,13 +54,13 @@ pub fn parse(text: &str) -> Result<Vec<Elements>, Wrong> {
 
 /// Checks the length of a line and its checksum: the last digit is the sum of the others modulo 10,
 /// with a minus sign counted as 1.
-fn checked(number: usize, line: &str) -> Result<(), Wrong> {
+fn check_line(number: usize, line: &str) -> Result<(), ParseError> {
     if !line.is_ascii() {
-        return Err(Wrong::at(number, "contains characters that are not ASCII"));
+        return Err(ParseError::at(number, "contains characters that are not ASCII"));
     }
     if line.len() < LENGTH {
         let message = format!("{} characters; allowed: {LENGTH}, the last of them the checksum", line.len());
-        return Err(Wrong::at(number, message));
+        return Err(ParseError::at(number, message));
     }
     let bytes = line.as_bytes();
     let sum: u32 = bytes[..LENGTH - 1]
@@ -74,7 +74,7 @@ fn checked(number: usize, line: &str) -> Result<(), Wrong> {
     let (should, is) = (sum % 10, bytes[LENGTH - 1]);
     if is != b'0' + should as u8 {
         let message = format!("the checksum is {}, but the line's digits add up to {should}", is as char);
-        return Err(Wrong::at(number, message));
+        return Err(ParseError::at(number, message));
     }
     Ok(())
 }
@@ -103,57 +103,57 @@ impl Fields<'_> {
         self.line[first - 1..last].trim()
     }
 
-    fn wrong(&self, what: &str, first: usize, last: usize) -> Wrong {
+    fn error(&self, field: &str, first: usize, last: usize) -> ParseError {
         let text = &self.line[first - 1..last];
-        Wrong::at(
+        ParseError::at(
             self.number,
-            format!("{what} in columns {first} to {last} is \"{text}\"; allowed: a number"),
+            format!("{field} in columns {first} to {last} is \"{text}\"; allowed: a number"),
         )
     }
 
-    fn real(&self, what: &str, first: usize, last: usize) -> Result<f64, Wrong> {
+    fn real(&self, field: &str, first: usize, last: usize) -> Result<f64, ParseError> {
         let number = self.text(first, last).parse::<f64>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| self.wrong(what, first, last))
+        number.ok_or_else(|| self.error(field, first, last))
     }
 
     /// Parses digits after an implied decimal point.
-    fn fraction(&self, what: &str, first: usize, last: usize) -> Result<f64, Wrong> {
+    fn fraction(&self, field: &str, first: usize, last: usize) -> Result<f64, ParseError> {
         let digits = self.text(first, last);
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.is_empty();
         plain
             .then(|| format!("0.{digits}").parse().ok())
             .flatten()
-            .ok_or_else(|| self.wrong(what, first, last))
+            .ok_or_else(|| self.error(field, first, last))
     }
 
     /// Parses a field with an implied decimal point and a power of ten: `-12345-3` is -0.12345e-3.
-    fn power(&self, what: &str, first: usize, last: usize) -> Result<f64, Wrong> {
-        let wrong = || self.wrong(what, first, last);
+    fn power(&self, field: &str, first: usize, last: usize) -> Result<f64, ParseError> {
+        let error = || self.error(field, first, last);
         let text = self.text(first, last);
         let (sign, digits) = match text.as_bytes().first() {
             Some(b'-') => ("-", &text[1..]),
             Some(b'+') => ("", &text[1..]),
             _ => ("", text),
         };
-        let (digits, exponent) = digits.split_at(digits.find(['-', '+']).ok_or_else(wrong)?);
+        let (digits, exponent) = digits.split_at(digits.find(['-', '+']).ok_or_else(error)?);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(wrong());
+            return Err(error());
         }
-        format!("{sign}0.{digits}e{exponent}").parse().map_err(|_| wrong())
+        format!("{sign}0.{digits}e{exponent}").parse().map_err(|_| error())
     }
 
     /// Parses year and day. Years from 57 on are in the last century, because the first satellite
     /// was launched in 1957.
-    fn epoch(&self) -> Result<Epoch, Wrong> {
-        let year: u32 = self.text(19, 20).parse().map_err(|_| self.wrong("year", 19, 20))?;
+    fn epoch(&self) -> Result<Epoch, ParseError> {
+        let year: u32 = self.text(19, 20).parse().map_err(|_| self.error("year", 19, 20))?;
         let year = if year < 57 { 2000 + year } else { 1900 + year };
         let day = self.real("day of the year", 21, 32)?;
         if !(1.0..367.0).contains(&day) {
-            return Err(self.wrong("day of the year", 21, 32));
+            return Err(self.error("day of the year", 21, 32));
         }
         // The whole days are converted separately, so that the fraction keeps its digits.
         let start: Epoch =
-            format!("{year}-01-01T00:00:00Z").parse().map_err(|_| self.wrong("year", 19, 20))?;
+            format!("{year}-01-01T00:00:00Z").parse().map_err(|_| self.error("year", 19, 20))?;
         Ok(start.after((day.trunc() - 1.0) * 86_400.0).after(day.fract() * 86_400.0))
     }
 }

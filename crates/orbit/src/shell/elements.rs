@@ -7,7 +7,7 @@ use super::{Neighbours, Shell};
 use crate::earth::{EQUATORIAL_RADIUS, GM, ROTATION};
 use crate::elements::{ElementSets, Elements};
 use crate::epoch::Epoch;
-use crate::look::Turning;
+use crate::observer::EarthRotation;
 use crate::satellite::{Motion, Satellite};
 use crate::sgp4::Sgp4;
 use crate::vector::length;
@@ -29,10 +29,10 @@ pub struct Config {
 }
 
 /// Age of elements, in days, beyond which a run has a warning.
-const OLD: f64 = 30.0;
+const MAX_AGE: f64 = 30.0;
 /// Error of a low orbit's elements in km per day of age, 1 to 3 according to Vallado et al. 2006
 /// (section VI).
-const DRIFT: (f64, f64) = (1.0, 3.0);
+const ERROR_GROWTH: (f64, f64) = (1.0, 3.0);
 
 /// Returns the semi-major axis in metres.
 fn semi_major_axis(set: &Elements) -> f64 {
@@ -63,24 +63,24 @@ impl Sample for Config {
 /// Bound in metres of the periodic terms by which SGP4 moves a satellite away from the ellipse of
 /// its mean elements. The largest term in the radius is about 1.5 J2 R^2 / a: 10 km in a low orbit,
 /// less in higher ones.
-const PERIODIC: f64 = 50_000.0;
+const PERIODIC_BOUND: f64 = 50_000.0;
 
 impl Shell for Config {
     fn count(&self) -> usize {
         self.elements.sets.len()
     }
 
-    fn height(&self) -> f64 {
+    fn min_altitude(&self) -> f64 {
         let perigee = |set: &Elements| semi_major_axis(set) * (1.0 - set.eccentricity) - EQUATORIAL_RADIUS;
         self.elements.sets.iter().map(perigee).fold(f64::INFINITY, f64::min)
     }
 
-    fn farthest(&self) -> f64 {
+    fn max_radius(&self) -> f64 {
         let apogee = |set: &Elements| semi_major_axis(set) * (1.0 + set.eccentricity);
-        self.elements.sets.iter().map(apogee).fold(0.0, f64::max) + PERIODIC
+        self.elements.sets.iter().map(apogee).fold(0.0, f64::max) + PERIODIC_BOUND
     }
 
-    fn satellites(&self, start: Epoch, _turning: Turning) -> Vec<Satellite> {
+    fn satellites(&self, start: Epoch, _rotation: EarthRotation) -> Vec<Satellite> {
         let build = |set: &Elements| {
             let motion = Sgp4::new(set, start).expect("the configuration has been checked");
             // The speed is highest at perigee; the rotation of the Earth counts most at apogee. The
@@ -122,20 +122,20 @@ impl Shell for Config {
             let before = start.seconds_since(set.epoch);
             before.abs().max((before + duration.as_secs_f64()).abs()) / 86_400.0
         };
-        let old = self.elements.sets.iter().filter(|set| age(set) >= OLD).count();
+        let old = self.elements.sets.iter().filter(|set| age(set) >= MAX_AGE).count();
         let oldest = self.elements.sets.iter().max_by(|a, b| age(a).total_cmp(&age(b)));
         let Some(oldest) = oldest.filter(|_| old > 0) else { return Vec::new() };
         let days = age(oldest);
         let along = |rate: f64| rate * days;
         vec![format!(
-            "{old} of {} element sets are {OLD} days or more from the run, \"{}\" {days:.0} days: expect low satellites to be {:.0} to {:.0} km \
+            "{old} of {} element sets are {MAX_AGE} days or more from the run, \"{}\" {days:.0} days: expect low satellites to be {:.0} to {:.0} km \
              from where they are computed, so that they pass {:.0} to {:.0} s early or late",
             self.elements.sets.len(),
             oldest.name,
-            along(DRIFT.0),
-            along(DRIFT.1),
-            along(DRIFT.0) / 7.5,
-            along(DRIFT.1) / 7.5,
+            along(ERROR_GROWTH.0),
+            along(ERROR_GROWTH.1),
+            along(ERROR_GROWTH.0) / 7.5,
+            along(ERROR_GROWTH.1) / 7.5,
         )]
     }
 }

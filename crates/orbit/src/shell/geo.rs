@@ -1,11 +1,11 @@
 //! Geostationary satellites at given longitudes. Neighbours are adjacent satellites around the
 //! equator, like satellites in one plane.
 
-use super::{Neighbourhood, Neighbours, Shell};
+use super::{NeighbourKind, Neighbours, Shell};
 use crate::circular::Circular;
 use crate::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS};
 use crate::epoch::Epoch;
-use crate::look::Turning;
+use crate::observer::EarthRotation;
 use crate::satellite::{Motion, Satellite};
 use bentpipe_core::{Angle, Problems, Sample};
 use schemars::JsonSchema;
@@ -25,11 +25,11 @@ pub struct Config {
 
 impl Config {
     /// Returns the indices in order of longitude.
-    fn round(&self) -> Vec<u32> {
-        let mut places: Vec<u32> = (0..self.longitudes.len() as u32).collect();
+    fn by_longitude(&self) -> Vec<u32> {
+        let mut indices: Vec<u32> = (0..self.longitudes.len() as u32).collect();
         let east = |place: u32| self.longitudes[place as usize].degrees().rem_euclid(360.0);
-        places.sort_by(|a, b| east(*a).total_cmp(&east(*b)));
-        places
+        indices.sort_by(|a, b| east(*a).total_cmp(&east(*b)));
+        indices
     }
 }
 
@@ -42,30 +42,30 @@ impl Shell for Config {
         self.longitudes.len()
     }
 
-    fn height(&self) -> f64 {
+    fn min_altitude(&self) -> f64 {
         GEOSTATIONARY_RADIUS - EQUATORIAL_RADIUS
     }
 
-    fn farthest(&self) -> f64 {
+    fn max_radius(&self) -> f64 {
         GEOSTATIONARY_RADIUS
     }
 
-    fn satellites(&self, _start: Epoch, turning: Turning) -> Vec<Satellite> {
+    fn satellites(&self, _start: Epoch, rotation: EarthRotation) -> Vec<Satellite> {
         let build = |longitude: &Angle| Satellite {
             name: format!("GEO {longitude}"),
-            motion: Motion::Circular(Circular::geostationary(longitude.radians(), turning.start)),
+            motion: Motion::Circular(Circular::geostationary(longitude.radians(), rotation.start)),
             speed: 0.0,
         };
         self.longitudes.iter().map(build).collect()
     }
 
     fn neighbours(&self, _satellites: &[Satellite]) -> Vec<Neighbours> {
-        let round = self.round();
+        let by_longitude = self.by_longitude();
         let join = |index: usize| Neighbours {
-            places: (round[index], round[(index + 1) % round.len()]),
-            kind: Neighbourhood::InPlane,
+            indices: (by_longitude[index], by_longitude[(index + 1) % by_longitude.len()]),
+            kind: NeighbourKind::InPlane,
         };
-        match round.len() {
+        match by_longitude.len() {
             0 | 1 => Vec::new(),
             2 => vec![join(0)],
             count => (0..count).map(join).collect(),
@@ -76,9 +76,9 @@ impl Shell for Config {
         if self.longitudes.is_empty() {
             problems.add("longitudes", "names no satellite; allowed: at least one");
         }
-        let round = self.round();
+        let by_longitude = self.by_longitude();
         let east = |place: u32| self.longitudes[place as usize].degrees().rem_euclid(360.0);
-        for pair in round.windows(2).filter(|pair| east(pair[0]) == east(pair[1])) {
+        for pair in by_longitude.windows(2).filter(|pair| east(pair[0]) == east(pair[1])) {
             let longitude = self.longitudes[pair[0] as usize];
             problems.add("longitudes", format!("{longitude} is listed twice; allowed: each longitude once"));
         }

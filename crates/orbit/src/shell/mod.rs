@@ -8,7 +8,7 @@ pub mod walker_delta;
 pub mod walker_star;
 
 use super::epoch::Epoch;
-use super::look::Turning;
+use super::observer::EarthRotation;
 use super::satellite::Satellite;
 use bentpipe_core::{kinds, Problems, Span};
 
@@ -29,15 +29,15 @@ pub trait Shell {
     fn count(&self) -> usize;
 
     /// Returns the height of the lowest satellite above the equatorial radius, in metres.
-    fn height(&self) -> f64;
+    fn min_altitude(&self) -> f64;
 
     /// Returns an upper bound of the distance between a satellite and the Earth's centre during a
     /// run, in metres.
-    fn farthest(&self) -> f64;
+    fn max_radius(&self) -> f64;
 
     /// Creates the satellites for a run that starts at `start`. The configuration has passed
     /// `check`.
-    fn satellites(&self, start: Epoch, turning: Turning) -> Vec<Satellite>;
+    fn satellites(&self, start: Epoch, rotation: EarthRotation) -> Vec<Satellite>;
 
     /// Returns the pairs of satellites, by their indices in `satellites`, that are neighbours in
     /// the grid of inter-satellite links.
@@ -73,16 +73,16 @@ pub fn check(shells: &[Config], start: Epoch, problems: &mut Problems) {
 
 /// Returns the satellites of several shells, shell by shell, and the pairs of them that may be
 /// linked. If there are several shells, names start with the number of the shell.
-pub fn fleet(shells: &[Config], start: Epoch, turning: Turning) -> (Vec<Satellite>, Vec<Neighbours>) {
+pub fn fleet(shells: &[Config], start: Epoch, rotation: EarthRotation) -> (Vec<Satellite>, Vec<Neighbours>) {
     let (mut satellites, mut neighbours) = (Vec::new(), Vec::new());
     for (index, shell) in shells.iter().enumerate() {
         let first = satellites.len() as u32;
-        let mut own = shell.satellites(start, turning);
+        let mut own = shell.satellites(start, rotation);
         neighbours.extend(
             shell
                 .neighbours(&own)
                 .into_iter()
-                .map(|pair| Neighbours { places: (first + pair.places.0, first + pair.places.1), ..pair }),
+                .map(|pair| Neighbours { indices: (first + pair.indices.0, first + pair.indices.1), ..pair }),
         );
         if shells.len() > 1 {
             own.iter_mut().for_each(|one| one.name = format!("{}:{}", index + 1, one.name));
@@ -96,14 +96,14 @@ pub fn fleet(shells: &[Config], start: Epoch, turning: Turning) -> (Vec<Satellit
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Neighbours {
     /// Indices of the two satellites in their shell.
-    pub places: (u32, u32),
+    pub indices: (u32, u32),
     /// Relative position of the two satellites: in one plane or in adjacent planes.
-    pub kind: Neighbourhood,
+    pub kind: NeighbourKind,
 }
 
 /// The relative position of two neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Neighbourhood {
+pub enum NeighbourKind {
     /// Adjacent satellites in one plane.
     InPlane,
     /// Satellites in adjacent planes that move in the same direction.

@@ -17,7 +17,7 @@
 //! seam between them. Across a seam no satellites stay close, and neighbours are those that pass
 //! each other at the start.
 
-use super::{Neighbourhood, Neighbours};
+use super::{NeighbourKind, Neighbours};
 use crate::vector::{cross, dot, length, Vector};
 use bentpipe_core::math;
 use std::f64::consts::{PI, TAU};
@@ -34,14 +34,14 @@ pub struct Orbit {
 }
 
 /// Maximum angle between normals of one plane, in radians.
-const ANGLE: f64 = PI / 180.0;
+const MAX_NORMAL_ANGLE: f64 = PI / 180.0;
 /// Maximum difference of semi-major axes within a plane, in metres.
-const HEIGHT: f64 = 3e3;
+const MAX_AXIS_DIFFERENCE: f64 = 3e3;
 /// Maximum differences of inclination, in radians, and of semi-major axis between planes that
 /// belong together.
-const TOGETHER: (f64, f64) = (PI / 1800.0, 60e3);
+const FAMILY_LIMITS: (f64, f64) = (PI / 1800.0, 60e3);
 /// Minimum number of satellites in a plane.
-const FEWEST: usize = 3;
+const MIN_SATELLITES: usize = 3;
 
 /// A plane: its satellites in order of their arguments of latitude.
 struct Plane {
@@ -54,12 +54,12 @@ struct Plane {
 
 /// Computes the grid of neighbours.
 pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
-    let planes = found(orbits);
+    let planes = detect_planes(orbits);
     let mut all = Vec::new();
     for plane in &planes {
         for (index, (_, place)) in plane.satellites.iter().enumerate() {
             let (_, next) = plane.satellites[(index + 1) % plane.satellites.len()];
-            all.push(Neighbours { places: (*place, next), kind: Neighbourhood::InPlane });
+            all.push(Neighbours { indices: (*place, next), kind: NeighbourKind::InPlane });
         }
     }
     for family in families(planes) {
@@ -81,18 +81,18 @@ pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
             }
             let wide = others.get(others.len() / 2).is_some_and(|usual| gaps[index] > 1.5 * usual);
             let seam = last && wide && dot(&a.normal, &b.normal) < 0.0;
-            let kind = if seam { Neighbourhood::AcrossSeam } else { Neighbourhood::BetweenPlanes };
-            all.extend(matched(a, b, seam).into_iter().map(|places| Neighbours { places, kind }));
+            let kind = if seam { NeighbourKind::AcrossSeam } else { NeighbourKind::BetweenPlanes };
+            all.extend(pairs_between(a, b, seam).into_iter().map(|indices| Neighbours { indices, kind }));
         }
     }
     all
 }
 
 /// Returns the planes, in order of their first satellites.
-fn found(orbits: &[Orbit]) -> Vec<Plane> {
+fn detect_planes(orbits: &[Orbit]) -> Vec<Plane> {
     let normals: Vec<Vector> =
         orbits.iter().map(|orbit| unit(&cross(&orbit.position, &orbit.velocity))).collect();
-    let near = math::cos(ANGLE);
+    let near = math::cos(MAX_NORMAL_ANGLE);
     let mut left: Vec<u32> = (0..orbits.len() as u32)
         .filter(|place| normals[*place as usize].iter().all(|x| x.is_finite()))
         .collect();
@@ -106,7 +106,7 @@ fn found(orbits: &[Orbit]) -> Vec<Plane> {
             looked += 1;
             left.retain(|place| {
                 let other = *place as usize;
-                let joins = (orbits[of].semi_major - orbits[other].semi_major).abs() <= HEIGHT
+                let joins = (orbits[of].semi_major - orbits[other].semi_major).abs() <= MAX_AXIS_DIFFERENCE
                     && dot(&normals[of], &normals[other]) >= near;
                 if joins {
                     members.push(*place);
@@ -114,7 +114,7 @@ fn found(orbits: &[Orbit]) -> Vec<Plane> {
                 !joins
             });
         }
-        if members.len() >= FEWEST {
+        if members.len() >= MIN_SATELLITES {
             planes.push(plane(orbits, &normals, &members));
         }
     }
@@ -154,8 +154,8 @@ fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
     let mut families: Vec<Vec<Plane>> = Vec::new();
     for plane in planes {
         let of = families.iter_mut().find(|family| {
-            (inclination(&family[0]) - inclination(&plane)).abs() <= TOGETHER.0
-                && (family[0].semi_major - plane.semi_major).abs() <= TOGETHER.1
+            (inclination(&family[0]) - inclination(&plane)).abs() <= FAMILY_LIMITS.0
+                && (family[0].semi_major - plane.semi_major).abs() <= FAMILY_LIMITS.1
         });
         match of {
             Some(family) => family.push(plane),
@@ -170,7 +170,7 @@ fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
 
 /// Returns pairs of satellites of two adjacent planes, the nearest first, each satellite in at most
 /// one pair.
-fn matched(a: &Plane, b: &Plane, seam: bool) -> Vec<(u32, u32)> {
+fn pairs_between(a: &Plane, b: &Plane, seam: bool) -> Vec<(u32, u32)> {
     let apart = |one: f64, other: f64| {
         // On the two sides of a seam, one satellite ascends where the other descends.
         let beside = if seam { PI - other } else { other };
@@ -185,13 +185,13 @@ fn matched(a: &Plane, b: &Plane, seam: bool) -> Vec<(u32, u32)> {
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
     // A satellite farther along the orbit than the next one is not adjacent.
     let farthest = TAU / a.satellites.len().min(b.satellites.len()) as f64;
-    let mut taken = std::collections::BTreeSet::new();
+    let mut paired = std::collections::BTreeSet::new();
     pairs
         .into_iter()
         .filter(|(apart, from, to)| {
-            let free = *apart <= farthest && !taken.contains(from) && !taken.contains(to);
+            let free = *apart <= farthest && !paired.contains(from) && !paired.contains(to);
             if free {
-                taken.extend([*from, *to]);
+                paired.extend([*from, *to]);
             }
             free
         })

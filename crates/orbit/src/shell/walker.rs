@@ -5,11 +5,11 @@
 //! latitude 360 deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F. A
 //! spread of 360 deg makes a delta, 180 deg a star.
 
-use super::{Neighbourhood, Neighbours, Shell};
+use super::{NeighbourKind, Neighbours, Shell};
 use crate::circular::Circular;
 use crate::earth::EQUATORIAL_RADIUS;
 use crate::epoch::Epoch;
-use crate::look::Turning;
+use crate::observer::EarthRotation;
 use crate::satellite::{Motion, Satellite};
 use bentpipe_core::{Angle, Distance, Problems};
 
@@ -48,15 +48,15 @@ impl<P: Pattern> Shell for P {
         (walker.planes * walker.satellites) as usize
     }
 
-    fn height(&self) -> f64 {
+    fn min_altitude(&self) -> f64 {
         self.walker().altitude.metres()
     }
 
-    fn farthest(&self) -> f64 {
+    fn max_radius(&self) -> f64 {
         EQUATORIAL_RADIUS + self.walker().altitude.metres()
     }
 
-    fn satellites(&self, _start: Epoch, _turning: Turning) -> Vec<Satellite> {
+    fn satellites(&self, _start: Epoch, _rotation: EarthRotation) -> Vec<Satellite> {
         self.walker().build()
     }
 
@@ -68,8 +68,8 @@ impl<P: Pattern> Shell for P {
         let Walker { altitude, phasing, planes, .. } = self.walker();
         let metres = altitude.metres();
         if !(ALTITUDES.0..=ALTITUDES.1).contains(&metres) {
-            let why = if metres <= 0.0 { "below the surface" } else { "not a lasting orbit" };
-            problems.add("altitude", format!("{altitude} is {why}; allowed: 160 km to 400000 km"));
+            let reason = if metres <= 0.0 { "below the surface" } else { "not a lasting orbit" };
+            problems.add("altitude", format!("{altitude} is {reason}; allowed: 160 km to 400000 km"));
         }
         if phasing >= f64::from(planes) && phasing != 0.0 {
             problems.add("phasing", format!("{phasing} with {planes} planes; allowed: 0 to below {planes}"));
@@ -79,7 +79,7 @@ impl<P: Pattern> Shell for P {
 
 impl Walker {
     /// Returns the number of satellite `index` of `plane`.
-    fn place(&self, plane: u32, index: i64) -> u32 {
+    fn number(&self, plane: u32, index: i64) -> u32 {
         plane * self.satellites + index.rem_euclid(i64::from(self.satellites)) as u32
     }
 
@@ -111,20 +111,20 @@ impl Walker {
         for plane in 0..self.planes {
             for index in 0..self.satellites {
                 let index = i64::from(index);
-                let here = self.place(plane, index);
-                let mut join = |places: (u32, u32), kind| all.push(Neighbours { places, kind });
+                let here = self.number(plane, index);
+                let mut join = |indices: (u32, u32), kind| all.push(Neighbours { indices, kind });
                 // Two satellites in a plane have one link; a single one has none.
                 if self.satellites > 2 || (self.satellites == 2 && index == 0) {
-                    join((here, self.place(plane, index + 1)), Neighbourhood::InPlane);
+                    join((here, self.number(plane, index + 1)), NeighbourKind::InPlane);
                 }
                 // Plane p + 1 is ahead by F / P of the distance between satellites in a plane.
                 let shift = (self.phasing / f64::from(self.planes)).round() as i64;
                 if plane + 1 < self.planes {
-                    join((here, self.place(plane + 1, index - shift)), Neighbourhood::BetweenPlanes);
+                    join((here, self.number(plane + 1, index - shift)), NeighbourKind::BetweenPlanes);
                 } else if self.planes > 2 {
-                    let to = self.place(0, index + self.phasing.round() as i64 - shift);
+                    let to = self.number(0, index + self.phasing.round() as i64 - shift);
                     let kind =
-                        if self.closed { Neighbourhood::BetweenPlanes } else { Neighbourhood::AcrossSeam };
+                        if self.closed { NeighbourKind::BetweenPlanes } else { NeighbourKind::AcrossSeam };
                     join((here, to), kind);
                 }
             }

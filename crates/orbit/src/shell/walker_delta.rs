@@ -27,18 +27,18 @@ pub struct Config {
     pub satellites: Count<1, 1000>,
     /// Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the
     /// total number of satellites. Default 0; less than `planes`.
-    #[serde(default = "in_phase")]
+    #[serde(default = "default_phasing")]
     pub phasing: Count<0, 999>,
     /// Angle over which the ascending nodes are spread. Default 360 deg.
-    #[serde(default = "all_round")]
+    #[serde(default = "default_raan_spread")]
     pub raan_spread: Angle,
 }
 
-fn in_phase() -> Count<0, 999> {
+fn default_phasing() -> Count<0, 999> {
     Count::new(0)
 }
 
-fn all_round() -> Angle {
+fn default_raan_spread() -> Angle {
     Angle::from_degrees(360.0)
 }
 

@@ -29,19 +29,19 @@ pub struct Config {
     /// Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the
     /// total number of satellites. Default 0; less than `planes`. Half the number of planes places
     /// satellites midway between those of the previous plane.
-    #[serde(default = "in_phase")]
+    #[serde(default = "default_phasing")]
     pub phasing: Real<0, 999_000>,
     /// Angle between the ascending nodes of adjacent planes, times the number of planes. Default
     /// 180 deg.
-    #[serde(default = "half_round")]
+    #[serde(default = "default_raan_spread")]
     pub raan_spread: Angle,
 }
 
-fn in_phase() -> Real<0, 999_000> {
+fn default_phasing() -> Real<0, 999_000> {
     Real::thousandths(0)
 }
 
-fn half_round() -> Angle {
+fn default_raan_spread() -> Angle {
     Angle::from_degrees(180.0)
 }
 

@@ -20,14 +20,14 @@ const RELEASED: usize = 512;
 
 impl Worker {
     /// Processes the SYNs that the packet filter held back.
-    pub(super) fn held(&mut self) {
+    pub(super) fn receive_syns(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
         // The number is limited, so that existing connections get their turn.
         for _ in 0..EVENTS {
             let mut packets: Vec<Box<[u8]>> = Vec::new();
-            match self.tools.hold.next(&mut buffer, |packet| packets.push((&*packet).into())) {
+            match self.parts.syn_queue.next(&mut buffer, |packet| packets.push((&*packet).into())) {
                 Ok(()) => {}
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => self.tools.counts.unseen.up(),
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => self.parts.counts.unseen.up(),
                 Err(_) => break,
             }
             for packet in packets {
@@ -48,13 +48,13 @@ impl Worker {
             return self.repeated(slot, packet);
         }
         if self.connecting >= CONNECTING || self.released >= RELEASED {
-            self.tools.counts.unheld.up();
+            self.parts.counts.unheld.up();
             return self.release(&packet, flow.server.ip());
         }
-        if self.connections.len() >= self.tools.capacity {
+        if self.connections.len() >= self.parts.capacity {
             return self.pass(&packet, flow.server.ip());
         }
-        match self.tools.settings.connect(&flow, segment.tos) {
+        match self.parts.settings.connect(&flow, segment.tos) {
             Ok(server) => self.begin(flow, Phase::Connecting(Some(packet)), None, server),
             Err(error) => self.refuse(&packet, &segment, &error),
         }
@@ -103,18 +103,18 @@ impl Worker {
     /// Lets the kernel complete the handshake of a SYN.
     fn release(&self, packet: &[u8], server: IpAddr) {
         // If it cannot be sent now, the client repeats it.
-        let _ = self.tools.release.send(packet, server);
+        let _ = self.parts.release.send(packet, server);
     }
 
     /// Lets a connection pass by the proxy.
     fn pass(&self, packet: &[u8], server: IpAddr) {
-        self.tools.counts.passed.up();
-        let _ = self.tools.forward.send(packet, server);
+        self.parts.counts.passed.up();
+        let _ = self.parts.forward.send(packet, server);
     }
 
     /// Answers a client whose connection failed, as the network would without a proxy.
     fn refuse(&self, syn: &[u8], segment: &Segment, error: &io::Error) {
-        let counts = &self.tools.counts;
+        let counts = &self.parts.counts;
         let answer = match error.raw_os_error() {
             Some(libc::ECONNREFUSED | libc::ECONNRESET) => {
                 counts.failed_refused.up();
@@ -122,12 +122,12 @@ impl Worker {
             }
             Some(code @ (libc::ENETUNREACH | libc::EHOSTUNREACH | libc::EACCES | libc::EPERM)) => {
                 counts.failed_unreachable.up();
-                let why = match code {
+                let reason = match code {
                     libc::ENETUNREACH => Unreachable::Network,
                     libc::EHOSTUNREACH => Unreachable::Host,
                     _ => Unreachable::Forbidden,
                 };
-                packet::unreachable(syn, segment, why)
+                packet::unreachable(syn, segment, reason)
             }
             // Without the proxy, the client would have got no answer.
             Some(libc::ETIMEDOUT) => return counts.failed_timeout.up(),
@@ -138,12 +138,12 @@ impl Worker {
             }
             _ => return counts.failed_other.up(),
         };
-        let _ = self.tools.forward.send(&answer, segment.source.ip());
+        let _ = self.parts.forward.send(&answer, segment.source.ip());
     }
 
     /// Accepts clients that have finished their handshake.
     pub(super) fn accept(&mut self, which: usize) {
-        while let Ok((client, peer)) = sys::accept(&self.tools.listeners[which]) {
+        while let Ok((client, peer)) = sys::accept(&self.parts.listeners[which]) {
             let local = client.local_addr().ok().and_then(|address| address.as_socket());
             let (Some(peer), Some(local)) = (peer.as_socket(), local) else { continue };
             let flow = Flow { client: without_scope(peer), server: without_scope(local) };
@@ -177,15 +177,15 @@ impl Worker {
         let tos =
             sys::saved_syn(client.as_fd(), &mut syn).ok().and_then(|length| packet::read(&syn[..length]));
         let tos = tos.map_or(0, |segment| segment.tos);
-        let full = self.connections.len() >= self.tools.capacity;
-        match self.tools.settings.connect(&flow, tos) {
+        let full = self.connections.len() >= self.parts.capacity;
+        match self.parts.settings.connect(&flow, tos) {
             Ok(server) if !full => {
                 // Until the server says otherwise, its packets get the client's type of service.
                 let _ = set_tos(&client, flow.client.is_ipv6(), tos);
                 self.begin(flow, Phase::Connecting(None), Some(client), server);
             }
             _ => {
-                self.tools.counts.failed_other.up();
+                self.parts.counts.failed_other.up();
                 reset_on_close(&client);
             }
         }
@@ -208,7 +208,7 @@ impl Worker {
         });
         self.flows.insert(flow, slot);
         self.connecting += 1;
-        self.tools.counts.handshakes.up();
+        self.parts.counts.handshakes.up();
         let connection = &self.connections[slot];
         let watched = [(&connection.client, CLIENT), (&connection.server, SERVER)]
             .into_iter()
@@ -228,7 +228,7 @@ impl Worker {
                 // The server should not keep it for a client that may not exist; a new connection
                 // is made for one that does.
                 let server = connection.flow.server.ip();
-                self.tools.counts.unheld.up();
+                self.parts.counts.unheld.up();
                 self.release(&syn, server);
                 self.reset(slot, "too many unfinished handshakes");
             }
@@ -252,7 +252,7 @@ impl Worker {
                 }
             }
             // The client's handshake is complete, so only a reset can be sent.
-            _ => self.tools.counts.failed_refused.up(),
+            _ => self.parts.counts.failed_refused.up(),
         }
         self.reset(slot, &error.to_string());
     }
@@ -265,9 +265,9 @@ impl Worker {
             _ => self.connecting -= 1,
         }
         connection.active = self.second;
-        self.tools.counts.handshakes.down();
-        self.tools.counts.connections.up();
-        self.tools.counts.accepted.up();
+        self.parts.counts.handshakes.down();
+        self.parts.counts.connections.up();
+        self.parts.counts.accepted.up();
         // Data seen earlier is known to be there; the kernel reports other data next.
         self.visit(slot);
     }

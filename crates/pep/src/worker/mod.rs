@@ -4,15 +4,15 @@
 mod handshake;
 
 use crate::connection::{Connection, Phase};
-use crate::control::{Control, Order};
+use crate::control::{Command, Control};
 use crate::direction::{Visit, BUFFER};
-use crate::hold::Hold;
 use crate::journal;
 use crate::metrics::Counts;
 use crate::packet::Flow;
 use crate::pipe::Pipes;
 use crate::raw::Raw;
 use crate::sockets::{reset_on_close, Settings};
+use crate::syn_queue::SynQueue;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use serde_json::json;
 use slab::Slab;
@@ -31,15 +31,15 @@ const EVENTS: usize = 256;
 const CLIENT: u64 = 0;
 const SERVER: u64 = 1;
 const LISTENERS: [u64; 2] = [u64::MAX, u64::MAX - 1];
-const HOLD: u64 = u64::MAX - 2;
-const BELL: u64 = u64::MAX - 3;
+const SYN_QUEUE: u64 = u64::MAX - 2;
+const WAKE_EVENT: u64 = u64::MAX - 3;
 
 /// The parts of a worker that are created while the process has the privileges for it.
-pub struct Tools {
+pub struct WorkerParts {
     /// Listeners for clients' connections over IPv4 and IPv6.
     pub listeners: Vec<Socket>,
     /// The queue of held SYNs.
-    pub hold: Hold,
+    pub syn_queue: SynQueue,
     /// Sends SYNs back to the kernel.
     pub release: Raw,
     /// Sends packets into the network.
@@ -62,19 +62,19 @@ pub struct Tools {
     pub control: Arc<Control>,
 }
 
-impl Tools {
+impl WorkerParts {
     /// Returns the file descriptors that a worker uses.
     pub fn descriptors(&self) -> Vec<RawFd> {
         let listeners = self.listeners.iter().map(AsRawFd::as_raw_fd);
         let raw = [&self.release, &self.forward].into_iter().flat_map(Raw::descriptors);
-        let others = [self.hold.as_fd().as_raw_fd(), self.control.bell.as_fd().as_raw_fd()];
+        let others = [self.syn_queue.as_fd().as_raw_fd(), self.control.wake_event.as_fd().as_raw_fd()];
         listeners.chain(raw).chain(others).collect()
     }
 }
 
 /// A worker: one thread with its connections.
 pub struct Worker {
-    tools: Tools,
+    parts: WorkerParts,
     epoll: Epoll,
     connections: Slab<Connection>,
     flows: HashMap<Flow, usize>,
@@ -96,16 +96,16 @@ impl Worker {
     ///
     /// # Errors
     /// The kernel has no more epoll instances.
-    pub fn new(tools: Tools) -> io::Result<Worker> {
+    pub fn new(parts: WorkerParts) -> io::Result<Worker> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let level = EpollFlags::EPOLLIN;
-        for (listener, token) in tools.listeners.iter().zip(LISTENERS) {
+        for (listener, token) in parts.listeners.iter().zip(LISTENERS) {
             epoll.add(listener, EpollEvent::new(level, token))?;
         }
-        epoll.add(&tools.hold, EpollEvent::new(level, HOLD))?;
-        epoll.add(&tools.control.bell, EpollEvent::new(level, BELL))?;
+        epoll.add(&parts.syn_queue, EpollEvent::new(level, SYN_QUEUE))?;
+        epoll.add(&parts.control.wake_event, EpollEvent::new(level, WAKE_EVENT))?;
         Ok(Worker {
-            tools,
+            parts,
             epoll,
             connections: Slab::new(),
             flows: HashMap::new(),
@@ -126,8 +126,8 @@ impl Worker {
     pub fn run(mut self) -> io::Result<()> {
         let mut events = [EpollEvent::empty(); EVENTS];
         loop {
-            let order = self.tools.control.order();
-            if order == Order::Stop || order == Order::Drain && self.connections.is_empty() {
+            let command = self.parts.control.command();
+            if command == Command::Stop || command == Command::Drain && self.connections.is_empty() {
                 let left: Vec<_> = self.connections.iter().map(|(slot, _)| slot).collect();
                 left.into_iter().for_each(|slot| self.reset(slot, "stopped"));
                 return Ok(());
@@ -141,8 +141,8 @@ impl Worker {
             let second = self.began.elapsed().as_secs() as u32;
             for event in &events[..count] {
                 match event.data() {
-                    HOLD => self.held(),
-                    BELL => drop(self.tools.control.bell.read()),
+                    SYN_QUEUE => self.receive_syns(),
+                    WAKE_EVENT => drop(self.parts.control.wake_event.read()),
                     token if LISTENERS.contains(&token) => self.accept((u64::MAX - token) as usize),
                     token => self.event((token >> 1) as usize, token & 1, event.events()),
                 }
@@ -155,7 +155,7 @@ impl Worker {
                     }
                 }
             }
-            self.tools.counts.pipes.set(self.tools.pipes.made() as u64);
+            self.parts.counts.pipes.set(self.parts.pipes.made() as u64);
             if second != self.second {
                 self.second = second;
                 self.check_timers();
@@ -232,21 +232,21 @@ impl Worker {
         let connection = &mut self.connections[slot];
         let (Some(client), Some(server)) = (&connection.client, &connection.server) else { return };
         let before = (connection.up.bytes, connection.down.bytes);
-        let (pipes, buffer) = (&mut self.tools.pipes, &mut self.buffer);
+        let (pipes, buffer) = (&mut self.parts.pipes, &mut self.buffer);
         let (up, down) = (&mut connection.up, &mut connection.down);
         let both = up.visit(client, server, pipes, buffer, down.is_shut());
         let both =
             both.and_then(|there| Ok((there, down.visit(server, client, pipes, buffer, up.is_shut())?)));
-        let carried = (connection.up.bytes - before.0, connection.down.bytes - before.1);
-        self.tools.counts.bytes_up.add(carried.0);
-        self.tools.counts.bytes_down.add(carried.1);
-        if carried != (0, 0) {
+        let transit = (connection.up.bytes - before.0, connection.down.bytes - before.1);
+        self.parts.counts.bytes_up.add(transit.0);
+        self.parts.counts.bytes_down.add(transit.1);
+        if transit != (0, 0) {
             connection.active = self.second;
         }
         match both {
             Err(_) => self.reset(slot, "reset"),
             Ok(_) if connection.up.is_shut() && connection.down.is_shut() => {
-                self.tools.counts.closed.up();
+                self.parts.counts.closed.up();
                 self.end(slot, "closed");
             }
             Ok(visits) if visits.0 == Visit::More || visits.1 == Visit::More => {
@@ -260,13 +260,13 @@ impl Worker {
     }
 
     /// Ends a connection by resetting both its ends.
-    fn reset(&mut self, slot: usize, why: &str) {
+    fn reset(&mut self, slot: usize, reason: &str) {
         let connection = &self.connections[slot];
         [&connection.client, &connection.server].into_iter().flatten().for_each(reset_on_close);
         if matches!(connection.phase, Phase::Open) {
-            self.tools.counts.reset.up();
+            self.parts.counts.reset.up();
         }
-        self.end(slot, why);
+        self.end(slot, reason);
     }
 
     fn end(&mut self, slot: usize, how: &str) {
@@ -276,7 +276,7 @@ impl Worker {
         }
         (connection.client, connection.server) = (None, None);
         let (up, down) = (std::mem::take(&mut connection.up), std::mem::take(&mut connection.down));
-        if self.tools.log_connections {
+        if self.parts.log_connections {
             journal::info(
                 "connection",
                 json!({
@@ -287,15 +287,15 @@ impl Worker {
             );
         }
         match connection.phase {
-            Phase::Open => self.tools.counts.connections.down(),
+            Phase::Open => self.parts.counts.connections.down(),
             Phase::Released(_) => self.released -= 1,
             Phase::Connecting(_) => self.connecting -= 1,
         }
         if !matches!(connection.phase, Phase::Open) {
-            self.tools.counts.handshakes.down();
+            self.parts.counts.handshakes.down();
         }
-        up.end(&mut self.tools.pipes);
-        down.end(&mut self.tools.pipes);
+        up.end(&mut self.parts.pipes);
+        down.end(&mut self.parts.pipes);
         self.flows.remove(&self.connections[slot].flow);
         self.ended.push(slot);
     }
@@ -303,7 +303,7 @@ impl Worker {
     /// Checks all connections, once a second: for time-outs, and for the age at which keepalive
     /// starts.
     fn check_timers(&mut self) {
-        let (now, settings) = (self.second, &self.tools.settings);
+        let (now, settings) = (self.second, &self.parts.settings);
         for (_, connection) in &mut self.connections {
             let young = connection.kept_alive || now == connection.since;
             if let (Phase::Open, Some(server), false) = (&connection.phase, &connection.server, young) {
@@ -312,7 +312,7 @@ impl Worker {
                 connection.kept_alive = true;
             }
         }
-        let (second, connect, idle) = (self.second, self.tools.connect_timeout, self.tools.idle_timeout);
+        let (second, connect, idle) = (self.second, self.parts.connect_timeout, self.parts.idle_timeout);
         let over: Vec<_> = self
             .connections
             .iter()
@@ -331,11 +331,11 @@ impl Worker {
             match &self.connections[slot].phase {
                 Phase::Connecting(_) => self.failed(slot, &io::Error::from_raw_os_error(libc::ETIMEDOUT)),
                 Phase::Released(_) => {
-                    self.tools.counts.failed_client.up();
+                    self.parts.counts.failed_client.up();
                     self.reset(slot, "client did not finish its handshake");
                 }
                 Phase::Open => {
-                    self.tools.counts.idle.up();
+                    self.parts.counts.idle.up();
                     self.reset(slot, "idle");
                 }
             }

@@ -171,7 +171,7 @@ impl Field {
 
     /// Returns the number of messages on their way: they wait at a node, and the next one does not
     /// have them.
-    pub fn on_the_way(&self) -> u64 {
+    pub fn in_network(&self) -> u64 {
         (0..=self.network.sink()).map(|node| self.medium.undelivered(node) as u64).sum()
     }
 
@@ -200,12 +200,12 @@ impl Field {
         let measure = world::sample(node as u16, now, &mut self.streams.motes[node]);
         self.motes[node].samples += 1;
         self.timers.push(Reverse((now + self.network.period, Timer::Sample(place))));
-        self.yields(now, place, Tuple::Measures(vec![measure]), rows);
+        self.emit(now, place, Tuple::Measures(vec![measure]), rows);
     }
 
     /// Passes a tuple of an operator to its successors on the node, and in one message to each
     /// other node that has some.
-    fn yields(&mut self, now: Time, place: usize, tuple: Tuple, rows: &mut Vec<Row>) {
+    fn emit(&mut self, now: Time, place: usize, tuple: Tuple, rows: &mut Vec<Row>) {
         let node = self.plan.operators[place].node;
         let tuple = Arc::new(tuple);
         let mut remote: Vec<usize> = Vec::new();
@@ -213,7 +213,7 @@ impl Field {
             let (to, port) = self.plan.operators[place].outputs[index];
             let there = self.plan.operators[to].node;
             if there == node {
-                self.takes(now, to, port, &tuple, rows);
+                self.process(now, to, port, &tuple, rows);
             } else if !remote.contains(&there) {
                 remote.push(there);
             }
@@ -234,9 +234,9 @@ impl Field {
         }
     }
 
-    fn lost(&mut self, node: usize, why: Failure) {
+    fn lost(&mut self, node: usize, reason: Failure) {
         let (all, own) = (&mut self.totals, &mut self.motes[node]);
-        let (all, own) = match why {
+        let (all, own) = match reason {
             Failure::ChannelAccess => (&mut all.channel_access, &mut own.channel_access),
             Failure::NoAcknowledgment => (&mut all.no_acknowledgment, &mut own.no_acknowledgment),
             Failure::QueueFull => (&mut all.queue_full, &mut own.queue_full),
@@ -252,7 +252,7 @@ impl Field {
                 for index in 0..self.plan.operators[value.from].outputs.len() {
                     let (next, port) = self.plan.operators[value.from].outputs[index];
                     if self.plan.operators[next].node == to {
-                        self.takes(now, next, port, &value.tuple, rows);
+                        self.process(now, next, port, &value.tuple, rows);
                     }
                 }
             }
@@ -260,7 +260,7 @@ impl Field {
                 self.motes[to].forwarded += 1;
                 self.forward(now, to, value);
             }
-            Outcome::Failed { from, why, received: false, .. } => self.lost(from, why),
+            Outcome::Failed { from, reason, received: false, .. } => self.lost(from, reason),
             Outcome::Failed { .. } | Outcome::Sent { .. } => {}
         }
     }

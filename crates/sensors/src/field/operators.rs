@@ -33,7 +33,14 @@ const NOTHING: Measure = Measure { mote: 0, time: Time::ZERO, values: [f32::NAN;
 
 impl Field {
     /// Passes a tuple to an input of an operator.
-    pub(super) fn takes(&mut self, now: Time, place: usize, port: usize, tuple: &Tuple, rows: &mut Vec<Row>) {
+    pub(super) fn process(
+        &mut self,
+        now: Time,
+        place: usize,
+        port: usize,
+        tuple: &Tuple,
+        rows: &mut Vec<Row>,
+    ) {
         match &self.plan.operators[place].kind {
             Kind::Sample => {}
             Kind::Select { source, conditions } => {
@@ -41,13 +48,13 @@ impl Field {
                 let aligned = aligned(measures, *source);
                 let scope = Scope { measures: &aligned, ..Scope::default() };
                 if conditions.iter().all(|condition| condition.holds(scope)) {
-                    self.yields(now, place, tuple.clone(), rows);
+                    self.emit(now, place, tuple.clone(), rows);
                 }
             }
             Kind::Project { columns } => {
                 let Tuple::Measures(measures) = tuple else { return };
                 let kept = measures.iter().map(|measure| projected(measure, columns)).collect();
-                self.yields(now, place, Tuple::Measures(kept), rows);
+                self.emit(now, place, Tuple::Measures(kept), rows);
             }
             Kind::Join { .. } => {
                 let Tuple::Measures(measures) = tuple else { return };
@@ -92,7 +99,7 @@ impl Field {
         }
         sides[port].push_back(measure);
         for pair in found {
-            self.yields(now, place, Tuple::Measures(pair), rows);
+            self.emit(now, place, Tuple::Measures(pair), rows);
         }
     }
 
@@ -154,7 +161,7 @@ impl Field {
         groups.closed_before = groups.closed_before.max(start + 1);
         let Some(window) = groups.open.remove(&start) else { return };
         for (group, (states, latest)) in window {
-            self.yields(now, place, Tuple::Partial(Partial { start, group, states, latest }), rows);
+            self.emit(now, place, Tuple::Partial(Partial { start, group, states, latest }), rows);
         }
     }
 
@@ -185,7 +192,7 @@ impl Field {
             }
             Tuple::Row(_) => return,
         };
-        self.yields(now, place, Tuple::Row(row), rows);
+        self.emit(now, place, Tuple::Row(row), rows);
     }
 }
 

@@ -41,7 +41,7 @@ fn run(field: &mut Field, until: Time, channel: &mut dyn Channel) -> Vec<Row> {
     field.wake(until, channel, &mut rows);
     field.end();
     field.wake(Time::MAX, channel, &mut rows);
-    assert_eq!((field.next_wake(), field.on_the_way()), (None, 0));
+    assert_eq!((field.next_wake(), field.in_network()), (None, 0));
     rows
 }
 
@@ -74,7 +74,7 @@ const QUERIES: [&str; 9] = [
 /// Over a channel without loss, a query has the same results wherever operators are placed and
 /// whatever the tree, as long as sampling leaves the channel room.
 #[test]
-fn the_placed_plan_has_the_results_of_the_shipped_one() {
+fn placed_and_shipped_plans_have_the_same_results() {
     for parents in [&[3, 3, 3][..], &[3, 0, 1], &[1, 3, 1], &[4, 0, 0, 4]] {
         for text in QUERIES {
             let until = Time::ZERO + Span::from_secs(30);
@@ -97,7 +97,7 @@ fn the_placed_plan_has_the_results_of_the_shipped_one() {
 
 /// The results are computed by hand from the samples, which the motes' streams determine.
 #[test]
-fn averages_are_those_of_the_samples() {
+fn averages_match_the_samples() {
     let text = "SELECT window_start, avg(temperature), count(*) FROM motes WHERE audio < 40 GROUP BY TUMBLE(time, 5)";
     let mut ours = field(text, &[2, 2], Placement::Nodes, 9, PATIENT);
     let rows = run(&mut ours, Time::ZERO + Span::from_millis(19_900), &mut ());
@@ -130,7 +130,7 @@ fn averages_are_those_of_the_samples() {
 struct Lossy(Stream, f64);
 
 impl Channel for Lossy {
-    fn spoils(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
+    fn corrupts(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
         self.0.chance(self.1)
     }
 }
@@ -163,12 +163,12 @@ proptest! {
         for _ in 0..2 {
             let totals = ours.totals();
             let lost = totals.channel_access + totals.no_acknowledgment + totals.queue_full;
-            prop_assert_eq!(totals.messages, totals.arrived + lost + ours.on_the_way(), "{:?}", totals);
+            prop_assert_eq!(totals.messages, totals.arrived + lost + ours.in_network(), "{:?}", totals);
             prop_assert_eq!(totals.rows, rows.len() as u64);
             ours.end();
             ours.wake(Time::MAX, &mut channel, &mut rows);
         }
-        prop_assert_eq!(ours.on_the_way(), 0);
+        prop_assert_eq!(ours.in_network(), 0);
         if query < 3 {
             let mut perfect = field(text, &parents, placement, seed, PATIENT);
             let mut all = sorted(&run(&mut perfect, Time::ZERO + Span::from_millis(until), &mut ()));

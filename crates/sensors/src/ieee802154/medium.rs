@@ -1,7 +1,7 @@
 //! The shared channel and the nodes that contend for it.
 
 use super::timing::{
-    airtime, frame, pause, ACKNOWLEDGMENT, ASSESSMENT, BACKOFF, LARGEST, PATIENCE, TURNAROUND,
+    airtime, frame, pause, ACKNOWLEDGMENT, ACK_TIMEOUT, ASSESSMENT, BACKOFF, MAX_FRAME, TURNAROUND,
 };
 use bentpipe_core::{Span, Stream, Time};
 use std::cmp::Reverse;
@@ -34,12 +34,12 @@ impl Default for Rules {
 pub trait Channel {
     /// Returns true if a frame of `bytes` between two nodes, whose last bit arrives at `now`, is
     /// corrupted.
-    fn spoils(&mut self, now: Time, from: usize, to: usize, bytes: u32) -> bool;
+    fn corrupts(&mut self, now: Time, from: usize, to: usize, bytes: u32) -> bool;
 }
 
 /// A channel without errors.
 impl Channel for () {
-    fn spoils(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
+    fn corrupts(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
         false
     }
 }
@@ -81,7 +81,7 @@ pub enum Outcome<T> {
         /// Content of the frame.
         value: T,
         /// Reason for which the sender gave it up.
-        why: Failure,
+        reason: Failure,
         /// True if the receiver has it.
         received: bool,
     },
@@ -229,7 +229,7 @@ impl<T: Clone> Medium<T> {
         stream: &mut Stream,
     ) -> Result<(), T> {
         let bytes = frame(payload);
-        assert!(bytes <= LARGEST, "a payload of {payload} bytes does not fit into a frame");
+        assert!(bytes <= MAX_FRAME, "a payload of {payload} bytes does not fit into a frame");
         let limit = self.rules.queue;
         let node = &mut self.nodes[from];
         if node.queue.len() >= limit {
@@ -355,7 +355,7 @@ impl<T: Clone> Medium<T> {
         let Transmission { from, to, number, bytes, acknowledges, .. } = transmission;
         let hears = self.hears[to][from];
         let collides = transmission.collides[to];
-        let spoiled = hears && channel.spoils(now, from, to, bytes);
+        let spoiled = hears && channel.corrupts(now, from, to, bytes);
         let intact = hears && !collides && !spoiled;
         if acknowledges {
             if intact && self.is_waiting_for(to, number) {
@@ -387,7 +387,7 @@ impl<T: Clone> Medium<T> {
         }
         if self.rules.acknowledged {
             self.nodes[from].state = State::Waiting(now);
-            self.at(now + PATIENCE, Event::Timeout(from, now));
+            self.at(now + ACK_TIMEOUT, Event::Timeout(from, now));
         } else {
             self.done(now, from, stream, outcomes);
         }
@@ -424,7 +424,7 @@ impl<T: Clone> Medium<T> {
         if this.state != State::Waiting(since) {
             return;
         }
-        this.counters.receiving += PATIENCE;
+        this.counters.receiving += ACK_TIMEOUT;
         let Some(head) = this.queue.front_mut() else { return };
         if head.tries == self.rules.retries {
             return self.give_up(now, node, Failure::NoAcknowledgment, stream, outcomes);
@@ -437,12 +437,12 @@ impl<T: Clone> Medium<T> {
         &mut self,
         now: Time,
         node: usize,
-        why: Failure,
+        reason: Failure,
         stream: &mut Stream,
         outcomes: &mut Vec<Outcome<T>>,
     ) {
         if let Some(Frame { value, received, .. }) = self.nodes[node].queue.pop_front() {
-            outcomes.push(Outcome::Failed { from: node, value, why, received });
+            outcomes.push(Outcome::Failed { from: node, value, reason, received });
         }
         self.contend(now, node, stream);
     }

@@ -1,6 +1,6 @@
 use super::timing::{
-    airtime, frame, symbols, ACKNOWLEDGMENT, ASSESSMENT, BACKOFF, BIT_RATE, BYTE, CHECK, HEADER, LARGEST,
-    LIFS, PATIENCE, PREAMBLE, SIFS, SYMBOL, TURNAROUND,
+    airtime, frame, symbols, ACKNOWLEDGMENT, ACK_TIMEOUT, ASSESSMENT, BACKOFF, BIT_RATE, BYTE, CHECK, HEADER,
+    LIFS, MAX_FRAME, PREAMBLE, SIFS, SYMBOL, TURNAROUND,
 };
 use super::{Channel, Failure, Medium, Outcome, Rules};
 use bentpipe_core::{Span, Stream, Streams, Time};
@@ -39,11 +39,11 @@ fn every_row_of_the_table_of_timing_holds() {
             }
             "LIFS (40 symbols)" => us(LIFS),
             "preamble+SFD+length" => f64::from(PREAMBLE),
-            "MPDU most" => f64::from(LARGEST),
-            "longest frame on air (133 byte)" => us(airtime(LARGEST)),
+            "MPDU most" => f64::from(MAX_FRAME),
+            "longest frame on air (133 byte)" => us(airtime(MAX_FRAME)),
             "ACK MPDU" => f64::from(ACKNOWLEDGMENT),
             "ACK on air (11 byte)" => us(airtime(ACKNOWLEDGMENT)),
-            "ACK wait (54 symbols)" => us(PATIENCE),
+            "ACK wait (54 symbols)" => us(ACK_TIMEOUT),
             "macMinBE" => f64::from(rules.min_be),
             "macMaxBE" => f64::from(rules.max_be),
             "macMaxCSMABackoffs" => f64::from(rules.backoffs),
@@ -82,7 +82,7 @@ fn mean_first_backoff_us() -> f64 {
 /// A frame of 25 bytes: backoff, assessment, turnaround, 1344 us; the acknowledgment 192 us later
 /// takes 352 us; the next contention begins 640 us after it.
 #[test]
-fn one_exchange_takes_what_the_standard_says() {
+fn one_exchange_takes_the_time_of_the_standard() {
     let (mut medium, mut stream) = (Medium::new(Rules::default(), all_hear(2)), stream(1));
     for number in 0..2 {
         medium.send(Time::ZERO, 0, 1, 25, number, &mut stream).unwrap();
@@ -101,7 +101,7 @@ fn one_exchange_takes_what_the_standard_says() {
     medium.wake(acknowledged, &mut (), &mut stream, &mut outcomes);
     assert_eq!(outcomes[1..], [Outcome::Sent { from: 0 }]);
     // The wait for the acknowledgment would have ended before the pause does.
-    medium.wake(end + PATIENCE, &mut (), &mut stream, &mut outcomes);
+    medium.wake(end + ACK_TIMEOUT, &mut (), &mut stream, &mut outcomes);
     let wait = medium.next_wake().unwrap().since(acknowledged);
     assert!(wait >= LIFS + ASSESSMENT, "{wait:?}");
     assert_eq!(wait.saturating_sub(LIFS + ASSESSMENT).as_nanos() % BACKOFF.as_nanos(), 0);
@@ -110,7 +110,7 @@ fn one_exchange_takes_what_the_standard_says() {
 /// Nodes that do not hear each other transmit at the same time; nothing else can corrupt a frame
 /// here.
 #[test]
-fn hidden_nodes_collide_and_those_that_hear_each_other_rarely_do() {
+fn hidden_nodes_collide_more_often_than_nodes_in_range() {
     let run = |hears: Vec<Vec<bool>>| {
         let (mut medium, mut stream) = (Medium::new(Rules::default(), hears), stream(7));
         let mut outcomes = Vec::new();
@@ -140,7 +140,7 @@ fn hidden_nodes_collide_and_those_that_hear_each_other_rarely_do() {
 fn a_frame_is_given_up_after_three_retries() {
     struct Dead;
     impl Channel for Dead {
-        fn spoils(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
+        fn corrupts(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
             true
         }
     }
@@ -148,8 +148,8 @@ fn a_frame_is_given_up_after_three_retries() {
     medium.send(Time::ZERO, 0, 1, 25, 'a', &mut stream).unwrap();
     let mut outcomes = Vec::new();
     medium.wake(Time::MAX, &mut Dead, &mut stream, &mut outcomes);
-    let why = Failure::NoAcknowledgment;
-    assert_eq!(outcomes, [Outcome::Failed { from: 0, value: 'a', why, received: false }]);
+    let reason = Failure::NoAcknowledgment;
+    assert_eq!(outcomes, [Outcome::Failed { from: 0, value: 'a', reason, received: false }]);
     let counters = medium.counters(0);
     assert_eq!((counters.transmissions, counters.bytes, medium.counters(1).errors), (4, 4 * 36, 4));
     assert_eq!(counters.transmitting, Span::from_micros(4 * 1344));
@@ -159,7 +159,7 @@ fn a_frame_is_given_up_after_three_retries() {
 struct Random(Stream, f64);
 
 impl Channel for Random {
-    fn spoils(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
+    fn corrupts(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
         self.0.chance(self.1)
     }
 }

@@ -22,11 +22,11 @@ pub const SIFS: Span = symbols(12);
 /// Pause after a long frame (aMinLIFSPeriod, 40 symbols).
 pub const LIFS: Span = symbols(40);
 /// Bytes of the longest frame that a short pause follows (aMaxSIFSFrameSize).
-pub const LARGEST_SHORT: u32 = 18;
+pub const MAX_SHORT_FRAME: u32 = 18;
 /// Bytes of preamble, delimiter and length in front of a frame.
 pub const PREAMBLE: u32 = 6;
 /// Bytes of the longest frame of the MAC layer (aMaxPHYPacketSize).
-pub const LARGEST: u32 = 127;
+pub const MAX_FRAME: u32 = 127;
 /// Bytes of an acknowledgment.
 pub const ACKNOWLEDGMENT: u32 = 5;
 /// Bytes of the header of a data frame with short addresses in one network: frame control, sequence
@@ -35,7 +35,7 @@ pub const HEADER: u32 = 9;
 /// Bytes of the frame check sequence.
 pub const CHECK: u32 = 2;
 /// Time for which a sender waits for an acknowledgment (macAckWaitDuration, 54 symbols).
-pub const PATIENCE: Span = symbols(54);
+pub const ACK_TIMEOUT: Span = symbols(54);
 
 /// Returns a duration in symbols of 16 us.
 pub const fn symbols(count: u64) -> Span {
@@ -54,7 +54,7 @@ pub const fn frame(payload: u32) -> u32 {
 
 /// Returns the pause after a frame of `bytes` before its sender may contend for the next one.
 pub const fn pause(bytes: u32) -> Span {
-    if bytes <= LARGEST_SHORT {
+    if bytes <= MAX_SHORT_FRAME {
         SIFS
     } else {
         LIFS

@@ -12,16 +12,16 @@
 //! placed.
 
 pub mod cost;
+mod explain;
 mod place;
 #[cfg(test)]
 mod tests;
-mod written;
 
 pub use cost::{Cost, Power};
+pub use explain::explained;
 pub use place::place;
-pub use written::explained;
 
-use crate::ieee802154::timing::{CHECK, HEADER, LARGEST};
+use crate::ieee802154::timing::{CHECK, HEADER, MAX_FRAME};
 use crate::measure::{MEASURE, ROW, VALUE};
 use crate::query::{Column, Expression, Field, Query};
 use bentpipe_core::Span;
@@ -154,7 +154,7 @@ pub struct Plan {
 }
 
 /// Bytes of the largest tuple, which has to fit into a frame.
-pub const LARGEST_TUPLE: u32 = LARGEST - HEADER - CHECK;
+pub const MAX_TUPLE: u32 = MAX_FRAME - HEADER - CHECK;
 
 impl Plan {
     /// Returns the stream channels: from an operator to a node with some of its successors.
@@ -175,9 +175,9 @@ impl Plan {
     pub fn check(&self) -> Result<(), String> {
         for (place, _) in self.channels() {
             let bytes = self.operators[place].bytes;
-            if bytes > LARGEST_TUPLE {
+            if bytes > MAX_TUPLE {
                 return Err(format!(
-                    "a row of {bytes} bytes does not fit into a frame of IEEE 802.15.4; allowed: {LARGEST_TUPLE} bytes"
+                    "a row of {bytes} bytes does not fit into a frame of IEEE 802.15.4; allowed: {MAX_TUPLE} bytes"
                 ));
             }
         }

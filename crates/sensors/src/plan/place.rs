@@ -137,9 +137,9 @@ impl Builder<'_> {
             let joined = self.join(at, &streams);
             self.finish(joined, at);
         } else if self.query.grouping.is_some() {
-            self.aggregated_on_the_way(&streams[0]);
+            self.aggregated_in_network(&streams[0]);
         } else {
-            self.computed_at_the_motes(&streams[0], &columns);
+            self.computed_at_motes(&streams[0], &columns);
         }
     }
 
@@ -153,7 +153,7 @@ impl Builder<'_> {
         let period = self.network.period.as_secs_f64();
         let partners = 1.0 + 2.0 * (within.as_secs_f64() / period).floor();
         // The bound in time only determines the number of partners.
-        let others = conditions.iter().filter(|condition| !is_about_time(condition));
+        let others = conditions.iter().filter(|condition| !compares_times(condition));
         let share: f64 = others.map(|condition| selectivity(condition, self.network)).product();
         let bytes = row_bytes(2, &self.columns());
         let inputs: Vec<(usize, usize)> =
@@ -207,7 +207,7 @@ impl Builder<'_> {
     }
 
     /// Places a partial aggregate at each mote, merged at each node on the path to the sink.
-    fn aggregated_on_the_way(&mut self, ends: &[usize]) {
+    fn aggregated_in_network(&mut self, ends: &[usize]) {
         let Some(grouping) = self.query.grouping else { return };
         let sink = self.network.sink();
         let mut inputs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -253,7 +253,7 @@ impl Builder<'_> {
 
     /// Places results of single measures: at each mote if they are shorter than the columns that
     /// they need.
-    fn computed_at_the_motes(&mut self, ends: &[usize], columns: &BTreeSet<Column>) {
+    fn computed_at_motes(&mut self, ends: &[usize], columns: &BTreeSet<Column>) {
         let bytes = result_bytes(self.query);
         if bytes > row_bytes(1, columns) {
             return self.finish(ends.to_vec(), self.network.sink());
@@ -268,7 +268,7 @@ impl Builder<'_> {
 }
 
 /// Returns true if a condition compares only times.
-fn is_about_time(condition: &Expression) -> bool {
+fn compares_times(condition: &Expression) -> bool {
     let mut columns = BTreeSet::new();
     condition.columns(&mut columns);
     columns.iter().all(|column| column.field == Field::Time)

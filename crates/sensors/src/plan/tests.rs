@@ -31,7 +31,7 @@ fn paths_go_up_to_the_nearest_common_node_and_down() {
 
 /// Three motes with 2 measures/s of 25 bytes over 2, 2 and 1 hops: 10 frames/s of 36 bytes.
 #[test]
-fn shipping_everything_costs_what_arithmetic_says() {
+fn the_cost_of_shipping_matches_the_arithmetic() {
     let text = "SELECT avg(light) FROM motes GROUP BY TUMBLE(time, 10)";
     let explained = explained(&planned(text, Placement::Nodes), &network());
     assert!((explained.shipped.messages_per_s - 10.0).abs() < 1e-9);
@@ -46,7 +46,7 @@ fn shipping_everything_costs_what_arithmetic_says() {
 }
 
 #[test]
-fn conditions_and_aggregates_are_where_measures_are_taken() {
+fn conditions_and_aggregates_are_placed_at_the_motes() {
     let plan = planned(
         "SELECT node, max(audio) FROM motes WHERE light > 10 GROUP BY node, TUMBLE(time, 10)",
         Placement::Nodes,
@@ -61,7 +61,7 @@ fn conditions_and_aggregates_are_where_measures_are_taken() {
 /// m1 and m2 are joined at their common parent, from which only the difference travels; with
 /// itself, a mote is joined where it is.
 #[test]
-fn a_join_comes_to_the_node_where_fewest_bytes_travel() {
+fn a_join_is_placed_where_the_fewest_bytes_are_sent() {
     let join = |kind: &Kind| matches!(kind, Kind::Join { .. });
     let text = "SELECT a.light - b.light FROM m1 a JOIN m2 b ON a.time = b.time";
     assert_eq!(nodes(&planned(text, Placement::Nodes), join), [2]);

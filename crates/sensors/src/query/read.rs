@@ -23,7 +23,7 @@ use super::statement::{joined, Item, Statement, Stream, Term};
 use super::tokens::{position, tokens, Name, Token};
 
 /// The deepest nesting of parentheses, arguments, signs and NOT.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Elements of a query, for messages.
 const ALLOWED: &str = "allowed: SELECT, FROM, JOIN, WHERE, GROUP BY and HAVING";
 /// Elements of an expression, for messages.
@@ -117,8 +117,8 @@ impl Reader<'_> {
 
     /// Reads an element that is nested one level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, String>) -> Result<T, String> {
-        if self.depth == DEEPEST {
-            return Err(format!("the query nests too deep at {}; allowed: {DEEPEST} deep", self.here()));
+        if self.depth == MAX_DEPTH {
+            return Err(format!("the query nests too deep at {}; allowed: {MAX_DEPTH} deep", self.here()));
         }
         self.depth += 1;
         let found = read(self);
@@ -238,10 +238,10 @@ impl Reader<'_> {
     }
 
     fn condition(&mut self) -> Result<Term, String> {
-        self.chain(Self::both, |reader| reader.words(["OR"]).then_some(Operator::Or))
+        self.chain(Self::conjunction, |reader| reader.words(["OR"]).then_some(Operator::Or))
     }
 
-    fn both(&mut self) -> Result<Term, String> {
+    fn conjunction(&mut self) -> Result<Term, String> {
         self.chain(Self::negation, |reader| reader.words(["AND"]).then_some(Operator::And))
     }
 

@@ -69,7 +69,7 @@ fn clauses_become_parts_of_the_query() {
 /// Invalid queries are refused, with what is allowed.
 #[test]
 fn refusals_say_what_is_allowed() {
-    for (written, why) in [
+    for (written, reason) in [
         ("", "statements"),
         ("SELEC light", "expected SELECT, found SELEC at line 1, column 1"),
         ("SELECT light", "no FROM"),
@@ -126,7 +126,7 @@ fn refusals_say_what_is_allowed() {
         ("SELECT window_start FROM motes WHERE window_start > 2", "window_start"),
     ] {
         let wrong = parse(written, &motes()).expect_err(written);
-        assert!(wrong.contains(why) && wrong.contains("allowed: "), "{written}: {wrong}");
+        assert!(wrong.contains(reason) && wrong.contains("allowed: "), "{written}: {wrong}");
     }
 }
 
@@ -176,7 +176,7 @@ fn operators_bind_as_in_sql() {
 
 /// Names may be in quotes, words in small letters, and comments anywhere.
 #[test]
-fn texts_of_one_meaning_are_one_query() {
+fn equivalent_texts_parse_to_the_same_query() {
     let query = read("SELECT abs(m2.light) AS x FROM m2 WHERE m2.node <> 'm1'");
     for same in [
         "select ABS ( m2 . light )x from m2 where m2.node!='m1';",
@@ -269,7 +269,7 @@ proptest! {
 
     /// A statement that was read, printed, and read again is the same.
     #[test]
-    fn what_is_printed_is_read_as_it_was(
+    fn printed_queries_parse_unchanged(
         items in proptest::collection::vec((expressions(), "( (AS )?[xyz]| AS `a b`| 'q''')?"), 1..3),
         from in "motes|m1|m1 a|(m1) AS `a`|m1 a, m2 b|m1 a (INNER )?JOIN m2 AS b ON a\\.time = b\\.time",
         conditions in proptest::collection::vec(expressions(), 0..3),
@@ -287,7 +287,7 @@ proptest! {
 
     /// A condition that a plan shows, read again, is the same.
     #[test]
-    fn what_a_plan_shows_is_read_as_it_was(condition in conditions()) {
+    fn explained_conditions_parse_unchanged(condition in conditions()) {
         let from = "SELECT * FROM m1 a, m2 b WHERE a.time = b.time AND";
         let query = read(&format!("{from} ({condition})"));
         let [sources, names] = [vec!["a".to_owned(), "b".to_owned()], motes()];
@@ -304,7 +304,7 @@ proptest! {
 
     /// Bytes of any kind give a query or a reason.
     #[test]
-    fn any_bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "\\PC{0,60}") {
+    fn any_bytes_are_parsed_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "\\PC{0,60}") {
         for tail in [String::from_utf8_lossy(&bytes).into_owned(), text] {
             for text in [tail.clone(), format!("SELECT {tail}"), format!("SELECT light FROM motes WHERE {tail}")] {
                 if let Err(wrong) = parse(&text, &motes()) {
@@ -345,7 +345,7 @@ proptest! {
 
     /// Any text gives a query or a reason.
     #[test]
-    fn any_text_is_answered(
+    fn any_text_is_parsed_or_refused(
         text in "(SELECT|avg|\\(|\\)|light|FROM|motes|,|WHERE|AS|JOIN|ON|NOT|BETWEEN|AND|GROUP BY|INTERVAL|SECOND|[0-9. '\"<>=*/+;-]| ){0,40}",
     ) {
         if let Err(wrong) = parse(&text, &motes()) {

@@ -1,5 +1,5 @@
-//! The packet: a small header and a typed body. A packet has the size of a cache line, since it is
-//! moved by value.
+//! The packet: a small header and a typed body. A packet is moved by value, so it has the size of a
+//! cache line.
 
 pub mod datagram;
 pub mod quick_start;
@@ -101,7 +101,7 @@ impl Packet {
             Body::Datagram => None,
             Body::Segment(segment) => segment.options.as_ref()?.quick_start,
             Body::Layer(payload) => payload.quick_start(),
-            Body::Frame(_) | Body::Spoiled(_) => None,
+            Body::Frame(_) | Body::Corrupted(_) => None,
         }
     }
 
@@ -111,7 +111,7 @@ impl Packet {
         match &mut self.body {
             Body::Segment(Segment { options: Some(options), .. }) => options.quick_start = Some(request),
             Body::Layer(payload) => *payload = payload.with_quick_start(request),
-            _ => unreachable!("only a packet with a request is given another"),
+            _ => unreachable!("only a packet with a request gets another one"),
         }
     }
 
@@ -140,7 +140,7 @@ pub enum Body {
     /// [`Outbox::spare`](crate::Outbox::spare).
     Frame(Box<[u8]>),
     /// A body with a bit error, set by a channel.
-    Spoiled(Box<Spoiled>),
+    Corrupted(Box<Corrupted>),
 }
 
 impl Body {
@@ -165,7 +165,7 @@ impl Body {
             Body::Datagram => Some(&Datagram),
             Body::Segment(segment) => Some(segment),
             Body::Layer(payload) => Some(&**payload),
-            Body::Spoiled(spoiled) => spoiled.body.payload(),
+            Body::Corrupted(corrupted) => corrupted.body.payload(),
             Body::Frame(_) => None,
         }
     }
@@ -198,7 +198,7 @@ impl Body {
 
 /// A packet's body with a bit error.
 #[derive(Clone, Debug)]
-pub struct Spoiled {
+pub struct Corrupted {
     /// The body before the error.
     pub body: Body,
     /// True if the receiver accepts the packet nevertheless, because no checksum of its layer
@@ -212,7 +212,7 @@ pub struct Spoiled {
 /// ```
 /// use bentpipe_stage::{Body, Content, Damage, Packet, Payload};
 ///
-/// /// A sensor's reading; its checksum covers the first 8 bytes only (as UDP-Lite's can, RFC 3828).
+/// /// A sensor's reading, whose checksum covers only the first 8 bytes (as in UDP-Lite, RFC 3828).
 /// #[derive(Debug)]
 /// struct Reading {
 ///     sequence: u32,
@@ -231,7 +231,8 @@ pub struct Spoiled {
 ///     }
 /// }
 ///
-/// let packet = Packet { size: 60, body: Body::layer(Reading { sequence: 7 }), ..Packet::default() };
+/// let body = Body::layer(Reading { sequence: 7 });
+/// let packet = Packet { size: 60, body, ..Packet::default() };
 /// assert_eq!(packet.body.of::<Reading>().unwrap().sequence, 7);
 /// assert_eq!(packet.body.has_payload(), Some(true));
 /// ```
@@ -282,10 +283,10 @@ pub trait Payload: Any + fmt::Debug + Send + Sync {
 pub enum Content {
     /// Data of a flow's application.
     Data,
-    /// A packet of a flow without data: an acknowledgment, a report.
+    /// A packet of a flow without data, such as an acknowledgment or a report.
     Feedback,
-    /// A message of a control protocol (a capacity request, a burst time plan), which belongs to no
-    /// flow.
+    /// A message of a control protocol, such as a capacity request or a burst time plan, which
+    /// belongs to no flow.
     Signalling,
 }
 

@@ -1,4 +1,4 @@
-//! Quick-Start for TCP and IP (RFC 4782): a sender asks the path at which rate it may start, and
+//! Quick-Start for TCP and IP (RFC 4782): a sender requests a rate for its start from the path, and
 //! every router grants that rate or less.
 //!
 //! The request is an IP option with a rate of 40 kbit/s x 2^N (section 3.1, N = 1 to 15, 0 for
@@ -8,7 +8,8 @@
 //! the rates that it has recently granted (section 3.3 and appendix E: the target algorithm).
 //! "Recently" means within [`WINDOW`].
 //!
-//! Deviations: no nonce and no report of the approved rate, because no node misbehaves here.
+//! Deviations: no nonce and no report of the approved rate, because all nodes follow the protocol
+//! here.
 
 use crate::Packet;
 use bentpipe_core::{Rate, Span, Time};
@@ -23,8 +24,8 @@ pub struct QuickStart {
 }
 
 impl QuickStart {
-    /// Creates a request for at least this rate: the smallest sufficient rate that the option can
-    /// express, or the greatest.
+    /// Creates a request for at least this rate: the smallest sufficient rate of the option, or
+    /// else its maximum.
     pub fn asking(bits_per_second: f64) -> QuickStart {
         let rate = (1..15).find(|rate| f64::from(40_000u32 << rate) >= bits_per_second).unwrap_or(15);
         QuickStart { rate, missed: false }
@@ -79,7 +80,8 @@ impl Grants {
     pub fn judge(&mut self, now: Time, capacity: Rate, request: &mut QuickStart) {
         self.turn(now);
         let capacity = capacity.bits_per_second() as f64;
-        // The previous window is weighted by the fraction of it that is less than one window old.
+        // The previous window counts with the fraction of it that lies within the last window
+        // length.
         let fresh = 1.0 - now.since(self.start).as_secs_f64() / WINDOW.as_secs_f64();
         let recent = |two: [f64; 2]| two[0] + two[1] * fresh;
         let flows = recent(self.bytes.map(|bytes| bytes as f64 * 8.0)) / WINDOW.as_secs_f64();
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_those_of_the_option() {
+    fn rates_equal_those_of_the_option() {
         // RFC 4782, section 3.1: N = 1 is 80 kbit/s, N = 15 is 1.31 Gbit/s.
         let rates = [1.0, 80e3, 100e3, 160e3, 1e6, 1.31072e9, 9e9].map(|rate| QuickStart::asking(rate).rate);
         assert_eq!(rates, [1, 1, 2, 2, 5, 15, 15]);
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_flows_and_what_was_granted_is_not_granted_again() {
+    fn used_and_granted_rates_are_not_granted_again() {
         let capacity = Rate::from_bits_per_second(2_000_000);
         let mut grants = Grants::new(1.0);
         let ask = |grants: &mut Grants, now| {
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(ask(&mut grants, at(5000)), 1_280_000);
         assert_eq!(ask(&mut grants, at(5100)), 640_000);
         assert_eq!(ask(&mut grants, at(5200)), 80_000);
-        // By now the granted traffic flows or never will, so the grant no longer counts.
+        // After two windows the granted traffic is counted itself, so the grant no longer counts.
         assert_eq!(ask(&mut grants, at(8000)), 1_280_000);
         for ms in 0..1000 {
             grants.pass(at(10_000 + ms), 225); // 1.8 Mbit/s

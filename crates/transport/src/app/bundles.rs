@@ -436,11 +436,11 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_kept_full_and_a_lost_bundle_gives_up_its_place_after_the_timeout() {
+    fn the_timeout_of_a_lost_bundle_frees_its_place_in_the_window() {
         let (sent, report) =
             run(r#"{"window": 2, "bundles": 7, "timeout": "100 s"}"#, 10, 1000, |number| number == 2);
-        // Two at once; 0 and 1 are reported at 20 s, 3 at 40 s and so on, alternating with the one
-        // remaining place until 120 s.
+        // Two bundles are sent at once. 0 and 1 are reported at 20 s, 3 at 40 s and so on; until
+        // 120 s only one place of the window is free.
         assert_eq!(sent, [0, 0, 20, 20, 40, 60, 80]);
         let value = |column: &str| report.value("flow_bundles", "f", column).unwrap();
         assert_eq!(
@@ -454,21 +454,21 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_asks_nobody_and_late_reports_count() {
+    fn a_rate_ignores_reports_and_late_reports_are_counted() {
         let (sent, report) =
             run(r#"{"rate": "8 kbit/s", "payload": "10 kB", "timeout": "15 s"}"#, 10, 45, |number| {
                 number == 1
             });
         assert_eq!(sent, [0, 10, 20, 30, 40]);
         let value = |column: &str| report.value("flow_bundles", "f", column).unwrap();
-        // At 45 s the reports of 0 and 2 have arrived, and those of 1 and 3 are overdue: that of 3
-        // arrives at 50 s.
+        // At 45 s the reports of 0 and 2 have arrived. Those of 1 and 3 are overdue; the report of
+        // 3 arrives at 50 s.
         assert_eq!([value("bundles_reported"), value("bundles_overdue")], [2.0, 2.0]);
         assert_eq!(value("bundles_ratio"), 0.4);
     }
 
     #[test]
-    fn a_series_sends_what_it_says_when_it_says_so() {
+    fn a_series_sends_its_bundles_at_their_times() {
         let series = r#"{"series": "time,payload\n3,25\n5,30\n5.000000001,1000\n40,25", "timeout": "100 s"}"#;
         let (sent, report) = run(series, 10, 1000, |_| false);
         assert_eq!(sent, [3, 5, 5, 40]);

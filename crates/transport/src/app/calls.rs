@@ -26,7 +26,7 @@
 use super::{Actions, Answers, App, Connections, Demand, End, Event, Workload};
 use bentpipe_core::{Count, Fraction, Problems, Real, Sample, Span, Stream, Tables, Time};
 use bentpipe_voice::codec::{self, Codec, Frames};
-use bentpipe_voice::stream::Sending;
+use bentpipe_voice::stream::SenderSettings;
 use bentpipe_voice::{playout, talker};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Name of the codec. Default "G.711u". `bentpipe emodel` lists the names.
+    /// Name of the codec. Default "G.711u". `bentpipe voice emodel` lists the names.
     pub codec: String,
     /// Number of codec frames in a packet, 1 to 24. If unset, the smallest number that contains 20
     /// ms of speech.
@@ -104,10 +104,16 @@ impl Config {
     }
 
     /// Returns the form of the speech that the telephones send.
-    pub fn sending(&self) -> Sending {
+    pub fn sending(&self) -> SenderSettings {
         let codec = self.codec();
         let frames = codec.frames(self.frames);
-        Sending { codec, frames, suppression: self.suppression, comfort_noise: self.comfort_noise, skew: 0.0 }
+        SenderSettings {
+            codec,
+            frames,
+            suppression: self.suppression,
+            comfort_noise: self.comfort_noise,
+            skew: 0.0,
+        }
     }
 
     /// Returns the mean number of simultaneous calls between the sites in the long run.
@@ -201,7 +207,7 @@ mod tests {
 
     /// Worked values of Erlang's table: 2 erlangs on 5 lines, 10 on 10, 20 on 30.
     #[test]
-    fn blocking_is_erlangs() {
+    fn blocking_follows_the_erlang_b_formula() {
         for (load, lines, expected) in
             [(2.0, 5, 0.0367), (10.0, 10, 0.2146), (20.0, 30, 0.0085), (1.0, 1, 0.5)]
         {

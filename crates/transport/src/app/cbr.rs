@@ -240,7 +240,7 @@ mod tests {
             sent.push((now.as_nanos() / 100_000_000, actions.send));
             (now, event) = (actions.timer.unwrap(), Event::Timer);
         }
-        // 8 kbit/s of 100-byte datagrams is one each 100 ms: ten in each second that is on.
+        // 8 kbit/s of 100-byte datagrams is one every 100 ms: ten per second while on.
         let expected: Vec<_> = (0..10).chain(30..40).map(|tenth| (tenth, 100)).collect();
         assert_eq!(sent, expected);
     }

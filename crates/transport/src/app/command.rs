@@ -2,7 +2,10 @@
 //! uses the network.
 //!
 //! ```toml
-//! app = { kind = "command", run = "iperf3 -c {to} -p {port} -t 30 -J", serve = "iperf3 -s -1 -p {port}" }
+//! [flow.app]
+//! kind = "command"
+//! run = "iperf3 -c {to} -p {port} -t 30 -J"
+//! serve = "iperf3 -s -1 -p {port}"
 //! ```
 //!
 //! `serve` is started before the run at the flow's destination, `run` at the flow's start time at
@@ -40,7 +43,7 @@ pub struct Config {
 
 /// The values of the placeholders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct Placeholders {
     /// Address of the flow's destination.
     pub to: Ipv4Addr,
     /// Address of the flow's source.
@@ -51,7 +54,7 @@ pub struct Places {
 
 /// Splits a command into words and replaces the placeholders. Returns the problem and the allowed
 /// values if that fails.
-pub fn words(command: &str, places: &Places) -> Result<Vec<String>, String> {
+pub fn words(command: &str, places: &Placeholders) -> Result<Vec<String>, String> {
     if command.contains('\0') {
         return Err("contains a character of value 0; allowed: text without it".to_owned());
     }
@@ -63,7 +66,7 @@ pub fn words(command: &str, places: &Places) -> Result<Vec<String>, String> {
     words.iter().map(|word| filled(word, places)).collect()
 }
 
-fn filled(word: &str, places: &Places) -> Result<String, String> {
+fn filled(word: &str, places: &Placeholders) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = word;
     while let Some(at) = rest.find(['{', '}']) {
@@ -99,7 +102,7 @@ impl Sample for Config {
 
 impl Workload for Config {
     fn build(&self, _end: End, _plan: Stream) -> Box<dyn App> {
-        Box::new(Elsewhere)
+        Box::new(ExternalProgram)
     }
 
     fn is_elastic(&self) -> bool {
@@ -112,7 +115,7 @@ impl Workload for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
-        let anywhere = Places { to: Ipv4Addr::LOCALHOST, from: Ipv4Addr::LOCALHOST, port: 1 };
+        let anywhere = Placeholders { to: Ipv4Addr::LOCALHOST, from: Ipv4Addr::LOCALHOST, port: 1 };
         for (key, command) in [("run", Some(&self.run)), ("serve", self.serve.as_ref())] {
             if let Some(Err(wrong)) = command.map(|command| words(command, &anywhere)) {
                 problems.add(key, wrong);
@@ -121,10 +124,10 @@ impl Workload for Config {
     }
 }
 
-/// Represents a program outside the models.
-struct Elsewhere;
+/// The application of a flow whose traffic comes from a program; it does nothing.
+struct ExternalProgram;
 
-impl App for Elsewhere {
+impl App for ExternalProgram {
     fn on(&mut self, _: Time, _: u16, _: Event, _: &mut Stream, _: &mut Actions) {}
 }
 
@@ -132,11 +135,11 @@ impl App for Elsewhere {
 mod tests {
     use super::*;
 
-    const PLACES: Places =
-        Places { to: Ipv4Addr::new(198, 18, 0, 2), from: Ipv4Addr::new(198, 18, 0, 1), port: 49152 };
+    const PLACES: Placeholders =
+        Placeholders { to: Ipv4Addr::new(198, 18, 0, 2), from: Ipv4Addr::new(198, 18, 0, 1), port: 49152 };
 
     #[test]
-    fn words_are_split_as_by_a_shell_and_then_filled() {
+    fn words_are_split_as_by_a_shell_before_places_are_filled() {
         let words = |command| words(command, &PLACES).unwrap();
         assert_eq!(words("iperf3 -c {to} -p{port}"), ["iperf3", "-c", "198.18.0.2", "-p49152"]);
         assert_eq!(words(r#"a 'b c' "d\"e" f\ g"#), ["a", "b c", "d\"e", "f g"]);
@@ -146,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_refused() {
+    fn invalid_commands_are_refused() {
         for (command, why) in [
             ("", "no program"),
             ("  ", "no program"),

@@ -56,9 +56,8 @@ pub fn gap(mean: Span, stream: &mut Stream) -> Span {
     Span::from_secs_f64(stream.exponential(mean.as_secs_f64()))
 }
 
-/// A distribution with a given mean between two bounds that is otherwise as even as possible: the
-/// distribution of maximum entropy, whose density is proportional to exp(-rate x) within the
-/// bounds.
+/// The distribution of maximum entropy with a given mean between two bounds. Its density is
+/// proportional to exp(-rate x) within the bounds, which is as even as the mean permits.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounded {
     low: f64,
@@ -78,16 +77,16 @@ impl Bounded {
             return None;
         }
         // The mean decreases as the rate grows. At rates beyond these it is at a bound.
-        let (mut least, mut most) = (-1e6 / width, 1e6 / width);
+        let (mut min, mut max) = (-1e6 / width, 1e6 / width);
         for _ in 0..200 {
-            let rate = (least + most) / 2.0;
+            let rate = (min + max) / 2.0;
             if mean_above_low(rate, width) > mean - low {
-                least = rate;
+                min = rate;
             } else {
-                most = rate;
+                max = rate;
             }
         }
-        Some(Bounded { low, width, rate: (least + most) / 2.0 })
+        Some(Bounded { low, width, rate: (min + max) / 2.0 })
     }
 
     /// Draws a value within the bounds.
@@ -96,7 +95,7 @@ impl Bounded {
         let part = match exponent {
             // For an even density the inverse below would be 0 / 0.
             _ if exponent.abs() < 1e-9 => uniform,
-            // From the end with the greater density, so that nothing overflows.
+            // Computed from the end with the greater density, which prevents an overflow.
             _ if exponent > 0.0 => -math::ln_1p(uniform * math::exp_m1(-exponent)) / exponent,
             _ => 1.0 + math::ln_1p(uniform * math::exp_m1(exponent)) / -exponent,
         };
@@ -106,7 +105,8 @@ impl Bounded {
     /// Draws a whole number between the bounds, which are whole numbers.
     pub fn draw_whole(&self, stream: &mut Stream) -> u32 {
         let high = self.low + self.width;
-        // Wider by a half at each end, so that the bounds are as probable as their neighbours.
+        // The interval is wider by a half at each end, so that the bounds are as probable as their
+        // neighbours.
         let wider = Bounded { low: self.low - 0.5, width: self.width + 1.0, ..*self };
         wider.draw(stream).round().clamp(self.low, high) as u32
     }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_draws_have_their_mean_and_keep_their_bounds() {
+    fn bounded_draws_have_their_mean_and_stay_within_bounds() {
         for (low, mean, high) in [(1.0, 4.4, 200.0), (1.0, 55.0, 200.0), (0.0, 0.5, 1.0), (1.0, 190.0, 200.0)]
         {
             let (bounded, mut stream) = (Bounded::new(low, mean, high).unwrap(), stream());
@@ -182,7 +182,7 @@ mod tests {
         let found = draws.iter().sum::<u64>() as f64 / draws.len() as f64;
         assert!((found / 3e5 - 1.0).abs() < 0.01, "{found}");
         assert_eq!(draws.iter().min(), Some(&200_000));
-        // Twice the least size is exceeded with probability 2^-3.
+        // Twice the smallest size is exceeded with probability 2^-3.
         let part = draws.iter().filter(|size| **size > 400_000).count() as f64 / draws.len() as f64;
         assert!((part - 0.125).abs() < 0.003, "{part}");
     }

@@ -3,15 +3,15 @@
 //!
 //! ```toml
 //! app = { kind = "ftp", size = "4 MB" }
-//! app = { kind = "ftp", size = "500 kB", distribution = "pareto", every = "30 s", direction = "download" }
+//! app = { kind = "ftp", size = "500 kB", distribution = "pareto", every = "30 s" }
 //! ```
 //!
 //! The ends exchange set-up messages in turn, the client first, as in FTP (RFC 959: USER 331 PASS
 //! 230 PASV 227 STOR 150). With `every`, sessions start as a Poisson process, each over its own
 //! connection.
 //!
-//! Deviations: control and data share a connection, as in the message count of the DAMA study; the
-//! server sends no greeting.
+//! Deviations: control and data share a connection, as in the DAMA study, whose number of messages
+//! is used here; the server sends no greeting.
 
 use super::draw::{self, Number, Sizes};
 use super::session::{self, Direction, Sessions};
@@ -114,23 +114,23 @@ mod tests {
     use bentpipe_core::{Streams, Time};
 
     /// A message: its sender, connection and size in bytes.
-    type Said = (char, u16, u64);
+    type Message = (char, u16, u64);
 
     /// Connects both ends over a network without delay. Returns the messages of each, in order, and
     /// the client's transactions.
-    fn talk(json: &str, seconds: u64) -> (Vec<Said>, Vec<(Time, u64)>) {
+    fn talk(json: &str, seconds: u64) -> (Vec<Message>, Vec<(Time, u64)>) {
         let config: Config = serde_json::from_str(json).unwrap();
         let plan = || Streams::new(1, 0).stream("plan");
         let mut ends = [config.build(End::Source, plan()), config.build(End::Destination, plan())];
         let mut stream = Streams::new(1, 0).stream("own");
-        let (mut said, mut over) = (Vec::new(), Vec::new());
+        let (mut messages, mut over) = (Vec::new(), Vec::new());
         let (mut timer, mut now) = (None, Time::ZERO);
         let mut events = std::collections::VecDeque::from([(0, 0, Event::Start)]);
         loop {
             let Some((end, connection, event)) = events.pop_front() else {
                 now = match timer.take() {
                     Some(at) if at <= Time::ZERO + Span::from_secs(seconds) => at,
-                    _ => return (said, over),
+                    _ => return (messages, over),
                 };
                 events.push_back((0, 0, Event::Timer));
                 continue;
@@ -145,7 +145,7 @@ mod tests {
                 events.extend([(1, connection, Event::Connected), (0, connection, Event::Connected)]);
             }
             if actions.send > 0 {
-                said.push((['c', 's'][end], connection, actions.send));
+                messages.push((['c', 's'][end], connection, actions.send));
                 events.push_back((1 - end, connection, Event::Received { bytes: actions.send }));
                 events.push_back((end, connection, Event::MaySend));
             }
@@ -158,26 +158,26 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_to_and_fro_before_the_file() {
-        let (said, over) = talk(r#"{"size": "1 MB", "messages": 4, "message": "50 B"}"#, 0);
+    fn messages_are_exchanged_before_the_file() {
+        let (messages, over) = talk(r#"{"size": "1 MB", "messages": 4, "message": "50 B"}"#, 0);
         let expected = [('c', 50), ('s', 50), ('c', 50), ('s', 50), ('c', 1_000_000)];
-        assert_eq!(said, expected.map(|(end, bytes)| (end, 0, bytes)));
+        assert_eq!(messages, expected.map(|(end, bytes)| (end, 0, bytes)));
         assert_eq!(over, [(Time::ZERO, 1_000_000)]);
         let down = r#"{"size": "1 MB", "messages": 3, "message": "50 B", "direction": "download"}"#;
-        // The file follows the last message if the client sent it, otherwise it goes with the
-        // server's own.
+        // The file follows the last message if the client sent it. Otherwise it is sent together
+        // with the server's last message.
         assert_eq!(talk(down, 0).0, [('c', 0, 50), ('s', 0, 50), ('c', 0, 50), ('s', 0, 1_000_000)]);
         assert_eq!(talk(r#"{"size": "9 B", "messages": 0}"#, 0).0, [('c', 0, 9)]);
     }
 
     #[test]
     fn sessions_are_a_poisson_process_of_files_that_both_ends_know() {
-        let (said, over) = talk(
+        let (messages, over) = talk(
             r#"{"size": "1 MB", "distribution": "pareto", "shape": 3, "messages": 2, "every": "2 s",
                 "direction": "download"}"#,
             200_000,
         );
-        assert_eq!(over.len(), said.len() / 2);
+        assert_eq!(over.len(), messages.len() / 2);
         // 100000 sessions are expected, within 1 %: three standard deviations.
         assert!((99_000..101_000).contains(&over.len()), "{}", over.len());
         let mean = over.iter().map(|(_, bytes)| *bytes).sum::<u64>() as f64 / over.len() as f64;

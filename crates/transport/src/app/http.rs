@@ -14,9 +14,9 @@
 //! from page to page and are closed after the last. A page's time runs from the user's request to
 //! the last byte of its last object.
 //!
-//! The number of objects of a page and the size of each are drawn between their bounds with the
-//! given means, and are otherwise as even as possible: exponential distributions truncated at both
-//! ends, those of maximum entropy.
+//! The number of objects of a page and the size of each object are drawn from the distributions of
+//! maximum entropy with the given bounds and means: exponential distributions truncated at both
+//! ends.
 //!
 //! Source: the DAMA study (Luglio, Roseti, Zampognaro 2009), test class T_V, which gives the means
 //! and the bounds but not the distributions. Deviations: the header of a response counts as part of
@@ -36,20 +36,20 @@ pub struct Config {
     /// Mean size of an object, the page itself included, from `object_min` to `object_max`.
     pub object: Size,
     /// Minimum size of an object, at least 1 B. Default 1 kB.
-    #[serde(default = "least")]
+    #[serde(default = "object_min")]
     pub object_min: Size,
     /// Maximum size of an object. Default 200 kB.
-    #[serde(default = "greatest")]
+    #[serde(default = "object_max")]
     pub object_max: Size,
     /// Mean number of objects of a page, the page itself included, from `objects_min` to
     /// `objects_max`. Default 8.
     #[serde(default = "objects")]
     pub objects: f64,
     /// Minimum number of objects of a page. Default 1.
-    #[serde(default = "fewest")]
+    #[serde(default = "objects_min")]
     pub objects_min: Number,
     /// Maximum number of objects of a page. Default 30.
-    #[serde(default = "most")]
+    #[serde(default = "objects_max")]
     pub objects_max: Number,
     /// Size of a request, at least 1 B. Default 400 B.
     #[serde(default = "request")]
@@ -67,11 +67,11 @@ pub struct Config {
     pub response_time: Span,
 }
 
-fn least() -> Size {
+fn object_min() -> Size {
     Size::from_bytes(1000)
 }
 
-fn greatest() -> Size {
+fn object_max() -> Size {
     Size::from_bytes(200_000)
 }
 
@@ -79,11 +79,11 @@ fn objects() -> f64 {
     8.0
 }
 
-fn fewest() -> Number {
+fn objects_min() -> Number {
     Count::new(1)
 }
 
-fn most() -> Number {
+fn objects_max() -> Number {
     Count::new(30)
 }
 
@@ -186,12 +186,12 @@ impl Workload for Config {
             problems.add("request", "must be at least 1 B");
         }
         if self.counts().is_none() {
-            let (least, most) = (self.objects_min.value(), self.objects_max.value());
-            let said = format!(
-                "{} cannot be the mean of numbers from objects_min ({least}) to objects_max ({most}); allowed: between them",
+            let (min, max) = (self.objects_min.value(), self.objects_max.value());
+            let message = format!(
+                "{} cannot be the mean of numbers from objects_min ({min}) to objects_max ({max}); allowed: between them",
                 self.objects
             );
-            problems.add("objects", said);
+            problems.add("objects", message);
         }
     }
 }
@@ -213,8 +213,8 @@ impl WebSite {
     }
 }
 
-/// Returns the object that a connection fetches after `object`: every other one of those after the
-/// first.
+/// Returns the object that a connection fetches after `object`: each connection fetches every other
+/// object after the first.
 fn after(connection: usize, object: Option<usize>) -> usize {
     match (object, connection) {
         (None, 0) => 0,
@@ -273,7 +273,8 @@ impl Browser {
         self.ask(connection, actions);
         if was_page && self.site.page.len() > 2 {
             actions.turn = Some(1);
-            // Nothing has been requested on this connection yet, but it is not done either.
+            // Nothing has been requested on this connection yet, so it has no complete object
+            // either.
             self.lanes[1].missing = u64::MAX;
         }
         if self.lanes.iter().all(|lane| lane.missing == 0) {
@@ -413,17 +414,17 @@ mod tests {
     use bentpipe_core::Streams;
 
     /// A message: time in ms, sender, connection, bytes (0 for opening).
-    type Said = (u64, char, u16, u64);
+    type Message = (u64, char, u16, u64);
 
     /// Runs a browser and a server over a network in which each step takes a millisecond. Returns
     /// their messages, and the pages.
-    fn browse(json: &str) -> (Vec<Said>, Vec<Transaction>) {
+    fn browse(json: &str) -> (Vec<Message>, Vec<Transaction>) {
         let config: Config = serde_json::from_str(json).unwrap();
         let plan = || Streams::new(1, 0).stream("plan");
         let mut ends = [config.build(End::Source, plan()), config.build(End::Destination, plan())];
         let mut stream = Streams::new(1, 0).stream("own");
         let mut events = VecDeque::from([(0u64, 0usize, 0u16, Event::Start)]);
-        let (mut said, mut pages, mut closed) = (Vec::new(), Vec::new(), [false; 4]);
+        let (mut messages, mut pages, mut closed) = (Vec::new(), Vec::new(), [false; 4]);
         while let Some((ms, end, connection, event)) = events.pop_front() {
             let mut actions = Actions::default();
             let now = Time::from_nanos(ms * 1_000_000);
@@ -433,12 +434,12 @@ mod tests {
             }
             let mut later = |by: u64, end, event| events.push_back((ms + by, end, connection, event));
             if actions.connect {
-                said.push((ms, 'c', connection, 0));
+                messages.push((ms, 'c', connection, 0));
                 later(1, 1, Event::Connected);
                 later(2, 0, Event::Connected);
             }
             if actions.send > 0 {
-                said.push((ms, ['c', 's'][end], connection, actions.send));
+                messages.push((ms, ['c', 's'][end], connection, actions.send));
                 later(1, 1 - end, Event::Received { bytes: actions.send });
             }
             if actions.close {
@@ -453,17 +454,17 @@ mod tests {
             pages.extend(actions.over);
             events.make_contiguous().sort_by_key(|(ms, ..)| *ms);
         }
-        let opened = |number| said.iter().any(|said| (said.2, said.3) == (number, 0));
+        let opened = |number| messages.iter().any(|messages| (messages.2, messages.3) == (number, 0));
         assert_eq!(closed, [true, opened(1), true, opened(1)], "what was opened is closed from both ends");
-        (said, pages)
+        (messages, pages)
     }
 
     #[test]
-    fn the_page_comes_first_and_the_rest_over_both_connections() {
+    fn the_page_is_sent_first_and_its_objects_over_both_connections() {
         let page = r#"{"object": "2 kB", "object_min": "2 kB", "object_max": "2 kB", "request": "100 B",
                        "objects": 5, "objects_min": 5, "objects_max": 5}"#;
-        let (mut said, pages) = browse(page);
-        said.sort_unstable();
+        let (mut messages, pages) = browse(page);
+        messages.sort_unstable();
         let expected = [
             (0, 'c', 0, 0),
             (2, 'c', 0, 100),
@@ -480,16 +481,16 @@ mod tests {
             (8, 'c', 1, 100),
             (9, 's', 1, 2000),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(messages, expected);
         assert_eq!(pages, [Transaction { start: Time::ZERO, bytes: 10_000, parts: 5, complete: true }]);
     }
 
     #[test]
-    fn the_server_takes_its_time_for_each_answer() {
+    fn the_server_waits_its_think_time_before_each_answer() {
         let page = r#"{"object": "2 kB", "object_min": "2 kB", "object_max": "2 kB", "request": "100 B",
                        "objects": 5, "objects_min": 5, "objects_max": 5, "response_time": "10 ms"}"#;
-        let (mut said, pages) = browse(page);
-        said.sort_unstable();
+        let (mut messages, pages) = browse(page);
+        messages.sort_unstable();
         let expected = [
             (0, 'c', 0, 0),
             (2, 'c', 0, 100),
@@ -506,7 +507,7 @@ mod tests {
             (37, 's', 0, 2000),
             (39, 's', 1, 2000),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(messages, expected);
         assert_eq!(pages, [Transaction { start: Time::ZERO, bytes: 10_000, parts: 5, complete: true }]);
     }
 
@@ -514,14 +515,21 @@ mod tests {
     fn pages_have_the_means_of_their_class_and_both_ends_agree_on_them() {
         for (class, volume) in [(4_400, 35_200.0), (18_000, 144_000.0), (55_000, 440_000.0)] {
             let json = format!(r#"{{"object": "{class} B", "pages": 4000}}"#);
-            let (said, pages) = browse(&json);
+            let (messages, pages) = browse(&json);
             assert_eq!(pages.len(), 4000);
             let parts = pages.iter().map(|page| f64::from(page.parts)).sum::<f64>() / 4000.0;
             assert!((parts - 8.0).abs() < 0.4, "{parts} objects");
             let bytes = pages.iter().map(|page| page.bytes).sum::<u64>();
             assert!((bytes as f64 / 4000.0 / volume - 1.0).abs() < 0.06, "{bytes} for pages of {volume}");
-            assert_eq!(said.iter().filter(|said| said.1 == 's').map(|said| said.3).sum::<u64>(), bytes);
-            assert_eq!(said.iter().filter(|said| said.3 == 0).count(), 2, "connections are persistent");
+            assert_eq!(
+                messages.iter().filter(|messages| messages.1 == 's').map(|messages| messages.3).sum::<u64>(),
+                bytes
+            );
+            assert_eq!(
+                messages.iter().filter(|messages| messages.3 == 0).count(),
+                2,
+                "connections are persistent"
+            );
         }
     }
 }

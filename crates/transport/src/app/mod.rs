@@ -2,8 +2,8 @@
 //! drives a simulated TCP or real kernel sockets: events come in, actions go out, and the driver (a
 //! simulated endpoint or the socket driver of `emu`) owns the connections.
 //!
-//! Bytes have no content, so one end cannot tell the other the length of a message. For random
-//! lengths, both ends draw them from identical streams, the plan.
+//! Bytes have no content, so one end cannot send the other the length of a message. Both ends draw
+//! random lengths from identical streams, called the plan.
 
 pub mod bulk;
 pub mod bundles;
@@ -64,8 +64,8 @@ pub trait Workload {
         None
     }
 
-    /// Returns the traffic of the destination besides the acknowledgments of the transport; nothing
-    /// by default.
+    /// Returns the traffic of the destination in addition to the acknowledgments of the transport;
+    /// nothing by default.
     fn answers(&self) -> Answers {
         Answers::Nothing
     }
@@ -81,8 +81,8 @@ pub trait Workload {
         None
     }
 
-    /// Returns true if the user waits for pages, files or messages, so that results are reported
-    /// for them.
+    /// Returns true if the user waits for pages, files or messages. Results are then reported for
+    /// them.
     fn has_transactions(&self) -> bool {
         false
     }
@@ -129,14 +129,14 @@ pub struct Transactions {
     pub count: Option<u64>,
     /// Mean time between the beginnings of two transactions, without transmission and round trips.
     pub pause: Span,
-    /// Mean number of round trips that pass in addition.
+    /// Mean number of additional round trips per transaction.
     pub round_trips: f64,
 }
 
 /// The traffic from the destination of an application to its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answers {
-    /// Nothing relevant to a path: at most messages of a set-up, or receipts.
+    /// No traffic that is relevant to a path: at most set-up messages or receipts.
     Nothing,
     /// Messages with this payload in bytes each.
     Messages(u32),

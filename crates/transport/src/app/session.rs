@@ -4,7 +4,7 @@
 //! The ends exchange messages in turn, the client first. The file follows at once, in its
 //! direction, and both ends close. A session is over when the last byte has been acknowledged
 //! (upload) or has arrived (download). With a mean gap, sessions start as a Poisson process,
-//! whether or not earlier ones have ended.
+//! independent of the ends of earlier ones.
 
 use super::draw::{gap, Sizes};
 use super::{Actions, App, Connections, End, Event, Transaction, Transactions};
@@ -28,7 +28,7 @@ pub enum Direction {
 /// The parameters of sessions.
 #[derive(Clone, Debug)]
 pub struct Sessions {
-    /// Mean size of a file.
+    /// Mean size of a file in bytes.
     pub size: Size,
     /// Distribution of the sizes of files.
     pub sizes: Sizes,
@@ -84,8 +84,8 @@ impl Sessions {
         Transactions { there, back, count, pause: self.every.unwrap_or(Span::ZERO), round_trips: 0.0 }
     }
 
-    /// Adds the problems of these parameters. `things` is the scenario's word for the sessions, and
-    /// the key of their number.
+    /// Adds the problems of these parameters. `things` is the key of the number of sessions, and
+    /// the noun for sessions in messages.
     pub fn check(&self, things: &str, problems: &mut Problems) {
         self.sizes.check(self.size, self.shape, problems);
         if self.message == 0 {
@@ -135,9 +135,9 @@ impl Files {
 struct Session {
     start: Time,
     file: u64,
-    /// Bytes received so far.
+    /// Number of bytes received so far.
     received: u64,
-    /// Messages sent so far.
+    /// Number of messages sent so far.
     sent: u64,
     file_sent: bool,
 }
@@ -164,7 +164,7 @@ impl Client {
     }
 
     /// Sends the messages that are due in reply to received ones, then the file.
-    fn go_on(&mut self, connection: u16, actions: &mut Actions) {
+    fn advance(&mut self, connection: u16, actions: &mut Actions) {
         let Some(session) = self.open.get_mut(&connection) else { return };
         let Sessions { message, direction, .. } = self.sessions;
         let (own, theirs) = self.sessions.shares();
@@ -193,7 +193,7 @@ impl App for Client {
         match event {
             Event::Start | Event::Timer => self.begin(now, stream, actions),
             Event::Turn => actions.connect = true,
-            Event::Connected => self.go_on(connection, actions),
+            Event::Connected => self.advance(connection, actions),
             Event::Received { bytes } => {
                 let Some(session) = self.open.get_mut(&connection) else { return };
                 session.received += bytes;
@@ -202,7 +202,7 @@ impl App for Client {
                 if self.sessions.direction == Direction::Download && session.received >= all {
                     self.end(connection, true, actions);
                 } else {
-                    self.go_on(connection, actions);
+                    self.advance(connection, actions);
                 }
             }
             Event::MaySend => {
@@ -246,7 +246,7 @@ impl App for Server {
 }
 
 impl Server {
-    /// Replies to the received messages, and sends the file after the last one if it goes this way.
+    /// Replies to the received messages. Sends the file after the last one, if this end sends it.
     fn answer(&mut self, connection: u16, bytes: u64, actions: &mut Actions) {
         let Some(session) = self.open.get_mut(&connection) else { return };
         session.received += bytes;

@@ -30,7 +30,7 @@ use bentpipe_voice::codec::{self, find, Codec, Frames, CODECS};
 use bentpipe_voice::playout;
 use bentpipe_voice::rtcp::{self, Block, Compound, SenderInfo, VoipMetrics};
 use bentpipe_voice::rtp::{self, Rtp};
-use bentpipe_voice::stream::{Clocks, Heard, Numbers, Origin, Receiver, Sender, Sending, Totals};
+use bentpipe_voice::stream::{Clocks, Numbers, Origin, PacketFate, Receiver, Sender, SenderSettings, Totals};
 use bentpipe_voice::talker::{self, Side, Spurts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,8 +125,8 @@ pub static CALL: Table = Table {
 /// still be in flight.
 pub const SILENT: Span = Span::from_secs(1);
 
-/// Returns the row of [`CALL`] for a listener who hears nothing. The number of sent packets is
-/// unknown.
+/// Returns the row of [`CALL`] for a listener without received speech. The number of sent packets
+/// is unknown.
 fn silent() -> [f64; 16] {
     let mut row = [f64::NAN; 16];
     let columns = CALL.columns.iter().map(|column| column.name);
@@ -198,9 +198,9 @@ impl Config {
         find(&self.codec).unwrap_or(&CODECS[0])
     }
 
-    fn sending(&self, side: Side) -> Sending {
+    fn sending(&self, side: Side) -> SenderSettings {
         let codec = self.codec();
-        Sending {
+        SenderSettings {
             codec,
             frames: codec.frames(self.frames),
             suppression: self.silence_suppression,
@@ -236,7 +236,7 @@ impl Workload for Config {
             spurts: Some(self.talker.spurts(side, plan)),
             sender: None,
             receiver,
-            ear: Ear::default(),
+            listener: Listener::default(),
             begun: None,
             report: Time::MAX,
             sent: (0, 0),
@@ -291,7 +291,7 @@ impl Workload for Config {
 
 /// The received speech of one side of a call.
 #[derive(Default)]
-struct Ear {
+struct Listener {
     /// Beginning of the present window, and the completed windows.
     window: Time,
     windows: Vec<(Time, Totals)>,
@@ -312,13 +312,13 @@ struct Ear {
 struct Telephone {
     config: Config,
     side: Side,
-    sending: Sending,
+    sending: SenderSettings,
     numbers: Numbers,
     /// Talk spurts of this side, until it begins to speak.
     spurts: Option<Spurts>,
     sender: Option<Sender>,
     receiver: Receiver,
-    ear: Ear,
+    listener: Listener,
     /// Time at which this side began to speak.
     begun: Option<Time>,
     /// Time of the next report.
@@ -334,7 +334,7 @@ impl Telephone {
     fn begin(&mut self, now: Time, actions: &mut Actions) {
         let Some(spurts) = self.spurts.take() else { return };
         self.begun = Some(now);
-        self.ear.window = now;
+        self.listener.window = now;
         self.sender = Some(Sender::new(self.sending, self.numbers, spurts, now));
         self.send_report(now, false, actions);
         self.wait(actions);
@@ -405,9 +405,9 @@ impl Telephone {
     fn heard(&mut self, now: Time) -> Option<(Block, VoipMetrics)> {
         let (ssrc, jitter, highest) = self.receiver.status()?;
         let totals = self.receiver.totals();
-        let (expected, lost) = std::mem::replace(&mut self.ear.reported, (totals.expected, totals.lost));
+        let (expected, lost) = std::mem::replace(&mut self.listener.reported, (totals.expected, totals.lost));
         let (expected, lost) = (totals.expected - expected, (totals.lost - lost).max(0) as u64);
-        let (last, since) = match self.ear.last {
+        let (last, since) = match self.listener.last {
             Some((last, came)) => (last, rtcp::middle(rtcp::ntp(Time::ZERO + now.since(came)))),
             None => (0, 0),
         };
@@ -422,7 +422,7 @@ impl Telephone {
         };
         let quality = totals.quality(self.sending.codec, 0.0);
         let packet = self.sending.packet().as_secs_f64();
-        let round_trip = self.ear.round_trip.unwrap_or(0.0);
+        let round_trip = self.listener.round_trip.unwrap_or(0.0);
         let voip = VoipMetrics::of(ssrc, &totals, &self.receiver.clusters(), &quality, packet, round_trip);
         Some((block, voip))
     }
@@ -431,37 +431,37 @@ impl Telephone {
     fn control(&mut self, now: Time, bytes: &[u8]) {
         let Some(report) = Compound::read(bytes) else { return };
         if let Some(sender) = report.sender {
-            self.ear.last = Some((rtcp::middle(sender.ntp), now));
-            if !std::mem::replace(&mut self.ear.placed, true) {
-                self.ear.zero.get_or_insert(sender.rtp);
+            self.listener.last = Some((rtcp::middle(sender.ntp), now));
+            if !std::mem::replace(&mut self.listener.placed, true) {
+                self.listener.zero.get_or_insert(sender.rtp);
                 self.receiver.set_origin(Origin { timestamp: sender.rtp, at: rtcp::moment(sender.ntp) });
             }
         }
         let own = report.blocks.iter().find(|block| block.ssrc == self.numbers.ssrc && block.last != 0);
         if let Some(block) = own {
             let trip = rtcp::middle(rtcp::ntp(now)).wrapping_sub(block.last).wrapping_sub(block.since);
-            self.ear.round_trip = Some(f64::from(trip.cast_signed().max(0)) / 65_536.0);
+            self.listener.round_trip = Some(f64::from(trip.cast_signed().max(0)) / 65_536.0);
         }
     }
 
     fn media(&mut self, now: Time, rtp: &Rtp, payload: u32, row: &mut Vec<f64>) {
-        while now >= self.ear.window + self.config.window {
+        while now >= self.listener.window + self.config.window {
             if let Some(totals) = self.receiver.window() {
-                self.ear.windows.push((self.ear.window, totals));
+                self.listener.windows.push((self.listener.window, totals));
             }
-            self.ear.window += self.config.window;
+            self.listener.window += self.config.window;
         }
-        let zero = *self.ear.zero.get_or_insert(rtp.timestamp);
+        let zero = *self.listener.zero.get_or_insert(rtp.timestamp);
         let heard = match self.receiver.receive(now, rtp) {
-            Heard::Played { at } => at.as_secs_f64(),
-            Heard::Late | Heard::Duplicate => f64::NAN,
-            Heard::Foreign => return,
+            PacketFate::Played { at } => at.as_secs_f64(),
+            PacketFate::Late | PacketFate::Duplicate => f64::NAN,
+            PacketFate::Foreign => return,
         };
-        self.ear.sequence = rtp::unwrapped_sequence(self.ear.sequence, rtp.sequence);
+        self.listener.sequence = rtp::unwrapped_sequence(self.listener.sequence, rtp.sequence);
         let codec = self.sending.codec;
         let position = f64::from(rtp.timestamp.wrapping_sub(zero).cast_signed()) / f64::from(codec.rtp.clock);
         let noise = self.sending.is_noise(rtp.payload_type, payload);
-        row.extend([self.ear.sequence as f64, position, heard, f64::from(u8::from(noise))]);
+        row.extend([self.listener.sequence as f64, position, heard, f64::from(u8::from(noise))]);
     }
 }
 
@@ -516,7 +516,7 @@ impl App for Telephone {
             totals.expected as f64,
             totals.lost as f64,
             totals.late as f64,
-            100.0 * (totals.loss() + totals.lateness()),
+            100.0 * (totals.loss() + totals.late_fraction()),
             totals.bursts.ratio(),
             totals.jitter(),
             totals.jitter_max,
@@ -528,11 +528,11 @@ impl App for Telephone {
             quality.r_advantage,
             quality.mos_advantage,
             f64::from(u8::from(codec.assumed.is_some())),
-            self.ear.round_trip.unwrap_or(f64::NAN),
+            self.listener.round_trip.unwrap_or(f64::NAN),
         ];
         report.row(&CALL, name, &values);
-        let last = self.receiver.window_so_far().map(|totals| (self.ear.window, totals));
-        for (number, (begin, totals)) in self.ear.windows.iter().copied().chain(last).enumerate() {
+        let last = self.receiver.window_so_far().map(|totals| (self.listener.window, totals));
+        for (number, (begin, totals)) in self.listener.windows.iter().copied().chain(last).enumerate() {
             let quality = totals.quality(codec, 0.0);
             let values = [
                 begin.as_secs_f64(),

@@ -1,31 +1,32 @@
-//! Bursts: the part of the window that leaves together. Linux prepares packets for segmentation
-//! offload, even if the interface cannot divide them (commit "tcp: switch to GSO being always on",
-//! 2018).
+//! Bursts: segments that leave together. Linux prepares packets of several segments for
+//! segmentation offload, even if the interface cannot divide them (commit "tcp: switch to GSO being
+//! always on", 2018).
 //!
 //! - A burst contains the data that the pacing rate carries in 1/1024 s, at least two segments
-//!   (sysctl tcp_min_tso_segs; one where a congestion control that sets the rate itself paces below
-//!   1.2 Mbit/s, as BBR) and at most 64 KB. For round-trip times up to a few milliseconds it is
-//!   larger, by 64 KB halved for each 512 us of the smallest round-trip time (sysctl
-//!   tcp_tso_rtt_log, 9). A burst is at most half of the window. Without pacing, the rate is that
-//!   at which the window of the last acknowledgment would be paced ([`super::pacing`]).
+//!   (sysctl tcp_min_tso_segs) and at most 64 KB. A congestion control that sets the rate itself,
+//!   such as BBR, sends single segments below 1.2 Mbit/s. For round-trip times up to a few
+//!   milliseconds a burst is larger, by 64 KB halved for each 512 us of the smallest round-trip
+//!   time (sysctl tcp_tso_rtt_log, 9). A burst is at most half of the window. Without pacing, the
+//!   rate is the one at which the window of the last acknowledgment would be paced
+//!   ([`super::pacing`]).
 //! - An incomplete burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after
 //!   TSO autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
-//!   tcp_tso_win_divisor, 3), except in these cases: a recovery is in progress; nothing was sent,
-//!   nor held back by the pacing rate, within the last millisecond; a third of the window is free;
-//!   or the next acknowledgment is far off. The next acknowledgment is expected a smoothed
-//!   round-trip time after the first outstanding segment was sent; it is far off if that is in more
-//!   than 1 ms, or half of a shorter round-trip time (commit "tcp: fix tcp_tso_should_defer() vs
-//!   large RTT", 2025; also in maintained older series).
-//! - Unsent data is in packets ([`super::borders`]), and a burst belongs to one packet. If the
-//!   packet is too short for the burst that may leave, the rest is taken from the next packet
-//!   (commit "tcp: try to send bigger TSO packets", 2024). The last segment of a packet, and a
-//!   remainder that may leave as a whole, do not wait, because nothing would be added to them. The
-//!   remainder of the buffer's last packet waits, unless the connection is closed after it: the
-//!   program may write more. Nothing waits while the program writes data that leaves at once.
-//! - Retransmitted segments form a burst if they were sent as one, or as a part of one that has not
-//!   been divided since, by the limit of a window or by a probe.
-//! - A burst that the receive window cuts short ends with the rest of the window, even if that is
-//!   less than a segment, provided that the burst begins with a whole one.
+//!   tcp_tso_win_divisor, 3). It does not wait during a recovery, after a millisecond in which
+//!   nothing was sent or held back by pacing, while a third of the window is free, or if the next
+//!   acknowledgment is far off. The next acknowledgment is expected a smoothed round-trip time
+//!   after the first outstanding segment was sent. It is far off if it is expected in more than 1
+//!   ms or half the round-trip time, whichever is shorter (commit "tcp: fix tcp_tso_should_defer()
+//!   vs large RTT", 2025; also in maintained older series).
+//! - Unsent data is in packets ([`super::packet_ends`]), and a burst belongs to one packet. If the
+//!   packet is too short for the permitted burst, the rest comes from the next packet (commit "tcp:
+//!   try to send bigger TSO packets", 2024). The last segment of a packet, and a remainder that the
+//!   window permits completely, do not wait, because nothing would be added to them. The remainder
+//!   of the buffer's last packet waits, because the program may write more, unless the connection
+//!   is closed after it. Nothing waits while the program writes data that leaves at once.
+//! - Retransmitted segments form a burst if they were sent as one burst or a part of one, unless a
+//!   window limit or a probe has divided it since.
+//! - A burst that is limited by the receive window ends with the rest of the window, even if the
+//!   rest is less than a segment, provided that the burst begins with a full segment.
 //!
 //! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux
 //! observed in virtual time (docs/measured-linux.md).
@@ -38,40 +39,40 @@ use bentpipe_core::{Span, Time};
 /// Divisor of the window: a third of the window leaves without waiting for more.
 const WINDOW_DIVISOR: u64 = 3;
 
-/// Maximum payload of a burst, and of a packet of the send buffer: 64 KiB minus the room that Linux
-/// reserves for headers. Linux 6.18 sends 65160 bytes over a veth device, that is 45 segments with
+/// Maximum payload of a burst, and of a packet of the send buffer: 64 KiB minus the space that
+/// Linux reserves for headers. Linux 6.18 sends 65160 bytes over a veth device: 45 segments with
 /// timestamps.
-pub(super) const MOST: u64 = 65_215;
+pub(super) const MAX_PAYLOAD: u64 = 65_215;
 
-/// Pause after which an incomplete burst leaves.
+/// Time without sent or held back segments after which an incomplete burst leaves.
 const PAUSE: Span = Span::from_millis(1);
 
-/// Time within which an expected acknowledgment is worth waiting for.
-const SOON: Span = Span::from_millis(1);
+/// Maximum time for which an incomplete burst waits for an expected acknowledgment.
+const WORTH_WAITING: Span = Span::from_millis(1);
 
 /// Binary logarithm of the bursts per second: a burst is the data that the pacing rate carries in
 /// 2^-10 s.
 const PACING_SHIFT: u32 = 10;
 
-/// Binary logarithm of the microseconds of the smallest round-trip time that halve a burst's 64
-/// KiB.
+/// Binary logarithm of the microseconds by which the smallest round-trip time halves the additional
+/// 64 KiB of a burst.
 const RTT_LOG: u32 = 9;
 
-/// Bytes per second below which bursts may be single segments if the congestion control sets the
-/// rate, as BBR.
-const SLOW: u64 = 1_200_000 / 8;
+/// Rate in bytes per second below which bursts are single segments, if the congestion control sets
+/// the rate, as BBR does.
+const SINGLE_SEGMENT_RATE: u64 = 1_200_000 / 8;
 
-/// The limits of the window, the other end and the application.
+/// The limits of the receive window, the send buffer and the application for the next burst.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct SendLimits {
     /// Position of the next byte.
     pub start: u64,
     /// Number of bytes that the application has handed over.
     pub available: u64,
-    /// Number of these bytes in the packet that is sent next.
+    /// The part of `available` in the packet that is sent next.
     pub packet: u64,
-    /// True if more may be written into that packet: it is the last one, and the connection is not
-    /// closed.
+    /// True if the program may write more into that packet: it is the last one, and the connection
+    /// is not closed.
     pub grows: bool,
     /// True if the program has just filled up that packet and continues to write.
     pub writes: bool,
@@ -90,24 +91,22 @@ pub struct Room {
 pub enum Plan {
     /// The segments leave together, as one burst.
     Leaves,
-    /// The segments wait for the next acknowledgment, to leave with more that the congestion window
-    /// then permits.
+    /// The segments wait until the congestion window permits more, by the next acknowledgment.
     WaitsForCongestionWindow,
-    /// The segments wait for the next acknowledgment, to leave with more that the receive window
-    /// then permits.
+    /// The segments wait until the receive window permits more, by the next acknowledgment.
     WaitsForReceiveWindow,
-    /// The segments wait for more data: the windows permit all that was written.
+    /// The segments wait for more data: the windows permit all written data.
     WaitsForData,
 }
 
 /// The bursts of one connection.
 #[derive(Clone, Debug)]
 pub struct Bursts {
-    on: bool,
-    whole: bool,
+    enabled: bool,
+    single_packets: bool,
     /// True if the congestion control sets the pacing rate itself.
     sets_rate: bool,
-    /// True if the present burst is of new data.
+    /// True if the present burst contains new data, false for retransmissions.
     fresh: bool,
     /// Position of the next byte of the present burst, and the number of its bytes that have not
     /// left.
@@ -120,12 +119,13 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// Creates the state before anything is sent. `on`: segments leave in bursts; `whole`: each
-    /// burst is one packet; `sets_rate`: the congestion control sets the pacing rate itself.
-    pub fn new(on: bool, whole: bool, sets_rate: bool) -> Bursts {
+    /// Creates the state before anything is sent. With `enabled`, segments leave in bursts; with
+    /// `single_packets`, each burst is one packet; with `sets_rate`, the congestion control sets
+    /// the pacing rate itself.
+    pub fn new(enabled: bool, single_packets: bool, sets_rate: bool) -> Bursts {
         Bursts {
-            on: on || whole,
-            whole,
+            enabled: enabled || single_packets,
+            single_packets,
             sets_rate,
             fresh: false,
             next: 0,
@@ -137,14 +137,14 @@ impl Bursts {
 
     /// Returns true if segments leave in bursts.
     #[inline]
-    pub fn are_on(&self) -> bool {
-        self.on
+    pub fn are_enabled(&self) -> bool {
+        self.enabled
     }
 
     /// Returns true if the segments of a burst are one packet.
     #[inline]
-    pub fn are_whole(&self) -> bool {
-        self.whole
+    pub fn are_single_packets(&self) -> bool {
+        self.single_packets
     }
 
     /// Returns the number of bytes of the present burst that have not left, if its next byte is at
@@ -161,13 +161,13 @@ impl Bursts {
     /// Returns true if a segment from `start` would continue a burst.
     #[inline]
     pub fn continues(&self, start: u64, fresh: bool) -> bool {
-        self.on && self.begun && self.left(start, fresh) > 0
+        self.enabled && self.begun && self.left(start, fresh) > 0
     }
 
     /// Records that a segment leaves. Returns true if it continues a burst.
     #[inline]
     pub fn sent(&mut self, now: Time, start: u64, payload: u32, fresh: bool) -> bool {
-        if !self.on {
+        if !self.enabled {
             return false;
         }
         let continues = self.continues(start, fresh);
@@ -185,76 +185,76 @@ impl Bursts {
     }
 
     /// Returns the maximum number of segments of a burst of retransmissions.
-    pub fn most_again(&self, pacing: &Pacing, state: &State) -> u32 {
-        let room = state.snd_cwnd.saturating_sub(in_flight(state)).max(1);
-        self.segments(pacing, state).min(room)
+    pub fn max_retransmission(&self, pacing: &Pacing, state: &State) -> u32 {
+        let free = state.snd_cwnd.saturating_sub(in_flight(state)).max(1);
+        self.segments(pacing, state).min(free)
     }
 
     /// Plans a burst of `bytes` retransmitted from `start`.
-    pub fn plan_again(&mut self, start: u64, bytes: u64) {
+    pub fn plan_retransmission(&mut self, start: u64, bytes: u64) {
         (self.fresh, self.next, self.begun, self.left) = (false, start, false, bytes);
     }
 
     /// Plans the next burst of new data.
     #[inline]
-    pub fn plan(&mut self, now: Time, room: &Room, pacing: &Pacing, state: &State) -> Plan {
+    pub fn plan(&mut self, now: Time, limits: &SendLimits, pacing: &Pacing, state: &State) -> Plan {
         let size = u64::from(state.mss_cache);
         let segments_free = state.snd_cwnd - in_flight(state);
         let free = u64::from(segments_free) * size;
-        let most = self.segments(pacing, state);
-        let limit = room.usable.min(free);
-        let quota = most.min(segments_free).min((state.snd_cwnd / 2).max(1));
+        let max = self.segments(pacing, state);
+        let limit = limits.usable.min(free);
+        let quota = max.min(segments_free).min((state.snd_cwnd / 2).max(1));
         let bytes = u64::from(quota) * size;
-        let packet = room.packet.max(bytes).min(room.available);
-        let less = limit < u64::from(most) * size && (limit < packet || room.grows);
-        if less && !room.writes && packet > size && self.waits(now, limit, room, pacing, state) {
+        let packet = limits.packet.max(bytes).min(limits.available);
+        let less = limit < u64::from(max) * size && (limit < packet || limits.grows);
+        if less && !limits.writes && packet > size && self.waits(now, limit, limits, pacing, state) {
             return if limit > packet {
                 Plan::WaitsForData
-            } else if free < room.usable {
+            } else if free < limits.usable {
                 Plan::WaitsForCongestionWindow
             } else {
                 Plan::WaitsForReceiveWindow
             };
         }
         let mut bytes = bytes.min(packet);
-        if bytes > room.buffered {
-            bytes = room.buffered / size * size;
+        if bytes > limits.buffered {
+            bytes = limits.buffered / size * size;
         }
-        (self.fresh, self.next, self.begun) = (true, room.start, false);
-        self.left = bytes.min(room.usable);
+        (self.fresh, self.next, self.begun) = (true, limits.start, false);
+        self.left = bytes.min(limits.usable);
         Plan::Leaves
     }
 
     /// Returns true if an incomplete burst waits.
-    fn waits(&self, now: Time, limit: u64, room: &Room, pacing: &Pacing, state: &State) -> bool {
-        let window = room.window.min(u64::from(state.snd_cwnd) * u64::from(state.mss_cache));
+    fn waits(&self, now: Time, limit: u64, limits: &SendLimits, pacing: &Pacing, state: &State) -> bool {
+        let window = limits.window.min(u64::from(state.snd_cwnd) * u64::from(state.mss_cache));
         let srtt = Span::from_nanos(1_000 / 8 * u64::from(state.srtt_us));
-        let soon = Span::from_nanos(srtt.as_nanos() / 2).min(SOON);
+        let soon = Span::from_nanos(srtt.as_nanos() / 2).min(WORTH_WAITING);
         state.ca_state < CA_RECOVERY
             && now <= self.last.max(pacing.next()) + PAUSE
             && limit < window / WINDOW_DIVISOR
-            && room.first_sent.is_some_and(|sent| now.since(sent) + soon >= srtt)
+            && limits.first_sent.is_some_and(|sent| now.since(sent) + soon >= srtt)
     }
 
     /// Returns the number of segments of a full burst.
     #[inline]
     fn segments(&self, pacing: &Pacing, state: &State) -> u32 {
-        let slow = self.sets_rate && state.sk_pacing_rate < SLOW;
-        let least = if slow { 1 } else { 2 };
+        let slow = self.sets_rate && state.sk_pacing_rate < SINGLE_SEGMENT_RATE;
+        let min = if slow { 1 } else { 2 };
         // The usual case, without a division.
-        if state.rtt_min_us >= 32 << RTT_LOG && pacing.carries_less(least + 1, state) {
-            return least;
+        if state.rtt_min_us >= 32 << RTT_LOG && pacing.carries_less(min + 1, state) {
+            return min;
         }
-        autosized(least, pacing, state)
+        autosized(min, pacing, state)
     }
 }
 
 #[inline(never)]
-fn autosized(least: u32, pacing: &Pacing, state: &State) -> u32 {
+fn autosized(min: u32, pacing: &Pacing, state: &State) -> u32 {
     let halvings = state.rtt_min_us >> RTT_LOG;
     let near = if halvings < 32 { (64 << 10) >> halvings } else { 0 };
-    let bytes = (pacing.rate(state) >> PACING_SHIFT).saturating_add(near).min(MOST);
-    ((bytes / u64::from(state.mss_cache.max(1))) as u32).max(least)
+    let bytes = (pacing.rate(state) >> PACING_SHIFT).saturating_add(near).min(MAX_PAYLOAD);
+    ((bytes / u64::from(state.mss_cache.max(1))) as u32).max(min)
 }
 
 #[cfg(test)]
@@ -268,9 +268,9 @@ mod tests {
         Time::ZERO + Span::from_micros(microseconds)
     }
 
-    /// Returns a window of `cwnd` segments of which `free` are free, and a round-trip time of 100
-    /// ms; the first outstanding segment left at 0.
-    fn sending(cwnd: u32, free: u32) -> (Bursts, Pacing, State, Room) {
+    /// Returns a connection with a window of `cwnd` segments, `free` of them free, and a round-trip
+    /// time of 100 ms. The first outstanding segment left at 0.
+    fn sending(cwnd: u32, free: u32) -> (Bursts, Pacing, State, SendLimits) {
         let state = State {
             mss_cache: SIZE as u32,
             snd_cwnd: cwnd,
@@ -281,23 +281,23 @@ mod tests {
             sk_max_pacing_rate: u64::MAX,
             ..State::default()
         };
-        let most = 1 << 30;
-        let room = Room {
+        let max = 1 << 30;
+        let limits = SendLimits {
             start: 1,
-            available: most,
-            packet: most,
+            available: max,
+            packet: max,
             grows: false,
             writes: false,
-            buffered: most,
-            usable: most,
-            window: most,
+            buffered: max,
+            usable: max,
+            window: max,
             first_sent: Some(at(0)),
         };
-        (Bursts::new(true, false, false), Pacing::new(200, 120), state, room)
+        (Bursts::new(true, false, false), Pacing::new(200, 120), state, limits)
     }
 
     #[test]
-    fn a_burst_is_what_the_pacing_rate_carries_in_1_1024_s() {
+    fn a_burst_is_the_data_that_the_pacing_rate_carries_in_1_1024_s() {
         let (mut bursts, pacing, mut state, _) = sending(30, 2);
         state.sk_pacing_status = PACING_NEEDED;
         bursts.sets_rate = true;
@@ -306,22 +306,23 @@ mod tests {
             (200_000, 100_000, 2),
             (12_500_000, 100_000, 8),
             (u64::MAX, 100_000, 45),
-            // 64 KiB halved six times are 1 KiB more.
+            // 64 KiB halved six times add 1 KiB.
             (12_500_000, 6 * 512, 9),
             (100_000, 100, 45),
         ] {
             (state.sk_pacing_rate, state.rtt_min_us) = (rate, rtt);
             assert_eq!(bursts.segments(&pacing, &state), expected, "{rate} {rtt}");
         }
-        // A single segment is BBR's own choice: other paced bursts have at least two.
+        // Only BBR sends single segments; other paced bursts have at least two.
         (state.sk_pacing_rate, state.rtt_min_us, bursts.sets_rate) = (100_000, 100_000, false);
         assert_eq!(bursts.segments(&pacing, &state), 2);
     }
 
     #[test]
-    fn without_pacing_the_rate_is_that_of_the_window_at_the_last_acknowledgment() {
+    fn without_pacing_the_rate_follows_from_the_window_of_the_last_acknowledgment() {
         let (bursts, mut pacing, mut state, _) = sending(30, 2);
-        // 1.2 windows in 100 ms, a 102.4th of which are three segments from 256 on.
+        // 1.2 windows in 100 ms, of which 1/1024 s carries three segments from a window of 256
+        // segments on.
         for (cwnd, expected) in [(30, 2), (255, 2), (256, 3), (10_000, 45)] {
             (state.snd_cwnd, state.snd_ssthresh) = (cwnd, cwnd);
             pacing.follow_window(&mut state);
@@ -331,14 +332,14 @@ mod tests {
     }
 
     #[test]
-    fn less_than_a_burst_waits_for_the_next_acknowledgment() {
+    fn an_incomplete_burst_waits_for_the_next_acknowledgment() {
         let now = at(100_000);
-        let waits = |change: &dyn Fn(&mut Bursts, &mut State, &mut Room)| {
-            let (mut bursts, mut pacing, mut state, mut room) = sending(30, 1);
+        let waits = |change: &dyn Fn(&mut Bursts, &mut State, &mut SendLimits)| {
+            let (mut bursts, mut pacing, mut state, mut limits) = sending(30, 1);
             bursts.last = now;
-            change(&mut bursts, &mut state, &mut room);
+            change(&mut bursts, &mut state, &mut limits);
             pacing.follow_window(&mut state);
-            bursts.plan(now, &room, &pacing, &state) == Plan::WaitsForCongestionWindow
+            bursts.plan(now, &limits, &pacing, &state) == Plan::WaitsForCongestionWindow
         };
         assert!(waits(&|_, _, _| ()));
         assert!(!waits(&|_, state, _| state.packets_out -= 1), "a full burst");
@@ -347,94 +348,94 @@ mod tests {
         assert!(!waits(&|bursts, _, _| bursts.last = at(98_999)), "the last left long ago");
         assert!(waits(&|_, state, _| (state.snd_cwnd, state.packets_out) = (4, 3)));
         assert!(!waits(&|_, state, _| (state.snd_cwnd, state.packets_out) = (3, 2)), "a third of the window");
-        assert!(waits(&|_, _, room| room.first_sent = Some(at(1_000))));
+        assert!(waits(&|_, _, limits| limits.first_sent = Some(at(1_000))));
         assert!(
-            !waits(&|_, _, room| room.first_sent = Some(at(1_001))),
+            !waits(&|_, _, limits| limits.first_sent = Some(at(1_001))),
             "the next acknowledgment is far off"
         );
-        assert!(waits(&|_, state, room| (state.srtt_us, room.first_sent) = (8_000, Some(at(99_500)))));
-        assert!(!waits(&|_, state, room| (state.srtt_us, room.first_sent) = (8_000, Some(at(99_501)))));
-        assert!(!waits(&|_, _, room| room.first_sent = None), "nothing is out");
-        assert!(!waits(&|_, _, room| room.available = SIZE), "there is no more");
-        assert!(!waits(&|_, _, room| room.packet = SIZE), "it is the last of its packet");
-        assert!(waits(&|_, _, room| room.packet = 2 * SIZE));
+        assert!(waits(&|_, state, limits| (state.srtt_us, limits.first_sent) = (8_000, Some(at(99_500)))));
+        assert!(!waits(&|_, state, limits| (state.srtt_us, limits.first_sent) = (8_000, Some(at(99_501)))));
+        assert!(!waits(&|_, _, limits| limits.first_sent = None), "nothing is out");
+        assert!(!waits(&|_, _, limits| limits.available = SIZE), "there is no more");
+        assert!(!waits(&|_, _, limits| limits.packet = SIZE), "it is the last of its packet");
+        assert!(waits(&|_, _, limits| limits.packet = 2 * SIZE));
     }
 
-    /// By captures of Linux 6.12: two segments that end a full send buffer leave with the next
-    /// acknowledgment.
+    /// From captures of Linux 6.12: two segments at the end of a full send buffer leave with the
+    /// next acknowledgment.
     #[test]
-    fn the_rest_of_the_last_packet_waits_though_it_may_leave_whole() {
-        let (mut bursts, mut pacing, mut state, mut room) = sending(600, 3);
+    fn the_rest_of_the_last_packet_waits_even_if_the_window_permits_it() {
+        let (mut bursts, mut pacing, mut state, mut limits) = sending(600, 3);
         pacing.follow_window(&mut state);
         assert!(bursts.segments(&pacing, &state) > 3);
         let now = at(100_000);
         bursts.last = now;
-        room.packet = 2 * SIZE;
-        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::Leaves, "another packet is behind it");
-        room.available = room.packet;
-        room.grows = true;
-        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::WaitsForData);
+        limits.packet = 2 * SIZE;
+        assert_eq!(bursts.plan(now, &limits, &pacing, &state), Plan::Leaves, "another packet is behind it");
+        limits.available = limits.packet;
+        limits.grows = true;
+        assert_eq!(bursts.plan(now, &limits, &pacing, &state), Plan::WaitsForData);
         state.packets_out += 1;
-        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::WaitsForCongestionWindow);
-        room.writes = true;
-        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::Leaves, "the program writes");
-        room.writes = false;
-        (room.available, room.packet) = (SIZE, SIZE);
-        assert_eq!(bursts.plan(now, &room, &pacing, &state), Plan::Leaves, "a single segment");
+        assert_eq!(bursts.plan(now, &limits, &pacing, &state), Plan::WaitsForCongestionWindow);
+        limits.writes = true;
+        assert_eq!(bursts.plan(now, &limits, &pacing, &state), Plan::Leaves, "the program writes");
+        limits.writes = false;
+        (limits.available, limits.packet) = (SIZE, SIZE);
+        assert_eq!(bursts.plan(now, &limits, &pacing, &state), Plan::Leaves, "a single segment");
     }
 
     #[test]
-    fn a_burst_ends_with_what_is_left_of_the_receive_window() {
-        let (mut bursts, pacing, state, mut room) = sending(30, 8);
-        room.usable = SIZE + 100;
-        room.window = 3 * room.usable;
-        assert_eq!(bursts.plan(at(100_000), &room, &pacing, &state), Plan::Leaves);
+    fn a_burst_ends_with_the_rest_of_the_receive_window() {
+        let (mut bursts, pacing, state, mut limits) = sending(30, 8);
+        limits.usable = SIZE + 100;
+        limits.window = 3 * limits.usable;
+        assert_eq!(bursts.plan(at(100_000), &limits, &pacing, &state), Plan::Leaves);
         assert_eq!(bursts.left(1, true), SIZE + 100);
         assert!(!bursts.sent(at(100_000), 1, SIZE as u32, true), "it begins the burst");
         assert_eq!(bursts.left(1 + SIZE, true), 100);
         assert_eq!(bursts.left(1 + SIZE, false), 0, "a retransmission does not continue it");
         assert!(bursts.sent(at(100_000), 1 + SIZE, 100, true));
         assert_eq!(bursts.left(1 + SIZE + 100, true), 0);
-        room.window = 100 * SIZE;
-        assert_eq!(bursts.plan(at(100_000), &room, &pacing, &state), Plan::WaitsForReceiveWindow);
+        limits.window = 100 * SIZE;
+        assert_eq!(bursts.plan(at(100_000), &limits, &pacing, &state), Plan::WaitsForReceiveWindow);
     }
 
     #[test]
-    fn a_pause_counts_from_when_pacing_permits_the_next_segment() {
-        let (mut bursts, mut pacing, mut state, room) = sending(30, 1);
+    fn a_pause_counts_from_the_departure_that_pacing_permits() {
+        let (mut bursts, mut pacing, mut state, limits) = sending(30, 1);
         (state.sk_pacing_status, state.sk_pacing_rate) = (PACING_NEEDED, SIZE * 1000);
-        pacing.without_allowance(at(90_000));
+        pacing.without_unpaced_start(at(90_000));
         // Nine segments take 9 ms.
         for number in 0..9 {
             pacing.sent(at(90_000), SIZE as u32, number > 0, &mut state);
         }
         bursts.last = at(90_000);
-        assert_eq!(bursts.plan(at(100_000), &room, &pacing, &state), Plan::WaitsForCongestionWindow);
-        assert_eq!(bursts.plan(at(100_001), &room, &pacing, &state), Plan::Leaves);
+        assert_eq!(bursts.plan(at(100_000), &limits, &pacing, &state), Plan::WaitsForCongestionWindow);
+        assert_eq!(bursts.plan(at(100_001), &limits, &pacing, &state), Plan::Leaves);
     }
 
     #[test]
-    fn a_packet_takes_from_the_next_what_it_lacks_for_a_burst() {
-        let (mut bursts, mut pacing, mut state, mut room) = sending(600, 100);
+    fn a_short_packet_is_completed_to_a_burst_from_the_next_packet() {
+        let (mut bursts, mut pacing, mut state, mut limits) = sending(600, 100);
         state.srtt_us = 8 * 50_000;
         pacing.follow_window(&mut state);
         for (packet, free, expected) in [(45, 100, 14), (5, 100, 14), (5, 7, 7), (1, 1, 1)] {
             state.packets_out = state.snd_cwnd - free;
-            room.packet = packet * SIZE;
+            limits.packet = packet * SIZE;
             bursts.last = at(0);
-            assert_eq!(bursts.plan(at(100_000), &room, &pacing, &state), Plan::Leaves);
+            assert_eq!(bursts.plan(at(100_000), &limits, &pacing, &state), Plan::Leaves);
             assert_eq!(bursts.left(1, true), expected * SIZE, "{packet} {free}");
         }
     }
 
     #[test]
     fn a_burst_is_at_most_half_of_the_window() {
-        let (mut bursts, pacing, mut state, room) = sending(10, 10);
+        let (mut bursts, pacing, mut state, limits) = sending(10, 10);
         state.srtt_us = 0;
-        assert_eq!(bursts.plan(at(0), &room, &pacing, &state), Plan::Leaves);
+        assert_eq!(bursts.plan(at(0), &limits, &pacing, &state), Plan::Leaves);
         assert_eq!(bursts.left(1, true), 5 * SIZE);
         state = State { snd_ssthresh: INFINITE_SSTHRESH, snd_cwnd: 1, ..state };
-        assert_eq!(bursts.plan(at(0), &room, &pacing, &state), Plan::Leaves);
+        assert_eq!(bursts.plan(at(0), &limits, &pacing, &state), Plan::Leaves);
         assert_eq!(bursts.left(1, true), SIZE);
     }
 }

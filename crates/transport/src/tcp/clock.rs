@@ -4,8 +4,8 @@
 //! - *Ticks* (BSD, [`Config`]'s `timer_tick`): at the first tick after that.
 //! - *Jiffies* (Linux, [`Config`]'s `jiffy`): a wait is rounded up to whole jiffies and counted
 //!   from the present jiffy. A timer expires at the end of the step of the timer wheel that
-//!   contains that time, so never early, and late by up to a step. Longer waits have longer steps
-//!   (kernel/time/timer.c, since Linux 4.8; "Reinventing the timer wheel", LWN.net, 2015):
+//!   contains that time. It is never early, and late by up to a step. Longer waits have longer
+//!   steps (kernel/time/timer.c, since Linux 4.8; "Reinventing the timer wheel", LWN.net, 2015):
 //!
 //! | wait in jiffies | below 63 | below 504 | below 4032 | below 32256 | more |
 //! | --- | --- | --- | --- | --- | --- |
@@ -20,17 +20,17 @@
 use super::Config;
 use bentpipe_core::{Span, Time};
 
-/// Number of steps of a level of the wheel that exceeds its waits.
+/// Number of steps per level of the wheel; a level is used for waits of fewer steps.
 const STEPS: u64 = 63;
 /// Binary logarithm of the ratio of the steps of consecutive levels.
 const LEVEL_SHIFT: u32 = 3;
 /// The last level that is modelled: waits of 2 minutes and more.
 const LEVELS: u32 = 4;
-/// Age of the hosts' jiffies at the start of a run: that of the guests of the clock `kernel`, so
-/// that timers expire at the same times in both.
+/// Age of the hosts' jiffies at the start of a run. It equals that of the guests of the clock
+/// `kernel`, so that timers expire at the same times in both.
 const AGE: Span = Span::from_secs(10);
-/// Wrap of the count of jiffies. Linux begins to count 300 s before it (INITIAL_JIFFIES), which
-/// determines the ends of steps of 64 jiffies and more.
+/// Value at which the count of jiffies wraps around. Linux starts to count 300 s before it
+/// (INITIAL_JIFFIES), which determines the ends of steps of 64 jiffies and more.
 const WRAP: u64 = 1 << 32;
 const BEFORE_WRAP: Span = Span::from_secs(300);
 
@@ -54,7 +54,8 @@ impl Clock {
         }
     }
 
-    /// Returns the clock of waits that BSD's ticks do not time: exact unless there are jiffies.
+    /// Returns the clock of all waits except time-outs: jiffies if configured, otherwise exact.
+    /// BSD's ticks do not apply to these waits.
     pub fn of_jiffies(config: &Config) -> Clock {
         match period(config.jiffy) {
             0 => Clock::Exact,
@@ -86,12 +87,12 @@ impl Clock {
         }
     }
 
-    /// Returns the time between two moments as the clock counts it.
+    /// Returns the time between two moments as counted by the clock.
     #[inline]
     pub fn between(self, earlier: Time, later: Time) -> Span {
         let Clock::Jiffies(jiffy) = self else { return later.since(earlier) };
         let jiffy = u64::from(jiffy);
-        // The initial value of the count is left out, because it takes a division.
+        // The initial value of the count cancels out; computing it would take a division.
         Span::from_nanos((of_host(later, jiffy) - of_host(earlier, jiffy)) * jiffy)
     }
 
@@ -146,10 +147,10 @@ mod tests {
     #[test]
     fn a_timer_of_linux_expires_at_the_end_of_its_step_of_the_wheel() {
         // The documented steps at 250 Hz: 4 ms below 256 ms, 32 ms below 2 s, 256 ms below 16 s.
-        // Steps of 32 ms end 16 ms after the run's whole ones, because 10 s are 312 times 32 ms and
-        // 16 ms; those of 256 ms end 16 ms before the whole ones, because the count begins 300 s
-        // before 2^32. Time-outs of 2.112 and 2.304 s that Linux 6.12 set at 8.592 and 10.128 s
-        // expired at 10.96 and 12.496 s.
+        // Steps of 32 ms end 16 ms after multiples of 32 ms of the run, because 10 s are 312 times
+        // 32 ms plus 16 ms. Steps of 256 ms end 16 ms before multiples of 256 ms, because the count
+        // begins 300 s before 2^32. Linux 6.12 set time-outs of 2.112 and 2.304 s at 8.592 and
+        // 10.128 s; they expired at 10.96 and 12.496 s.
         for (now, wait, at) in [
             (0, 40, 44),
             (3, 40, 44),
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_timer_of_linux_is_early_nor_later_than_a_step() {
+    fn timers_of_linux_are_never_early_and_late_by_at_most_a_step() {
         let waits =
             [(0, 4), (1, 4), (39, 4), (40, 4), (248, 4), (252, 32), (1000, 32), (3000, 256), (60_000, 2048)];
         for now in (0..4_000_000_000).step_by(1_234_567) {
@@ -187,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn what_never_expires_stays_so_and_an_exact_clock_adds_nothing() {
+    fn stopped_timers_never_expire_and_an_exact_clock_adds_no_delay() {
         let now = Time::from_nanos(7);
         assert_eq!(Clock::Exact.expiry(now, Span::from_nanos(5)), Time::from_nanos(12));
         assert_eq!(LINUX.expiry(Time::MAX, Span::from_millis(1)), Time::MAX);
     }
 
     #[test]
-    fn a_tick_of_bsd_is_the_next_one() {
+    fn timers_of_bsd_expire_at_the_next_tick() {
         let config = Config { timer_tick: Span::from_millis(500), jiffy: Span::ZERO, ..Config::default() };
         let clock = Clock::of_time_outs(&config);
         assert_eq!(expiry(clock, 1, 1000), 1500);

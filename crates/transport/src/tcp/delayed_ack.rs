@@ -1,7 +1,8 @@
 //! The delay of acknowledgments of in-order data (RFC 1122, section 4.2.3.2).
 //!
-//! One full segment waits for the next, or for the timer. The timer is `delayed_ack_timeout`, or
-//! follows the time between segments as in Linux, from `delayed_ack_min` (40 ms) up:
+//! The acknowledgment of a full segment waits for the next full segment or for the timer. The delay
+//! is `delayed_ack_timeout`, or follows the time between segments as in Linux, starting at
+//! `delayed_ack_min` (40 ms):
 //!
 //! - Only segments in order count (observed in Linux 6.12). A segment that arrives within half the
 //!   minimum delay moves the delay halfway towards the minimum. One that arrives later but within
@@ -16,11 +17,11 @@
 //! - With `ack_pushed`, a segment with PSH is acknowledged as soon as the application has read it,
 //!   because its sender may wait for the acknowledgment (commit "tcp: fix delayed ACKs for MSS
 //!   boundary condition", 2023).
-//! - Sending an acknowledgment does not stop the timer. Its expiry has no effect, unless segments
-//!   after a hole share a pending acknowledgment by then, which is sent (observed in Linux 6.12 and
+//! - Sending an acknowledgment does not stop the timer. Its expiry then has no effect, except that
+//!   it sends a pending acknowledgment shared by segments after a hole (observed in Linux 6.12 and
 //!   7.3).
-//! - A connection that soon answers data with data is interactive: its acknowledgments travel with
-//!   the answers, so none is quick.
+//! - A connection that answers data with data before the delay ends is interactive. Its
+//!   acknowledgments travel with the answers, so they are not quick.
 
 use super::clock::Clock;
 use super::rtt::Estimator;
@@ -32,13 +33,13 @@ use bentpipe_core::{Span, Time};
 #[derive(Debug)]
 pub(super) struct DelayedAck {
     enabled: bool,
-    hears_push: bool,
-    least: Span,
-    most: Span,
+    acknowledges_push: bool,
+    min: Span,
+    max: Span,
     quick_start: u32,
     /// The adapted delay; zero before the first data.
     delay: Span,
-    /// Number of acknowledgments that are still quick.
+    /// Number of remaining quick acknowledgments.
     quick: u32,
     /// Time at which data last arrived in order.
     last: Time,
@@ -52,9 +53,9 @@ impl DelayedAck {
     pub fn new(config: &Config) -> DelayedAck {
         DelayedAck {
             enabled: config.delayed_ack,
-            hears_push: config.ack_pushed,
-            least: config.delayed_ack_min,
-            most: config.delayed_ack_timeout,
+            acknowledges_push: config.ack_pushed,
+            min: config.delayed_ack_min,
+            max: config.delayed_ack_timeout,
             quick_start: config.quick_acks.value() as u32,
             delay: Span::ZERO,
             quick: 0,
@@ -75,7 +76,7 @@ impl DelayedAck {
         self.last = now;
     }
 
-    /// Handles data by which the window grows.
+    /// Handles arriving data by which the window grows.
     #[inline]
     pub fn window_grew(&mut self) {
         self.quick |= 1;
@@ -83,7 +84,7 @@ impl DelayedAck {
 
     #[inline]
     fn adapts(&self) -> bool {
-        self.least < self.most || self.quick_start > 0
+        self.min < self.max || self.quick_start > 0
     }
 
     #[inline]
@@ -91,31 +92,31 @@ impl DelayedAck {
         let clock = self.timer.clock();
         let since = clock.between(self.last, now);
         if self.delay == Span::ZERO {
-            self.hurry(room(), u32::MAX);
-            self.delay = self.least;
-        } else if since <= self.least / 2 {
-            self.delay = clock.whole(self.delay / 2) + self.least / 2;
+            self.acknowledge_quickly(room(), u32::MAX);
+            self.delay = self.min;
+        } else if since <= self.min / 2 {
+            self.delay = clock.whole(self.delay / 2) + self.min / 2;
         } else if since < self.delay {
             self.delay = (clock.whole(self.delay / 2) + since).min(path.rto());
         } else if since > path.rto() {
-            self.hurry(room(), u32::MAX);
+            self.acknowledge_quickly(room(), u32::MAX);
         }
     }
 
-    /// Makes the next acknowledgments quick, at most `most`.
-    fn hurry(&mut self, room: u64, most: u32) {
-        let most = most.min(self.quick_start);
-        self.quick = self.quick.max(most.min((room / 2).max(2) as u32)).min(self.quick_start);
+    /// Makes the next acknowledgments quick, at most `max`.
+    fn acknowledge_quickly(&mut self, room: u64, max: u32) {
+        let max = max.min(self.quick_start);
+        self.quick = self.quick.max(max.min((room / 2).max(2) as u32)).min(self.quick_start);
     }
 
-    /// Makes the next acknowledgments quick, at most `most`, because the sender has retransmitted
+    /// Makes the next acknowledgments quick, at most `max`, because the sender has retransmitted
     /// received data, or the path is congested. The connection then counts as not interactive until
     /// data is answered again.
-    pub fn repair(&mut self, room: u64, most: u32) {
-        self.hurry(room, most);
+    pub fn acknowledge_retransmissions_quickly(&mut self, room: u64, max: u32) {
+        self.acknowledge_quickly(room, max);
         self.interactive = false;
         if self.adapts() {
-            self.delay = self.least;
+            self.delay = self.min;
         }
     }
 
@@ -127,17 +128,17 @@ impl DelayedAck {
 
     /// Returns true if a segment with PSH must be acknowledged without delay.
     #[inline]
-    pub fn hears_push(&self) -> bool {
-        self.hears_push && !self.interactive
+    pub fn acknowledges_push(&self) -> bool {
+        self.acknowledges_push && !self.interactive
     }
 
     /// Starts the delay of an acknowledgment.
     #[inline]
     pub fn start(&mut self, now: Time, path: &Estimator) {
-        let mut delay = self.most;
-        if self.least < self.most {
-            let bound = path.srtt().map_or(self.most, |srtt| srtt.max(self.least));
-            delay = self.delay.max(self.least).min(bound).min(self.most);
+        let mut delay = self.max;
+        if self.min < self.max {
+            let bound = path.srtt().map_or(self.max, |srtt| srtt.max(self.min));
+            delay = self.delay.max(self.min).min(bound).min(self.max);
         }
         self.timer.start(now, delay);
         self.started = (now, delay);
@@ -162,7 +163,7 @@ impl DelayedAck {
     pub fn lengthen(&mut self, path: &Estimator) {
         if self.interactive {
             self.interactive = false;
-            self.delay = self.least;
+            self.delay = self.min;
         } else {
             self.delay = (self.delay * 2).min(path.rto());
         }
@@ -175,7 +176,7 @@ impl DelayedAck {
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {
-                self.delay = self.least;
+                self.delay = self.min;
             }
         }
         if with_data && self.delay > Span::ZERO && now.since(self.last) < self.delay {

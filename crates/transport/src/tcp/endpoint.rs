@@ -27,7 +27,7 @@ use bentpipe_stage::packet::segment::Segment;
 use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
-/// Trace of a sender.
+/// Trace of a sender, one row per event.
 pub static TRACE: Table = Table {
     name: "tcp",
     entity: "flow",
@@ -50,7 +50,7 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// Trace of a receiver.
+/// Trace of a receiver, one row per delivery.
 pub static DELIVERY: Table = Table {
     name: "delivery",
     entity: "flow",
@@ -113,13 +113,13 @@ pub struct Traces {
 pub type MakeCongestion = Box<dyn Fn() -> Box<dyn Congestion> + Send>;
 
 /// One of the flow's connections.
-struct Line {
-    /// Number of the connection. Its width equals that of its reads: a two-byte field would share a
-    /// word with flags that were just written, and stall the load.
+struct Slot {
+    /// Number of the connection, stored in four bytes: a two-byte field would share a word with
+    /// flags that were just written, which would stall the load.
     number: u32,
     connection: Connection,
     probes: Probes,
-    /// Number of bytes that its receiver has delivered.
+    /// Number of bytes that the receiver has delivered.
     delivered: u64,
     /// True if the connection has been opened, or listens.
     opened: bool,
@@ -127,12 +127,12 @@ struct Line {
     traced: bool,
     /// True if the application has requested an action on the connection since it was last
     /// processed.
-    stirred: bool,
+    has_actions: bool,
     /// Birth of the last packet that arrived before the application runs.
     birth: Option<Time>,
 }
 
-/// One end of a TCP flow.
+/// One end of a TCP flow, as a stage.
 pub struct Endpoint {
     site: Site,
     hosted: Hosted,
@@ -142,16 +142,16 @@ pub struct Endpoint {
     congestion: MakeCongestion,
     random: u64,
     /// The connections, in order of creation; never empty.
-    lines: Vec<Line>,
-    /// Connections in TIME-WAIT, removed from `lines`, with the time of removal.
-    waiting: VecDeque<(Time, Line)>,
+    slots: Vec<Slot>,
+    /// Connections in TIME-WAIT, removed from `slots`, with the time of removal.
+    waiting: VecDeque<(Time, Slot)>,
     failure: Option<Failure>,
     traces: Traces,
     number: u32,
     /// Counters of removed connections.
     source: SourceCounters,
     destination: DestinationCounters,
-    spoiled: Received,
+    corrupted: Received,
     /// Signals that this end will receive, the next one last.
     signals: Vec<(Time, Signal)>,
     /// True in the profiles of Linux: applications run after all packets that arrive at one
@@ -184,26 +184,26 @@ impl Endpoint {
             config: config.clone(),
             congestion,
             random,
-            lines: Vec::with_capacity(1),
+            slots: Vec::with_capacity(1),
             waiting: VecDeque::new(),
             failure: None,
             traces,
             number: 0,
             source: SourceCounters::default(),
-            spoiled: Received::default(),
+            corrupted: Received::default(),
             signals: handover::schedule(&config.freeze, &config.adapt).into_iter().rev().collect(),
             reads_last: config.profile.is_linux(),
             reads: false,
             wake,
         };
         endpoint.wake = endpoint.wake.min(endpoint.next_signal());
-        endpoint.add_line(0);
+        endpoint.add_slot(0);
         endpoint
     }
 
     /// Returns the last opened connection.
     pub fn connection(&self) -> &Connection {
-        &self.lines[self.lines.len() - 1].connection
+        &self.slots[self.slots.len() - 1].connection
     }
 
     /// Returns the counters of the receiving half.
@@ -217,7 +217,7 @@ impl Endpoint {
     }
 
     /// Creates connection `number`, which listens at the destination, and returns its index.
-    fn add_line(&mut self, number: u16) -> usize {
+    fn add_slot(&mut self, number: u16) -> usize {
         let random = match number {
             0 => self.random,
             _ => Streams::new(self.random, number.into()).stream("connection").bits(),
@@ -230,43 +230,43 @@ impl Endpoint {
         }
         let probes = self.traces.connections.get(usize::from(number)).copied().unwrap_or_default();
         let opened = self.site.end == End::Destination;
-        let line = Line {
+        let slot = Slot {
             number: number.into(),
             connection,
             probes,
             delivered: 0,
             opened,
             traced: false,
-            stirred: false,
+            has_actions: false,
             birth: None,
         };
-        self.lines.push(line);
-        self.lines.len() - 1
+        self.slots.push(slot);
+        self.slots.len() - 1
     }
 
     /// Removes connections that have ended, and puts those in TIME-WAIT aside.
     #[cold]
-    fn tidy(&mut self, now: Time) {
-        for at in (0..self.lines.len()).rev() {
-            let line = &self.lines[at];
-            if self.lines.len() == 1 {
+    fn remove_ended(&mut self, now: Time) {
+        for at in (0..self.slots.len()).rev() {
+            let slot = &self.slots[at];
+            if self.slots.len() == 1 {
                 break;
             }
-            match line.connection.phase() {
+            match slot.connection.phase() {
                 Phase::TimeWait => {
-                    let line = self.lines.remove(at);
-                    self.waiting.push_back((now, line));
+                    let slot = self.slots.remove(at);
+                    self.waiting.push_back((now, slot));
                 }
-                Phase::Closed if line.opened => {
-                    let line = self.lines.remove(at);
-                    self.source.merge(&line.connection.sender().counters);
+                Phase::Closed if slot.opened => {
+                    let slot = self.slots.remove(at);
+                    self.source.merge(&slot.connection.sender().counters);
                 }
                 _ => {}
             }
         }
         while self.waiting.front().is_some_and(|(since, _)| *since + TIME_WAIT <= now) {
-            if let Some((_, line)) = self.waiting.pop_front() {
-                self.source.merge(&line.connection.sender().counters);
+            if let Some((_, slot)) = self.waiting.pop_front() {
+                self.source.merge(&slot.connection.sender().counters);
             }
         }
     }
@@ -274,8 +274,8 @@ impl Endpoint {
     /// Returns the index of connection `number`.
     #[inline(always)]
     fn find(&mut self, number: u16) -> Option<usize> {
-        match self.lines.last() {
-            Some(line) if line.number == u32::from(number) => Some(self.lines.len() - 1),
+        match self.slots.last() {
+            Some(slot) if slot.number == u32::from(number) => Some(self.slots.len() - 1),
             _ => self.find_other(number),
         }
     }
@@ -283,38 +283,40 @@ impl Endpoint {
     /// Returns the index of a connection other than the newest. A connection in TIME-WAIT is moved
     /// back.
     fn find_other(&mut self, number: u16) -> Option<usize> {
-        if let Some(at) = self.lines.iter().rposition(|line| line.number == u32::from(number)) {
+        if let Some(at) = self.slots.iter().rposition(|slot| slot.number == u32::from(number)) {
             return Some(at);
         }
-        let at = self.waiting.iter().position(|(_, line)| line.number == u32::from(number))?;
-        let (_, line) = self.waiting.remove(at)?;
-        self.lines.push(line);
-        Some(self.lines.len() - 1)
+        let at = self.waiting.iter().position(|(_, slot)| slot.number == u32::from(number))?;
+        let (_, slot) = self.waiting.remove(at)?;
+        self.slots.push(slot);
+        Some(self.slots.len() - 1)
     }
 
-    /// Completes any event of a connection: informs the application, sends the permitted segments,
-    /// writes the trace. An acknowledgment that does not wait for the application's answer leaves
-    /// first. The application is not informed before the last packet of this instant has arrived.
+    /// Completes the handling of an event of a connection: informs the application, sends the
+    /// permitted segments and writes the trace. An acknowledgment that does not wait for the
+    /// application's answer is sent first. The application is informed only after the last packet
+    /// of this instant has arrived.
     #[inline]
-    fn settle(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
-        // The connection is looked up again only after the application was informed.
-        let mut line = &mut self.lines[at];
-        let mut before = line.connection.receiver().must_acknowledge_first();
-        // Repeated in two places: the sending code is long and compiled inline.
+    fn complete_event(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
+        // The application may have changed the list, so the connection is looked up again only
+        // after informing it.
+        let mut slot = &mut self.slots[at];
+        let mut before = slot.connection.receiver().must_acknowledge_first();
+        // A loop instead of two calls: the sending code is long and compiled inline.
         loop {
             if !before {
-                let reads = !self.reads || !line.connection.receiver().holds_reading();
-                if reads && line.connection.has_events() {
+                let reads = !self.reads || !slot.connection.receiver().holds_reading();
+                if reads && slot.connection.has_events() {
                     self.inform(now, at, arrived, out);
-                    line = &mut self.lines[at];
+                    slot = &mut self.slots[at];
                 }
-                line.stirred = false;
-                if line.connection.is_silent() {
+                slot.has_actions = false;
+                if slot.connection.is_silent() {
                     break;
                 }
             }
-            while let Some(segment) = line.connection.next_segment(now) {
-                emit(now, line, (&self.site, &mut self.number), segment, out);
+            while let Some(segment) = slot.connection.next_segment(now) {
+                emit(now, slot, (&self.site, &mut self.number), segment, out);
                 if before {
                     break;
                 }
@@ -323,9 +325,9 @@ impl Endpoint {
                 break;
             }
         }
-        if std::mem::take(&mut line.traced) {
-            if let Some(probe) = line.probes.sender {
-                trace(&line.connection, probe, now, out);
+        if std::mem::take(&mut slot.traced) {
+            if let Some(probe) = slot.probes.sender {
+                trace(&slot.connection, probe, now, out);
             }
         }
     }
@@ -334,8 +336,8 @@ impl Endpoint {
     /// of the next wake.
     #[inline]
     fn finish(&mut self, now: Time, out: &mut Outbox) {
-        self.wake = match &self.lines[..] {
-            [line] if !line.stirred => line.connection.next_wake().min(self.hosted.next_wake()),
+        self.wake = match &self.slots[..] {
+            [slot] if !slot.has_actions => slot.connection.next_wake().min(self.hosted.next_wake()),
             _ => self.finish_many(now, out),
         };
         if !self.signals.is_empty() {
@@ -354,14 +356,14 @@ impl Endpoint {
         if let Some(event) = self.hosted.due(now) {
             self.call(now, 0, event, out);
         }
-        for line in &mut self.lines {
-            if line.connection.next_wake() <= now {
-                line.traced = line.connection.wake(now);
-                line.stirred = true;
+        for slot in &mut self.slots {
+            if slot.connection.next_wake() <= now {
+                slot.traced = slot.connection.wake(now);
+                slot.has_actions = true;
             }
         }
-        if let [Line { stirred: true, .. }] = &self.lines[..] {
-            self.settle(now, 0, None, out);
+        if let [Slot { has_actions: true, .. }] = &self.slots[..] {
+            self.complete_event(now, 0, None, out);
         }
         self.finish(now, out);
     }
@@ -370,10 +372,10 @@ impl Endpoint {
     #[cold]
     fn read(&mut self) {
         self.reads = false;
-        for line in &mut self.lines {
-            if line.connection.receiver().holds_reading() {
-                line.connection.read();
-                line.stirred = true;
+        for slot in &mut self.slots {
+            if slot.connection.receiver().holds_reading() {
+                slot.connection.read();
+                slot.has_actions = true;
             }
         }
     }
@@ -384,9 +386,9 @@ impl Endpoint {
 
     /// Informs all connections of a change of the path below them.
     pub fn signal(&mut self, now: Time, signal: &Signal, out: &mut Outbox) {
-        for line in &mut self.lines {
-            line.connection.signal(now, signal);
-            line.stirred = true;
+        for slot in &mut self.slots {
+            slot.connection.signal(now, signal);
+            slot.has_actions = true;
         }
         self.finish(now, out);
     }
@@ -394,35 +396,35 @@ impl Endpoint {
     /// Performs [`finish`](Self::finish) in the general case: with requests of the application, or
     /// with several connections. Removes ended connections. Returns the time of the next wake.
     fn finish_many(&mut self, now: Time, out: &mut Outbox) -> Time {
-        while let Some(at) = self.lines.iter().position(|line| line.stirred) {
-            self.settle(now, at, None, out);
+        while let Some(at) = self.slots.iter().position(|slot| slot.has_actions) {
+            self.complete_event(now, at, None, out);
         }
-        if self.lines.len() > 1 {
-            self.tidy(now);
+        if self.slots.len() > 1 {
+            self.remove_ended(now);
         }
-        let wakes = self.lines.iter().map(|line| line.connection.next_wake());
+        let wakes = self.slots.iter().map(|slot| slot.connection.next_wake());
         wakes.fold(self.hosted.next_wake(), Time::min)
     }
 
     /// Informs the application of all events of a connection.
     #[inline]
     fn inform(&mut self, now: Time, at: usize, arrived: Option<Time>, out: &mut Outbox) {
-        while let Some(event) = self.lines[at].connection.next_event() {
-            self.tell(now, at, event, arrived, out);
+        while let Some(event) = self.slots[at].connection.next_event() {
+            self.report_event(now, at, event, arrived, out);
         }
     }
 
     #[inline]
-    fn tell(&mut self, now: Time, at: usize, event: Event, arrived: Option<Time>, out: &mut Outbox) {
-        let line = &mut self.lines[at];
+    fn report_event(&mut self, now: Time, at: usize, event: Event, arrived: Option<Time>, out: &mut Outbox) {
+        let slot = &mut self.slots[at];
         let event = match event {
             Event::Connected => app::Event::Connected,
             Event::Received(bytes) => {
-                line.delivered += bytes;
+                slot.delivered += bytes;
                 self.destination.delivered_bytes += bytes;
                 self.destination.last_delivery = Some(now);
-                if let Some(probe) = line.probes.delivery {
-                    record_delivery(now, line, probe, arrived, out);
+                if let Some(probe) = slot.probes.delivery {
+                    record_delivery(now, slot, probe, arrived, out);
                 }
                 if self.ignores_received {
                     return;
@@ -432,7 +434,7 @@ impl Endpoint {
             Event::AllAcknowledged => app::Event::MaySend,
             Event::PeerClosed => app::Event::PeerClosed,
             Event::Closed => {
-                line.connection.counters_mut().completed = Some(now);
+                slot.connection.counters_mut().completed = Some(now);
                 return;
             }
             Event::Failed(failure) => {
@@ -440,7 +442,7 @@ impl Endpoint {
                 app::Event::Failed
             }
         };
-        let number = line.number as u16;
+        let number = slot.number as u16;
         self.call(now, number, event, out);
     }
 
@@ -471,29 +473,29 @@ impl Endpoint {
             Some(at) => at,
             // Actions on a connection that has been removed have no effect.
             None if !actions.connect => return,
-            None => self.add_line(number),
+            None => self.add_slot(number),
         };
-        let line = &mut self.lines[at];
-        line.stirred = true;
+        let slot = &mut self.slots[at];
+        slot.has_actions = true;
         if actions.connect {
-            line.opened = true;
-            line.connection.counters_mut().start = Some(now);
-            line.connection.open();
+            slot.opened = true;
+            slot.connection.counters_mut().start = Some(now);
+            slot.connection.open();
         }
         if actions.send > 0 {
-            line.connection.counters_mut().start.get_or_insert(now);
-            line.connection.send(actions.send);
+            slot.connection.counters_mut().start.get_or_insert(now);
+            slot.connection.send(actions.send);
         }
         if actions.stop {
-            line.connection.stop();
+            slot.connection.stop();
         }
         if actions.close {
-            line.connection.close();
+            slot.connection.close();
         }
     }
 }
 
-impl Line {
+impl Slot {
     /// Delays the application until all packets of this instant have arrived. `birth` is that of
     /// the present packet.
     #[cold]
@@ -505,13 +507,13 @@ impl Line {
 
 /// Sends a segment of a connection.
 #[inline(always)]
-fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segment, out: &mut Outbox) {
-    let ecn = if line.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
-    let size = header::size(&segment, line.connection.sender().segment_size());
+fn emit(now: Time, slot: &Slot, (site, number): (&Site, &mut u32), segment: Segment, out: &mut Outbox) {
+    let ecn = if slot.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
+    let size = header::size(&segment, slot.connection.sender().segment_size());
     let (flow, source, destination, dscp, leg) = (site.flow, site.node, site.peer, site.dscp, site.leg());
-    let (connection, this) = (line.number as u16, *number);
+    let (connection, this) = (slot.number as u16, *number);
     *number = this.wrapping_add(1);
-    // Separate, so that copied values stay in registers until the packet is in its place.
+    // A separate block, so that copied values stay in registers until the packet is complete.
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
     out.create_with(Port(0), size, move || Packet {
         birth: now,
@@ -541,10 +543,10 @@ fn emit(now: Time, line: &Line, (site, number): (&Site, &mut u32), segment: Segm
 
 /// Writes the row of [`DELIVERY`].
 #[cold]
-fn record_delivery(now: Time, line: &mut Line, probe: Probe, arrived: Option<Time>, out: &mut Outbox) {
-    let birth = line.birth.take();
+fn record_delivery(now: Time, slot: &mut Slot, probe: Probe, arrived: Option<Time>, out: &mut Outbox) {
+    let birth = slot.birth.take();
     let delay = arrived.or(birth).map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
-    out.record(probe, now, &[line.delivered as f64, delay]);
+    out.record(probe, now, &[slot.delivered as f64, delay]);
 }
 
 /// Writes the row of [`TRACE`].
@@ -571,14 +573,13 @@ pub fn trace(connection: &Connection, probe: Probe, now: Time, out: &mut Outbox)
 impl Stage for Endpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         let Body::Segment(segment) = &packet.body else {
-            if let Some(packet) = self.spoiled.open(packet, NOT_TCP, out) {
+            if let Some(packet) = self.corrupted.open(packet, NOT_TCP, out) {
                 self.receive(now, Port(0), packet, out);
             }
             return;
         };
-        if self.wake <= now && self.lines.iter().any(|line| line.connection.sender().is_pacing_due(now)) {
-            // Segments due at this very moment leave before the acknowledgment is read, as in
-            // Linux.
+        if self.wake <= now && self.slots.iter().any(|slot| slot.connection.sender().is_pacing_due(now)) {
+            // Segments due at this time leave before the acknowledgment is processed, as in Linux.
             self.expire(now, out);
         }
         if let Some(interface) = self.site.capture {
@@ -587,26 +588,26 @@ impl Stage for Endpoint {
         let opens = self.site.end == End::Destination && is_syn(segment);
         let at = match self.find(packet.connection) {
             Some(at) => at,
-            None if opens => self.add_line(packet.connection),
+            None if opens => self.add_slot(packet.connection),
             None => {
                 out.drop(packet, NO_CONNECTION);
                 return;
             }
         };
-        let line = &mut self.lines[at];
-        line.traced = line.connection.sender().is_waiting();
+        let slot = &mut self.slots[at];
+        slot.traced = slot.connection.sender().is_waiting();
         if segment.payload > 0 && out.has_sent() && self.reads_last {
-            line.hold_reading(packet.birth);
+            slot.hold_reading(packet.birth);
             self.reads = true;
         }
-        line.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
-        let (payload, size) = (u32::from(segment.payload), line.connection.sender().segment_size());
+        slot.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
+        let (payload, size) = (u32::from(segment.payload), slot.connection.sender().segment_size());
         if self.reads && !out.has_sent() {
             self.read();
         }
-        self.settle(now, at, Some(packet.birth), out);
+        self.complete_event(now, at, Some(packet.birth), out);
         self.finish(now, out);
-        // After the answer was written: it is read next, which waits until the writes are complete.
+        // Placed after the writes of the answer, because reading the answer waits for these writes.
         out.consumed(&packet);
         if payload > 0 {
             self.destination.delivered_packets +=
@@ -633,15 +634,15 @@ impl Stage for Endpoint {
 
     fn report(&self, now: Time, report: &mut Report) {
         let mut source = self.source.clone();
-        for line in self.waiting.iter().map(|(_, line)| line).chain(&self.lines) {
-            source.merge(&line.connection.sender().counters);
+        for slot in self.waiting.iter().map(|(_, slot)| slot).chain(&self.slots) {
+            source.merge(&slot.connection.sender().counters);
         }
         if self.hosted.next_wake() != Time::MAX {
             // More data will follow.
             source.completed = None;
         }
         self.site.report(&source, &self.destination, report);
-        self.spoiled.report(&self.site.incoming(), report);
+        self.corrupted.report(&self.site.incoming(), report);
         self.hosted.report(now, &self.site, report);
         let sender = self.connection().sender();
         let phase = match self.connection().phase() {

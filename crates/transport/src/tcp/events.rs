@@ -28,8 +28,8 @@ pub enum Event {
     Failed(Failure),
 }
 
-/// Pending events. The application receives them in the order of [`Event`], independent of the
-/// order in which one segment caused them, so data comes before the end of data.
+/// Pending events. The application receives them in the order of [`Event`], so data precedes the
+/// end of data, independent of the order in which one segment caused them.
 #[derive(Default, Debug)]
 pub(super) struct Events {
     /// A bit for each pending kind of event; the first to be delivered is the lowest.

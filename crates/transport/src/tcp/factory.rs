@@ -3,7 +3,7 @@
 use super::endpoint::{Endpoint, MakeCongestion, Probes, Traces, CONNECTION, DELIVERY, TRACE};
 use super::{header, Config};
 use crate::app::Workload;
-use crate::{Packets, Seat, Socket, Transport};
+use crate::{EndpointParts, Packets, Socket, Transport};
 use bentpipe_core::{Problems, Stream, Table, Tables};
 use bentpipe_stage::Stage;
 
@@ -20,9 +20,9 @@ impl Transport for Config {
         Packets { payload, size: payload + headers, answer: headers, responsive: true }
     }
 
-    fn build(&self, seat: Seat, supply: &mut dyn crate::Supply) -> Box<dyn Stage> {
-        let Seat { site, app, traced, transactions, stream, .. } = seat;
-        let config = supply.told(self);
+    fn build(&self, parts: EndpointParts, supply: &mut dyn crate::Supply) -> Box<dyn Stage> {
+        let EndpointParts { site, app, traced, transactions, stream, .. } = parts;
+        let config = supply.with_handover_signals(self);
         let congestion = supply.congestion(&config);
         let connections = (0..traced).map(|number| {
             let (sender, receiver) = site.traced_as(number);

@@ -1,5 +1,5 @@
-//! Signals to the ends of a connection when the path below it changes to another link: two options
-//! for handovers.
+//! Signals to the ends of a connection about handovers, changes of the path to another link. There
+//! are two options:
 //!
 //! **Freeze-TCP** (T. Goff, J. Moronski, D. S. Phatak, V. Gupta, "Freeze-TCP: A true end-to-end TCP
 //! enhancement mechanism for mobile environments", IEEE INFOCOM 2000, section 3): a receiver that
@@ -16,8 +16,8 @@
 //!
 //! Deviations: in the paper the ends measure rate and round-trip time of the new path, from the
 //! spacing of packets at the receiver, in about two round-trip times; here the sender knows both,
-//! the best possible result of the measurement. Linux continues to retransmit the first segment
-//! while the window is closed, and considers it lost; the sender here does so only if no end is
+//! the best possible result of the measurement. While the window is closed, Linux continues to
+//! retransmit the first segment and considers it lost. The sender here does so only if no end is
 //! frozen.
 
 use bentpipe_core::{Problems, Rate, Span, Time};
@@ -58,7 +58,7 @@ pub enum OnHandover {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Freeze {
-    /// Time at which the window closes: ideally one round-trip time before the link goes down.
+    /// Time at which the window closes, ideally one round-trip time before the link goes down.
     pub at: Span,
     /// Time at which the link is up again and the window opens; later than `at`.
     pub until: Span,

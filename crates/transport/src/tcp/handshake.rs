@@ -10,8 +10,8 @@
 //! - Quick-Start (RFC 4782, section 4): the first SYN and SYN-ACK request a rate from the path,
 //!   retransmissions do not. The rate granted by the path is returned with the SYN-ACK, or with its
 //!   acknowledgment.
-//! - The round-trip time of the handshake is a sample if the SYN was sent once (Karn), or otherwise
-//!   by its timestamp.
+//! - The handshake gives a sample of the round-trip time if the SYN was sent once (Karn), or by its
+//!   timestamp if it was retransmitted.
 
 use super::clock::Clock;
 use super::rtt::Estimator;
@@ -52,7 +52,7 @@ pub struct Handshake {
     timer: Timer,
     estimator: Estimator,
     sent: Time,
-    /// True if it was sent more than once, for any reason.
+    /// True if the SYN or SYN-ACK was sent more than once, for any reason.
     resent: bool,
     timeouts: u32,
     retries: u32,
@@ -157,7 +157,7 @@ impl Handshake {
     /// Handles the other end's SYN.
     pub fn agree(&mut self, syn: &Segment) {
         if self.sent == Time::MAX {
-            // Ours will be a SYN-ACK.
+            // Our own SYN will be a SYN-ACK.
             self.linear = 0;
         }
         let options = syn.options.as_deref().copied().unwrap_or_default();

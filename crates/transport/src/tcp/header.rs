@@ -1,4 +1,4 @@
-//! The TCP header's view of a connection: 32-bit sequence numbers for 64-bit positions, and the
+//! Fields of the TCP header: 32-bit sequence numbers from 64-bit positions, timestamps, and the
 //! size of options.
 
 use bentpipe_core::{Span, Time};
@@ -64,8 +64,8 @@ pub fn option_bytes(segment: &Segment) -> u32 {
     timestamps + permitted + mss + scale + sack + asks + grants + scps + snack
 }
 
-/// Returns the size of the segment at the network layer in bytes; of several segments if its
-/// payload exceeds `segment_size`.
+/// Returns the size of the segment at the network layer in bytes. A payload above `segment_size`
+/// counts as several segments.
 #[inline]
 pub fn size(segment: &Segment, segment_size: u32) -> u32 {
     let payload = u32::from(segment.payload);
@@ -94,15 +94,14 @@ pub fn echoed(now: Time, echo: u32) -> Option<Time> {
     valid.then(|| Time::from_nanos((ticks - u64::from(age)) * TIMESTAMP_TICK))
 }
 
-/// Returns the time between a timestamp that was `sent` and `now`, by their clock: in whole ticks,
-/// at least one.
+/// Returns the time between the timestamps of `sent` and `now`, in whole ticks, at least one.
 #[inline]
 pub fn age(now: Time, sent: Time) -> Span {
     floor_to_tick(now).since(sent).max(Span::from_nanos(TIMESTAMP_TICK))
 }
 
 /// Maximum number of SACK blocks that fit into 40 bytes of options (RFC 2018, section 3).
-pub const fn most_sack_blocks(timestamps: bool) -> usize {
+pub const fn max_sack_blocks(timestamps: bool) -> usize {
     if timestamps {
         3
     } else {
@@ -132,7 +131,7 @@ mod tests {
         let mut sack = SackBlocks::default();
         let mut segment = Segment { timestamps: Some(Timestamps::new(1, 2)), ..Segment::default() };
         assert_eq!(option_bytes(&segment), 12);
-        for _ in 0..most_sack_blocks(true) {
+        for _ in 0..max_sack_blocks(true) {
             sack.push(1, 2);
         }
         segment.options = Some(Box::new(SegmentOptions { sack, ..SegmentOptions::default() }));

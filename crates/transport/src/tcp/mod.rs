@@ -10,7 +10,6 @@
 //! sequence number: the SYN has position 0, the first byte 1, and the FIN follows the last byte.
 //! Only [`header`] uses their 32 bits on the wire.
 
-mod borders;
 mod bursts;
 mod clock;
 pub mod config;
@@ -25,6 +24,7 @@ pub mod header;
 mod nagle;
 mod order;
 mod pacing;
+mod packet_ends;
 mod probe;
 mod prr;
 mod rack;

@@ -2,10 +2,10 @@
 //!
 //! - RFC 9293, section 3.7.4 (first RFC 896): a segment that is not full waits while any data is
 //!   unacknowledged.
-//! - G. Minshall, "A Proposed Modification to Nagle's Algorithm", draft-minshall-nagle-01 (1999):
-//!   it waits only while an earlier segment that was not full is unacknowledged. The last part of a
-//!   large write then leaves at once, without waiting for a round trip or a delayed acknowledgment.
-//!   Linux has this rule.
+//! - G. Minshall, "A Proposed Modification to Nagle's Algorithm", draft-minshall-nagle-01 (1999): a
+//!   segment that is not full waits only while an earlier one that was not full is unacknowledged.
+//!   The last part of a large write then leaves at once, without waiting for a round trip or a
+//!   delayed acknowledgment. Linux has this rule.
 
 use super::Config;
 

@@ -1,5 +1,5 @@
-//! Transmissions in order of time, and lost segments in order of the stream: the data that a
-//! scoreboard must find without a search.
+//! Two orders that let a scoreboard find segments without a search: transmissions by time, and lost
+//! segments by position.
 //!
 //! Entries are not removed from the middle. An outdated entry (its segment was acknowledged, or
 //! retransmitted later) is skipped when it reaches the front, so each transmission has the same
@@ -10,38 +10,38 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
-/// Transmissions in order of time. First transmissions need no entries: their order is that of the
-/// stream.
+/// Transmissions in order of time. First transmissions need no entries, because they are in the
+/// order of the stream.
 #[derive(Default, Debug)]
 pub(super) struct Transmissions {
-    /// The first segment whose first transmission has not been skipped.
+    /// Number of the first segment whose first transmission has not been skipped.
     pub first: u64,
-    again: VecDeque<(Time, u64)>,
+    retransmitted: VecDeque<(Time, u64)>,
 }
 
 impl Transmissions {
     /// Records the retransmission of a segment.
-    pub fn again(&mut self, at: Time, number: u64) {
-        self.again.push_back((at, number));
+    pub fn retransmitted(&mut self, at: Time, number: u64) {
+        self.retransmitted.push_back((at, number));
     }
 
-    /// Resets the state after skipping: to the first segment that was sent once, if any, and all
-    /// retransmitted segments, in order of time.
-    pub fn restart(&mut self, first: Option<u64>, again: Vec<(Time, u64)>) {
+    /// Sets the order again, undoing all skips: the first segment that was sent once, if any, and
+    /// all retransmitted segments in order of time.
+    pub fn restart(&mut self, first: Option<u64>, retransmitted: Vec<(Time, u64)>) {
         self.first = first.unwrap_or(self.first);
-        self.again = again.into();
+        self.retransmitted = retransmitted.into();
     }
 
     /// Returns the oldest outstanding retransmission: its time and its first position.
     #[inline]
-    pub fn oldest_again(&self) -> Option<(Time, u64)> {
-        self.again.front().copied()
+    pub fn oldest_retransmission(&self) -> Option<(Time, u64)> {
+        self.retransmitted.front().copied()
     }
 
     /// Skips the oldest retransmission.
     #[inline]
-    pub fn pass_again(&mut self) {
-        self.again.pop_front();
+    pub fn skip_oldest_retransmission(&mut self) {
+        self.retransmitted.pop_front();
     }
 }
 
@@ -50,22 +50,22 @@ impl Transmissions {
 /// ends.
 #[derive(Default, Debug)]
 pub(super) struct Waiting {
-    stretch: Range<u64>,
+    range: Range<u64>,
     heap: BinaryHeap<Reverse<u64>>,
 }
 
 impl Waiting {
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.stretch.is_empty() && self.heap.is_empty()
+        self.range.is_empty() && self.heap.is_empty()
     }
 
     #[inline]
     pub fn push(&mut self, number: u64) {
-        if number == self.stretch.end {
-            self.stretch.end += 1;
-        } else if self.stretch.is_empty() {
-            self.stretch = number..number + 1;
+        if number == self.range.end {
+            self.range.end += 1;
+        } else if self.range.is_empty() {
+            self.range = number..number + 1;
         } else {
             self.heap.push(Reverse(number));
         }
@@ -74,21 +74,21 @@ impl Waiting {
     #[inline]
     pub fn first(&self) -> Option<u64> {
         let scattered = self.heap.peek().map(|number| number.0);
-        let stretch = (!self.stretch.is_empty()).then_some(self.stretch.start);
-        stretch.into_iter().chain(scattered).min()
+        let range = (!self.range.is_empty()).then_some(self.range.start);
+        range.into_iter().chain(scattered).min()
     }
 
     #[inline]
     pub fn pop(&mut self) {
-        if !self.stretch.is_empty() && self.first() == Some(self.stretch.start) {
-            self.stretch.start += 1;
+        if !self.range.is_empty() && self.first() == Some(self.range.start) {
+            self.range.start += 1;
         } else {
             self.heap.pop();
         }
     }
 
     pub fn clear(&mut self) {
-        self.stretch = 0..0;
+        self.range = 0..0;
         self.heap.clear();
     }
 }
@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_waits_comes_out_in_ascending_order(steps in prop::collection::vec(prop::option::of((0u64..30, 0u64..9)), 60)) {
+        fn waiting_segments_are_taken_in_ascending_order(steps in prop::collection::vec(prop::option::of((0u64..30, 0u64..9)), 60)) {
             let (mut waiting, mut expected) = (Waiting::default(), Vec::new());
             for step in steps {
                 match step {

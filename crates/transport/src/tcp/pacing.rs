@@ -2,25 +2,26 @@
 //!
 //! A connection is paced if its congestion control requests it (`sk_pacing_status`), or always with
 //! the option `pacing`, as with Linux' fq queue discipline. The rate is `sk_pacing_rate`, in bytes
-//! of payload per second. A congestion control with `cong_control` sets it itself. For others it
-//! follows from the window after each acknowledgment, as in Linux (sysctls tcp_pacing_ss_ratio and
-//! tcp_pacing_ca_ratio, Documentation/networking/ip-sysctl.rst):
+//! of payload per second. A congestion control with `cong_control` sets the rate itself. For others
+//! the rate follows from the window after each acknowledgment, as in Linux (sysctls
+//! tcp_pacing_ss_ratio and tcp_pacing_ca_ratio, Documentation/networking/ip-sysctl.rst):
 //!
 //! rate = ratio max(cwnd, packets_out) MSS / SRTT
 //!
 //! The rate stays constant until the next acknowledgment, even if the window changes, as after a
 //! pause. The ratio is 200 % while cwnd < ssthresh / 2, which lets the window double in a round
-//! trip, and 120 % above (the border is that of Linux' commit "tcp: refine pacing rate
+//! trip, and 120 % above (the limit ssthresh / 2 is that of Linux' commit "tcp: refine pacing rate
 //! determination", 2015).
 //!
 //! Times of departure follow Linux' internal pacing (commit "tcp: optimize tcp internal pacing" and
 //! its successors, 2018): a segment sent at t permits the next one at t + payload / rate. Bursts
-//! that end before the tenth segment of a connection are not paced. A sender that is later than
-//! permitted, because acknowledgments were late, is credited with that time for the next segment,
-//! up to half of its cost, so that small delays do not reduce a rate near the bottleneck's.
+//! that end before the tenth segment of a connection are not paced. A sender may be later than
+//! permitted, because acknowledgments were late. It is credited with that time for the next
+//! segment, up to half of the segment's transmission time, so that small delays do not reduce a
+//! rate near the bottleneck's.
 //!
-//! Segments of a burst ([`super::bursts`]) leave together; the next burst waits for the time of all
-//! their bytes.
+//! Segments of a burst ([`super::bursts`]) leave together. The next burst waits for the
+//! transmission time of all their bytes.
 
 use bentpipe_congestion::interface::{State, PACING_NONE, PACING_PACED};
 use bentpipe_core::{Span, Time};
@@ -50,7 +51,7 @@ pub struct Pacing {
     sent: u32,
     slow_start_percent: u64,
     avoidance_percent: u64,
-    /// Numerator and denominator of the rate that followed from the window at the last
+    /// Numerator and denominator of the rate that follows from the window at the last
     /// acknowledgment, in segments.
     by_window: (u64, u32),
     /// Payload, rate and time of the last segment: most segments equal the previous one, and
@@ -73,7 +74,7 @@ impl Pacing {
         }
     }
 
-    /// Returns true if a segment that could leave now must wait. If so, requests a wake.
+    /// Returns true if the next segment must wait for the pacing rate. If so, requests a wake.
     #[inline]
     pub fn holds(&mut self, now: Time, state: &State) -> bool {
         let holds = now < self.next && state.sk_pacing_status != PACING_NONE;
@@ -158,8 +159,8 @@ impl Pacing {
         u64::from(state.snd_cwnd.max(state.packets_out)) * percent * (8_000_000 / 100)
     }
 
-    /// Paces all further segments, including the first ones of a connection.
-    pub fn without_allowance(&mut self, now: Time) {
+    /// Paces all further segments, also if they are among the first of the connection.
+    pub fn without_unpaced_start(&mut self, now: Time) {
         self.sent = UNPACED;
         self.next = now;
     }
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_keeps_the_next_waiting_for_its_bytes_over_the_rate() {
+    fn the_next_segment_waits_for_the_transmission_time_of_the_previous_one() {
         let (mut pacing, mut state) = paced(1_000_000);
         let at = |microseconds| Time::ZERO + Span::from_micros(microseconds);
         pacing.next = at(5000);
@@ -223,7 +224,8 @@ mod tests {
         assert_eq!(pacing.next_wake(), Time::MAX);
         pacing.sent(at(5000), 1000, false, &mut state);
         assert_eq!(pacing.next, at(6000));
-        // 200 us late: credited to the next; 3 ms late: half of a segment's time.
+        // 200 us late: credited to the next segment. 3 ms late: the credit is half of a segment's
+        // time.
         pacing.sent(at(6200), 1000, false, &mut state);
         assert_eq!(pacing.next, at(7000));
         pacing.sent(at(10_000), 1000, false, &mut state);
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_segments_go_at_once_and_none_wait_when_nobody_asked() {
+    fn the_first_ten_segments_and_unpaced_connections_are_not_delayed() {
         let (_, mut state) = paced(1000);
         let mut pacing = Pacing::new(200, 120);
         for _ in 0..10 {
@@ -247,9 +249,9 @@ mod tests {
         assert!(!pacing.holds(Time::ZERO, &state));
     }
 
-    /// By captures of Linux 6.12: after five segments of a response, a pair leaves with the sixth
-    /// and seventh, the eighth and ninth, and the tenth and eleventh at once, and the next one
-    /// after the time of two segments.
+    /// From captures of Linux 6.12: after five segments of a response, three pairs leave without
+    /// pacing (the sixth to the eleventh segment), and the next pair leaves after the time of two
+    /// segments.
     #[test]
     fn the_burst_with_the_tenth_segment_is_paced_as_a_whole() {
         for before in [4, 5] {
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_follows_the_window_at_twice_or_at_1_2_times_its_speed() {
+    fn the_rate_is_2_or_1_2_times_the_window_per_round_trip_time() {
         let (mut pacing, mut state) = paced(0);
         // 100 segments of 1000 bytes in 500 ms are 200 kB/s.
         (state.mss_cache, state.snd_cwnd, state.srtt_us) = (1000, 100, 500_000 * 8);

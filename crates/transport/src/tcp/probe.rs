@@ -1,11 +1,11 @@
 //! Tail loss probe (RFC 8985, section 7): if acknowledgments stop, one segment is sent before the
-//! time-out, either new data or the last segment, so that its acknowledgment can start a recovery.
+//! time-out: new data, or the last segment again. Its acknowledgment can then start a recovery.
 //!
 //! The probe time-out (section 7.2) is 2 SRTT. For a single segment in flight, the maximum delay of
 //! acknowledgments at the receiver, 200 ms, is added. It is never later than the retransmission
-//! time-out. Probes are sent only in the state Open, one at a time (section 7.3). An acknowledgment
-//! beyond a probe that retransmitted a segment, without a duplicate SACK, shows that the segment
-//! had been lost, so the window is reduced once (section 7.4).
+//! time-out. Probes are sent only in the state Open, one at a time (section 7.3). If a probe
+//! retransmitted a segment and is acknowledged without a duplicate SACK, the segment had been lost,
+//! so the window is reduced once (section 7.4).
 
 use super::undo::Dsack;
 use bentpipe_congestion::interface::State;
@@ -13,30 +13,29 @@ use bentpipe_core::Span;
 
 /// Maximum delay of an acknowledgment by the receiver (WCDelAckT of section 7.2).
 const DELAYED_ACK: Span = Span::from_millis(200);
-/// Linux' addition in other cases, so that an acknowledgment that is just due arrives first.
+/// Addition of Linux in all other cases, so that an acknowledgment due at that time arrives first.
 const MARGIN: Span = Span::from_millis(2);
 
 /// The probe of one connection.
 #[derive(Clone, Debug, Default)]
 pub struct Probe {
-    /// `nxt` at the time of an unanswered probe, and whether it was a retransmission.
+    /// `nxt` at the time of an unanswered probe, and true if the probe was a retransmission.
     outstanding: Option<(u64, bool)>,
 }
 
 /// The information of an acknowledgment about a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// Nothing, or nothing new.
+    /// No information about the probe.
     Nothing,
     /// A loss that the probe repaired.
     Repaired,
 }
 
 impl Probe {
-    /// Returns the wait after the latest transmission or acknowledgment, before the limit by the
-    /// time-out.
+    /// Returns the wait after the last transmission or acknowledgment, not limited by the time-out.
     #[inline]
-    pub fn patience(state: &State) -> Span {
+    pub fn wait(state: &State) -> Span {
         if state.srtt_us == 0 {
             return Span::from_secs(1);
         }

@@ -1,5 +1,5 @@
-//! Proportional rate reduction (RFC 9937): during a recovery the window follows the delivered data,
-//! so that it reaches ssthresh at the end of the recovery, without a pause or a burst before.
+//! Proportional rate reduction (RFC 9937): during a recovery the window follows the delivered data.
+//! It reaches ssthresh at the end of the recovery, without a preceding pause or burst.
 //!
 //! For each acknowledgment in recovery (section 5, with its names): with pipe > ssthresh, SndCnt =
 //! ceil(prr_delivered ssthresh / RecoverFS) - prr_out. Otherwise the window grows back to ssthresh
@@ -53,11 +53,11 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// The RFC's example (RFC 6937, section 3.1, first figure): 20 segments out, the first lost,
-    /// two new ones sent by limited transmit; the third duplicate starts recovery. From then on one
-    /// leaves for every two that arrive.
+    /// The RFC's example (RFC 6937, section 3.1, first figure): 20 segments are outstanding, the
+    /// first is lost, two new ones are sent by limited transmit, and the third duplicate starts
+    /// recovery. From then on one segment leaves for every two that arrive.
     #[test]
-    fn one_loss_halves_the_rate_of_sending_and_ends_at_ssthresh() {
+    fn one_loss_halves_the_sending_rate_and_ends_at_ssthresh() {
         let mut state = State { prior_cwnd: 20, snd_ssthresh: 10, packets_out: 22, ..State::default() };
         state.lost_out = 1;
         state.sacked_out = 2;

@@ -1,6 +1,6 @@
-//! Disjoint, non-adjacent ranges of positions, in order: the data that a receiver has out of order,
-//! and the data that a sender knows to be there. The cost of an insertion grows with the logarithm
-//! of the number of ranges and with the newly covered ranges.
+//! Disjoint, non-adjacent ranges of positions, in order: the out-of-order data of a receiver, and
+//! the SACKed data of a sender. The cost of an insertion grows with the logarithm of the number of
+//! ranges and with the number of newly covered ranges.
 
 use std::collections::BTreeMap;
 
@@ -47,8 +47,8 @@ impl Ranges {
         self.bytes = 0;
     }
 
-    /// Covers `[start, end)` and returns the resulting whole range. `fresh` is called with each
-    /// newly covered part, and that whole range.
+    /// Adds `[start, end)` and returns the range that contains it then. Calls `fresh` with each
+    /// newly covered part and that range.
     pub fn insert(
         &mut self,
         start: u64,

@@ -12,10 +12,11 @@
 //! - an interval shorter than the smallest round-trip time is not possible and makes the sample
 //!   invalid (-1).
 //!
-//! A sample is application-limited if its segment was sent while the application had left the pipe
-//! unfilled (section 3.4, [`check_application_limited`]). This is checked when the application
-//! writes and, except in the profiles of Linux, when an acknowledgment arrives or a timer expires:
-//! in Linux 6.12, data retransmitted after the first acknowledgment of a response is not limited.
+//! A sample is application-limited if its segment was sent while the application supplied too
+//! little data to fill the window (section 3.4, [`check_application_limited`]). This is checked
+//! when the application writes. In profiles other than Linux' it is also checked when an
+//! acknowledgment arrives or a timer expires; in Linux 6.12, data retransmitted after the first
+//! acknowledgment of a response is not limited.
 //!
 //! Deviations: as in Linux, segments are counted instead of bytes, and the SYN is one (so the first
 //! acknowledgment of data ends the time before the application's first write). C.first_sent_time
@@ -154,8 +155,9 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_that_of_the_bottleneck_however_the_window_was_sent() {
-        // Ten segments at once; the bottleneck passes one every 10 ms, 100 ms away.
+    fn the_rate_equals_that_of_the_bottleneck_for_any_spacing_of_the_window() {
+        // Ten segments leave at once. The bottleneck forwards one every 10 ms, with a round-trip
+        // time of 100 ms.
         let (mut rate, mut state) = (Estimator::default(), State { rtt_min_us: 1, ..State::default() });
         for number in 0..10 {
             rate.sent(at(0), number == 0, &state);
@@ -172,7 +174,8 @@ mod tests {
         }
         // When the first window was sent, nothing had been delivered.
         assert_eq!([samples[0], samples[9]], [(1, 100_000), (10, 190_000)]);
-        // The second window was sent as the first was acknowledged, which had been sent at once.
+        // The second window was sent at the rate of the first one's acknowledgments, and the first
+        // window was sent at once.
         assert_eq!([samples[10], samples[19]], [(10, 100_000), (10, 190_000)]);
         // From then on: ten segments in 100 ms.
         assert!(samples[20..].iter().all(|sample| *sample == (10, 100_000)), "{samples:?}");
@@ -184,7 +187,7 @@ mod tests {
         for number in 0..10 {
             rate.sent(at(10 * number), number == 0, &state);
         }
-        // Sent over 90 ms, acknowledged within 9.
+        // Sent within 90 ms, acknowledged within 9 ms.
         for number in 0..10 {
             let sample = deliver(&mut rate, &mut state, at(200 + number), number, at(10 * number));
             assert!(sample.interval_us >= 10_000 * number as i64, "{sample:?}");
@@ -193,7 +196,8 @@ mod tests {
         assert_eq!(last, (1, 100_000));
     }
 
-    /// Delivers one more segment, sent at 300 ms when nothing is out and acknowledged at 400 ms.
+    /// Delivers one more segment, sent at 300 ms while nothing is outstanding and acknowledged at
+    /// 400 ms.
     fn deliver_again(rate: &mut Estimator, state: &mut State) -> (i32, i64) {
         rate.sent(at(300), true, state);
         let sample = deliver(rate, state, at(400), 10, at(300));
@@ -211,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_application_limited_until_what_was_in_flight_is_delivered() {
+    fn samples_are_application_limited_until_the_data_in_flight_is_delivered() {
         let (mut rate, mut state) = (
             Estimator::default(),
             State { rtt_min_us: 1, snd_cwnd: 10, mss_cache: 1000, ..State::default() },

@@ -1,11 +1,11 @@
 //! Rate halving, Linux' method before proportional rate reduction: during a recovery the window
-//! falls by one segment for every second acknowledgment until it reaches ssthresh, so that in the
-//! round trip of the reduction one segment leaves for every two that arrive.
+//! falls by one segment for every second acknowledgment until it reaches ssthresh. In the round
+//! trip of the reduction, one segment therefore leaves for every two that arrive.
 //!
 //! For each acknowledgment that reports a delivery: cwnd is reduced by one if it is the second
 //! since the last reduction and cwnd > ssthresh; then cwnd = min(cwnd, pipe + 1), which prevents
-//! bursts. So after losses that leave less than ssthresh in flight, the window ends below it, and
-//! slow start follows.
+//! bursts. If less than ssthresh remains in flight after the losses, the window ends below
+//! ssthresh, and slow start follows.
 //!
 //! Source: M. Mathis, J. Semke, J. Mahdavi, K. Lahey, "The Rate-Halving Algorithm for TCP
 //! Congestion Control", Internet draft, 1999; P. Sarolahti and A. Kuznetsov, "Congestion Control in
@@ -40,8 +40,8 @@ impl RateHalving {
 mod tests {
     use super::*;
 
-    /// Returns the state after `lost` of 22 segments were lost and three of the others SACKed; the
-    /// window was 20.
+    /// Returns the state with a window of 20 after 22 segments were sent, `lost` of them were lost
+    /// and three others SACKed.
     fn recovering(lost: u32) -> State {
         State {
             snd_cwnd: 20,
@@ -83,10 +83,10 @@ mod tests {
         assert_eq!((state.snd_cwnd, in_flight(&state)), (10, 10));
     }
 
-    /// Sixteen of 22 segments were lost: three are in flight when recovery begins, and each arrival
-    /// replaces itself.
+    /// Sixteen of 22 segments were lost. Three are in flight when recovery begins, and each
+    /// delivery permits one segment.
     #[test]
-    fn after_heavy_losses_the_window_is_what_is_in_flight() {
+    fn after_heavy_losses_the_window_equals_the_data_in_flight() {
         let mut state = recovering(16);
         let sent = repair(&mut state);
         assert!(sent.iter().all(|&count| count <= 1), "{sent:?}");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgments_that_report_nothing_do_not_count() {
+    fn acknowledgments_without_a_delivery_do_not_count() {
         let (mut halving, mut state) = (RateHalving::default(), recovering(1));
         for _ in 0..4 {
             halving.acknowledge(0, &mut state);

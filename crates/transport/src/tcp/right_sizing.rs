@@ -1,44 +1,44 @@
 //! A receive window that grows with the arriving data (Fisk and Feng, "Dynamic Right-Sizing in
-//! TCP", 2001): after each round trip it is at least twice the bytes that arrived during it, up to
-//! the size of the buffer, so that it does not limit a sender that doubles its window.
+//! TCP", 2001). After each round trip it is at least twice the number of bytes that arrived during
+//! the round trip, up to the size of the buffer. It therefore does not limit a sender that doubles
+//! its window.
 //!
-//! Linux' auto-tuning is based on it, and the profiles of Linux use Linux' rule. There the result
-//! is a limit, up to which the window grows by two segments for each arriving segment, which is
-//! then acknowledged at once. With C the bytes that arrived in a round trip, and P the maximum of
-//! earlier round trips, initially ten segments, the limit is
+//! Linux' auto-tuning is based on this algorithm, and the profiles of Linux use Linux' rule. There
+//! the result is a limit. Up to the limit the window grows by two segments for each arriving
+//! segment, which is acknowledged at once. With C, the bytes that arrived in a round trip, and P,
+//! the maximum of earlier round trips (initially ten segments), the limit is
 //!
 //! ```text
 //! W + 2 W (C - P) / P     for C > P, with W = 2 C (6.18) or 2 C + 16 segments (6.12 and before)
 //! ```
 //!
-//! and never decreases; initially it is 5/4 of the window at the start (of 128 KiB of memory 81 kB
-//! were window). Source: limits, and bytes of a round trip (tcpi_rcv_space), of Linux 6.12 in
-//! virtual time and 6.18 in real time (docs/notes/linux-tcp.md).
+//! and never decreases. Initially it is 5/4 of the window at the start (81 kB of window for 128 KiB
+//! of memory). Source: limits and bytes per round trip (tcpi_rcv_space) of Linux 6.12 in virtual
+//! time and 6.18 in real time (docs/notes/linux-tcp.md).
 //!
-//! The receiver's round-trip time is that of the echoed timestamps, smoothed by eighths; without
-//! timestamps, that of the handshake.
+//! The receiver's round-trip time is measured by echoed timestamps and smoothed with weight 1/8.
+//! Without timestamps it is that of the handshake.
 
 use super::config::{Config, Profile};
 use bentpipe_core::{Span, Time};
 
-/// Initial maximum of a round trip, in segments.
-const FIRST: u64 = 10;
+/// Initial value of the maximum of a round trip, in segments.
+const INITIAL_SEGMENTS: u64 = 10;
 
 /// Number of segments that Linux before 6.16 adds to the data of a round trip.
-const MORE: u64 = 16;
+const ADDED_SEGMENTS: u64 = 16;
 
 /// The growth state of one window.
 #[derive(Debug)]
 pub(super) struct RightSizing {
-    /// Maximum window in bytes.
-    most: u64,
-    /// Linux' limit, up to which arriving segments let the window grow, and the maximum of bytes in
-    /// a round trip; `None` for the original algorithm.
+    /// Maximum size of the window in bytes.
+    max: u64,
+    /// State of Linux' rule; `None` for the original algorithm.
     linux: Option<Linux>,
     rtt: Span,
     /// Position and time of the start of the present round trip.
     from: u64,
-    since: Time,
+    started: Time,
 }
 
 #[derive(Debug)]
@@ -46,26 +46,26 @@ struct Linux {
     limit: u64,
     largest: u64,
     /// Number of bytes added to the data of a round trip.
-    more: u64,
+    added: u64,
 }
 
 impl RightSizing {
-    /// Creates the state of a window of `start` bytes that may grow to `most`.
-    pub fn new(config: &Config, start: u64, most: u64) -> RightSizing {
+    /// Creates the state of a window of `start` bytes that may grow to `max`.
+    pub fn new(config: &Config, start: u64, max: u64) -> RightSizing {
         let segment = config.segment_size.value();
         let linux = config.profile.is_linux().then_some(Linux {
-            limit: (start / 4 * 5).min(most),
-            largest: FIRST * segment,
-            more: if config.profile == Profile::Linux { 0 } else { MORE * segment },
+            limit: (start / 4 * 5).min(max),
+            largest: INITIAL_SEGMENTS * segment,
+            added: if config.profile == Profile::Linux { 0 } else { ADDED_SEGMENTS * segment },
         });
-        RightSizing { most, linux, rtt: Span::ZERO, from: 1, since: Time::ZERO }
+        RightSizing { max, linux, rtt: Span::ZERO, from: 1, started: Time::ZERO }
     }
 
     /// Limits the window of a connection without window scaling.
-    pub fn limit(&mut self, most: u64) {
-        self.most = most;
+    pub fn limit(&mut self, max: u64) {
+        self.max = max;
         if let Some(linux) = &mut self.linux {
-            linux.limit = linux.limit.min(most);
+            linux.limit = linux.limit.min(max);
         }
     }
 
@@ -76,13 +76,13 @@ impl RightSizing {
     }
 
     /// Returns the limit up to which arriving segments let the window grow now.
-    pub fn most_now(&self) -> u64 {
-        self.linux.as_ref().map_or(self.most, |linux| linux.limit)
+    pub fn current_limit(&self) -> u64 {
+        self.linux.as_ref().map_or(self.max, |linux| linux.limit)
     }
 
     /// Returns the window after a segment by which it grows.
     #[inline]
-    pub fn widened(&self, window: u64, payload: u64) -> u64 {
+    pub fn grown(&self, window: u64, payload: u64) -> u64 {
         self.linux.as_ref().map_or(window, |linux| (window + 2 * payload).min(linux.limit))
     }
 
@@ -92,18 +92,18 @@ impl RightSizing {
         if let Some(rtt) = rtt {
             self.rtt = if self.rtt == Span::ZERO { rtt } else { self.rtt - self.rtt / 8 + rtt / 8 };
         }
-        if self.rtt == Span::ZERO || now.since(self.since) < self.rtt {
+        if self.rtt == Span::ZERO || now.since(self.started) < self.rtt {
             return window;
         }
         let arrived = next - self.from;
-        (self.from, self.since) = (next, now);
+        (self.from, self.started) = (next, now);
         let Some(linux) = &mut self.linux else {
-            return window.max((2 * arrived).min(self.most));
+            return window.max((2 * arrived).min(self.max));
         };
         if arrived > linux.largest {
-            let twice = u128::from(2 * arrived + linux.more);
+            let twice = u128::from(2 * arrived + linux.added);
             let growth = 2 * twice * u128::from(arrived - linux.largest) / u128::from(linux.largest);
-            let limit = u64::try_from(twice + growth).unwrap_or(u64::MAX).min(self.most);
+            let limit = u64::try_from(twice + growth).unwrap_or(u64::MAX).min(self.max);
             linux.limit = linux.limit.max(limit);
             linux.largest = arrived;
         }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_is_twice_what_arrives_in_a_round_trip_and_does_not_shrink() {
+    fn the_window_is_twice_the_data_of_a_round_trip_and_never_shrinks() {
         let mut sizing = RightSizing::new(&Profile::Classic.config(), 4000, 50_000);
         let (mut now, mut next, mut window) = (Time::ZERO + Span::from_secs(1), 1, 4000);
         let mut seen = Vec::new();
@@ -132,11 +132,11 @@ mod tests {
         assert_eq!(sizing.arrived(now, next + 10, None, window), 50_000);
     }
 
-    /// Bytes of a round trip and the window after it, where it reached its limit, in Linux 6.12 in
-    /// virtual time over 4 Mbit/s with 250 and 20 ms each way, and in 6.18 in real time with 250
-    /// ms.
+    /// Bytes of a round trip and the window after it, for windows that reached their limit: Linux
+    /// 6.12 in virtual time over 4 Mbit/s with 250 and 20 ms each way, and 6.18 in real time with
+    /// 250 ms.
     #[test]
-    fn the_limit_is_that_of_linux() {
+    fn the_limit_equals_that_of_linux() {
         const UNSEEN: u64 = 0;
         let cases: [(Profile, &[(u64, u64)]); 3] = [
             (Profile::Linux612, &[(16_060, 81_486), (29_200, UNSEEN), (58_400, 419_021), (118_260, 791_175)]),
@@ -159,7 +159,7 @@ mod tests {
                 assert_eq!(sizing.arrived(now, next, Some(Span::from_millis(500)), 70_000), 70_000);
                 let mut window = 70_000;
                 while sizing.grows(window) {
-                    window = sizing.widened(window, 1460);
+                    window = sizing.grown(window, 1460);
                 }
                 let seen = limit != UNSEEN;
                 assert!(

@@ -1,16 +1,16 @@
 //! Round-trip time and retransmission time-out (RFC 6298).
 //!
 //! With the first sample R: SRTT = R, RTTVAR = R/2 (2.2). With each later one (2.3): RTTVAR = 3/4
-//! RTTVAR + 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R. RTO = SRTT + max(G, 4 RTTVAR), not less
-//! than `rto_min` (2.4) nor more than `rto_max` (2.5), and doubled by each time-out (5.5). The
-//! sender selects the segments that give samples (Karn's algorithm, section 3). A back-off lasts
-//! until the next sample, as in Linux (`tcp_ack_update_rtt`).
+//! RTTVAR + 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R. RTO = SRTT + max(G, 4 RTTVAR), at least
+//! `rto_min` (2.4), at most `rto_max` (2.5), and doubled by each time-out (5.5). The sender selects
+//! the segments that give samples (Karn's algorithm, section 3). A back-off lasts until the next
+//! sample, as in Linux (`tcp_ack_update_rtt`).
 //!
 //! With `rto_estimator = "linux"` the term 4 RTTVAR is replaced (Sarolahti and Kuznetsov,
-//! "Congestion Control in Linux TCP", USENIX 2002, section 3) by the greatest mean deviation of the
-//! latest round trip, at least `rto_variance_min`. It rises at once and falls by a quarter per
-//! round trip. A sample below SRTT - RTTVAR, which indicates a faster path, raises the deviation by
-//! only an eighth of the usual step.
+//! "Congestion Control in Linux TCP", USENIX 2002, section 3) by the maximum mean deviation of the
+//! last round trip, at least `rto_variance_min`. It follows a rise at once, and falls by a quarter
+//! of the difference per round trip. A sample below SRTT - RTTVAR, which indicates a faster path,
+//! raises the deviation by only an eighth of the usual step.
 //!
 //! A round-trip time from an echoed timestamp is a number of whole ticks of its clock, at least one
 //! (RFC 7323, section 4.1).
@@ -18,9 +18,9 @@
 //! With a coarse clock (`timer_tick`) a round trip is counted in ticks. Linux rounds the time-out
 //! up to whole jiffies (`jiffy`). [`super::clock`] determines its expiry.
 //!
-//! Integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so that 4 RTTVAR
-//! is the stored value itself. Deviation from Linux: the smallest time is that of the whole
-//! connection, not of the last five minutes.
+//! Values are integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so the
+//! stored value is 4 RTTVAR in microseconds. Deviation from Linux: the minimum round-trip time is
+//! that of the whole connection, not of the last five minutes.
 
 use super::clock::Clock;
 use super::config::RtoEstimator;
@@ -34,13 +34,13 @@ const FALLBACK: Span = Span::from_secs(3);
 /// The estimates of one connection: SRTT, RTTVAR and RTO.
 #[derive(Clone, Debug)]
 pub struct Estimator {
-    /// SRTT in eighths of a microsecond; 0 before the first sample. Wider than in [`State`], which
-    /// cannot hold round trips to other planets.
+    /// SRTT in eighths of a microsecond; 0 before the first sample. It has 64 bits, unlike in
+    /// [`State`], whose 32 bits cannot represent round trips to other planets.
     srtt: u64,
     /// RTTVAR in quarters of a microsecond.
     rttvar: u64,
     /// State of Linux' estimator.
-    greatest: Option<Greatest>,
+    max_deviation: Option<MaxDeviation>,
     tick: Span,
     clock: Clock,
     rto: Span,
@@ -52,10 +52,10 @@ pub struct Estimator {
 
 /// Mean deviations in quarters of a microsecond (Linux' `rttvar_us` and `mdev_max_us`).
 #[derive(Clone, Copy, Debug, Default)]
-struct Greatest {
+struct MaxDeviation {
     /// The deviation used for the time-out.
     used: u64,
-    /// The greatest deviation of the present round trip.
+    /// The maximum deviation of the present round trip.
     now: u64,
     /// Sequence number at which the round trip ends.
     end: u32,
@@ -67,7 +67,7 @@ impl Estimator {
         Estimator {
             srtt: 0,
             rttvar: 0,
-            greatest: (config.rto_estimator == RtoEstimator::Linux).then(Greatest::default),
+            max_deviation: (config.rto_estimator == RtoEstimator::Linux).then(MaxDeviation::default),
             tick: config.timer_tick,
             clock: Clock::of_jiffies(config),
             rto: config.rto_initial,
@@ -94,14 +94,14 @@ impl Estimator {
             let smoothed = self.srtt / 8;
             let deviation = sample.abs_diff(smoothed);
             let mean = self.rttvar / 4;
-            // Only Linux' estimator gives a falling time less weight.
-            let falls = sample < smoothed && deviation > mean && self.greatest.is_some();
+            // Only Linux' estimator gives less weight to a falling round-trip time.
+            let falls = sample < smoothed && deviation > mean && self.max_deviation.is_some();
             self.rttvar =
                 if falls { self.rttvar + (deviation - mean) / 8 } else { self.rttvar - mean + deviation };
             self.srtt = self.srtt - smoothed + sample;
         }
         self.backoff = 0;
-        let variance = self.follow_greatest(first, state);
+        let variance = self.follow_max_deviation(first, state);
         let rto = self.clock.round_up(Span::from_micros(self.srtt / 8) + variance);
         self.rto = rto.max(self.min).min(self.max);
         let fit = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
@@ -112,27 +112,28 @@ impl Estimator {
 
     /// Returns the term 4 RTTVAR of the time-out.
     #[inline]
-    fn follow_greatest(&mut self, first: bool, state: &State) -> Span {
-        let least = self.variance_min.as_micros();
-        let Some(greatest) = &mut self.greatest else { return Span::from_micros(self.rttvar.max(least)) };
+    fn follow_max_deviation(&mut self, first: bool, state: &State) -> Span {
+        let min = self.variance_min.as_micros();
+        let Some(max_deviation) = &mut self.max_deviation else {
+            return Span::from_micros(self.rttvar.max(min));
+        };
         if first {
-            let value = self.rttvar.max(least);
-            *greatest = Greatest { used: value, now: value, end: state.snd_nxt };
+            let value = self.rttvar.max(min);
+            *max_deviation = MaxDeviation { used: value, now: value, end: state.snd_nxt };
         } else {
-            greatest.now = greatest.now.max(self.rttvar);
-            greatest.used = greatest.used.max(greatest.now);
-            if state.snd_una.wrapping_sub(greatest.end) as i32 > 0 {
-                greatest.used -= (greatest.used - greatest.now) / 4;
-                greatest.now = least;
-                greatest.end = state.snd_nxt;
+            max_deviation.now = max_deviation.now.max(self.rttvar);
+            max_deviation.used = max_deviation.used.max(max_deviation.now);
+            if state.snd_una.wrapping_sub(max_deviation.end) as i32 > 0 {
+                max_deviation.used -= (max_deviation.used - max_deviation.now) / 4;
+                max_deviation.now = min;
+                max_deviation.end = state.snd_nxt;
             }
         }
-        Span::from_micros(greatest.used)
+        Span::from_micros(max_deviation.used)
     }
 
-    /// Restarts the estimates for another path with a known round-trip time, as with the first
-    /// sample.
-    pub fn begin_anew(&mut self, rtt: Span, state: &mut State) {
+    /// Restarts the estimates for another path. Its round-trip time counts as the first sample.
+    pub fn restart(&mut self, rtt: Span, state: &mut State) {
         self.srtt = 0;
         state.rtt_min_us = u32::MAX;
         self.sample(rtt, state);
@@ -224,8 +225,8 @@ mod tests {
             for estimator in &mut estimators {
                 estimator.sample(Span::from_secs_f64(value(2)), &mut state);
             }
-            // Differences are whole microseconds: errors of at most 8 us of SRTT and 16 us of 4
-            // RTTVAR add up.
+            // Differences are rounded to microseconds, which adds errors of at most 8 us to SRTT
+            // and 16 us to 4 RTTVAR.
             let near = |ours: f64, column: usize, tolerance: f64| {
                 assert!((ours - value(column)).abs() <= tolerance, "{line}: column {column} is {ours}");
             };
@@ -241,7 +242,7 @@ mod tests {
     /// Computed by hand from the paper's rules: SRTT and 4 RTTVAR after each sample, then the
     /// time-out, milliseconds.
     #[test]
-    fn linux_takes_the_greatest_deviation_at_once_and_lets_it_go_slowly() {
+    fn linux_follows_a_rising_deviation_at_once_and_a_falling_one_slowly() {
         let mut estimator = Estimator::new(&Config { jiffy: Span::ZERO, ..Config::default() });
         let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
         let mut seen = |sample: u64, una: u32, nxt: u32| {
@@ -254,13 +255,13 @@ mod tests {
         assert_eq!(seen(400, 2, 11), (137_500, 450_000, 587_500));
         // Below SRTT by more than RTTVAR: an eighth of the excess, where RFC 6298 has 465 ms.
         assert_eq!(seen(10, 3, 12), (121_562, 451_875, 573_437));
-        // The round trip ends with 452 ms as its greatest; the next begins.
+        // The round trip ends with a maximum of 452 ms; the next one begins.
         assert_eq!(seen(122, 11, 20), (121_617, 339_345, 573_492));
         for una in 12..20 {
             seen(122, una, 20);
         }
-        // It ends with 255 ms: the term falls by a quarter of the difference, 452 - (452 - 255) /
-        // 4.
+        // The round trip ends with 255 ms: the term falls by a quarter of the difference, 452 -
+        // (452 - 255) / 4.
         let (srtt, deviation, rto) = seen(122, 21, 30);
         assert!((121_000..123_000).contains(&srtt) && deviation < 30_000, "{srtt} {deviation}");
         assert!((523_000..526_000).contains(&rto), "{rto}");
@@ -272,7 +273,7 @@ mod tests {
         let mut estimator = Estimator::new(&Config::default());
         let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
         for (sample, rto) in [(100, 300), (101, 304), (103, 312)] {
-            estimator.begin_anew(Span::from_millis(sample), &mut state);
+            estimator.restart(Span::from_millis(sample), &mut state);
             assert_eq!(estimator.rto(), Span::from_millis(rto), "after a sample of {sample} ms");
         }
     }

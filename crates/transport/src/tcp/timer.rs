@@ -1,7 +1,7 @@
-//! A timer that is cheap to restart. Restarting the retransmission timer for each acknowledgment
-//! would move an entry of the event queue each time. Instead, the wake at the old deadline remains,
-//! and when it comes the timer requests a wake at the new deadline. Only then does the clock
-//! compute the actual expiry, because that takes a division.
+//! A timer that is cheap to restart. The retransmission timer restarts with each acknowledgment,
+//! and each restart would move an entry of the event queue. Instead, the wake at the old deadline
+//! remains. At that wake the timer requests one at the new deadline. Only then does the clock
+//! compute the actual expiry, which takes a division.
 
 use super::clock::Clock;
 use bentpipe_core::{Span, Time};
@@ -9,11 +9,11 @@ use bentpipe_core::{Span, Time};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     clock: Clock,
-    /// Start of the timer, with the wait in the next field; `Time::MAX` if it is stopped, and no
-    /// wait if it ends exactly then.
+    /// Start of the timer; `Time::MAX` if it is stopped. `wait` follows, or is zero for a timer
+    /// that expires exactly at `started`.
     started: Time,
     wait: Span,
-    /// The requested wake; never later than the end of the wait.
+    /// Time of the requested wake; never later than the end of the wait.
     wake: Time,
 }
 

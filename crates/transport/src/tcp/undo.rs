@@ -1,10 +1,10 @@
-//! Undoing of spurious reductions of the window.
+//! Undo of spurious window reductions.
 //!
 //! A reduction is spurious if nothing had been lost. Two signs show this:
 //!
 //! - Eifel (RFC 3522): an acknowledgment of retransmitted data echoes a timestamp older than the
 //!   first retransmission, so it answers the original;
-//! - duplicate SACKs (RFC 3708): the receiver has received each retransmission for a second time.
+//! - duplicate SACKs (RFC 3708): each retransmission was a duplicate at the receiver.
 //!
 //! The window and ssthresh return to their previous values (RFC 4015, section 3.2; the congestion
 //! control's `undo_cwnd`).
@@ -38,22 +38,23 @@ impl Dsack {
     }
 }
 
-/// The state of the latest reduction.
+/// The state of the last reduction.
 #[derive(Clone, Debug, Default)]
 pub struct Undo {
     /// First unacknowledged position at the reduction; `None` if there is nothing to undo.
     marker: Option<u64>,
-    /// Number of retransmissions since then without a duplicate SACK; `None` before the first.
-    unexplained: Option<u32>,
+    /// Number of retransmissions since the reduction without a duplicate SACK; `None` before the
+    /// first retransmission.
+    unconfirmed: Option<u32>,
     /// Time of the first retransmission of this loss (Linux' retrans_stamp).
     first_resent: Option<Time>,
 }
 
 impl Undo {
-    /// Records a reduction of the window while `resent` retransmissions are out.
+    /// Records a reduction of the window while `resent` retransmissions are outstanding.
     pub fn begin(&mut self, una: u64, resent: u32) {
         self.marker = Some(una);
-        self.unexplained = (resent > 0).then_some(resent);
+        self.unconfirmed = (resent > 0).then_some(resent);
     }
 
     /// Makes the reduction final.
@@ -61,8 +62,8 @@ impl Undo {
         self.marker = None;
     }
 
-    /// Discards all recorded retransmissions, after which none can be undone.
-    pub fn forget_retransmissions(&mut self) {
+    /// Discards all recorded retransmissions, so that they undo no reduction.
+    pub fn discard_retransmissions(&mut self) {
         self.first_resent = None;
     }
 
@@ -74,13 +75,13 @@ impl Undo {
     /// Records that a segment was retransmitted at `now`.
     pub fn resent(&mut self, now: Time) {
         self.first_resent.get_or_insert(now);
-        self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
+        self.unconfirmed = Some(self.unconfirmed.unwrap_or(0) + 1);
     }
 
     /// Records a duplicate SACK for `segments` segments that end at `end`.
     pub fn explained(&mut self, dsack: &Dsack, segments: u32) {
         if self.marker.is_some_and(|marker| dsack.end > marker) {
-            if let Some(count) = &mut self.unexplained {
+            if let Some(count) = &mut self.unconfirmed {
                 *count = count.saturating_sub(segments);
             }
         }
@@ -88,7 +89,7 @@ impl Undo {
 
     /// Returns true if every retransmission was spurious.
     pub fn all_were_duplicates(&self) -> bool {
-        self.marker.is_some() && self.unexplained == Some(0)
+        self.marker.is_some() && self.unconfirmed == Some(0)
     }
 
     /// Returns true if an acknowledgment with this echoed timestamp answers data sent before any

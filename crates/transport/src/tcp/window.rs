@@ -1,8 +1,9 @@
-//! Use of the congestion window, and its reduction when it does not limit the sender: after idle
-//! time, and for applications that send less than it permits.
+//! Use of the congestion window, and its reduction while it does not limit the sender: after idle
+//! time, and for applications that send less than the window permits.
 //!
-//! - `is_cwnd_limited` and `max_packets_out` of [`State`], each over a window, as in Linux'
-//!   `tcp_cwnd_validate`: the congestion control increases the window only while it is the limit.
+//! - `is_cwnd_limited` and `max_packets_out` of [`State`] are determined once per window, as in
+//!   Linux' `tcp_cwnd_validate`. The congestion control increases the window only while the window
+//!   limits sending.
 //! - Restart after idle time (RFC 5681, section 4.1): if nothing is outstanding and nothing was
 //!   sent for longer than the time-out, the window is halved for each time-out that has passed,
 //!   down to the initial window (RFC 2861, section 3.1, as in Linux).
@@ -21,7 +22,7 @@ use bentpipe_core::{Span, Time};
 pub struct Usage {
     /// True if a segment was sent since the last validation.
     sent: bool,
-    /// True if permitted data waits to be sent with more.
+    /// True if permitted data waits to form a larger burst.
     deferred: bool,
     /// True if new data has been sent.
     fresh: bool,
@@ -72,13 +73,13 @@ impl Usage {
         !self.sent && !self.fresh
     }
 
-    /// Returns and resets whether new data has been sent.
+    /// Returns and resets the flag of sent new data.
     #[inline]
     pub fn take_fresh(&mut self) -> bool {
         std::mem::take(&mut self.fresh)
     }
 
-    /// Records that the window was changed for another reason.
+    /// Records that the window was changed at `now` for another reason.
     #[inline]
     pub fn touch(&mut self, now: Time) {
         self.unused_since = now;
@@ -93,18 +94,18 @@ impl Usage {
         }
         congestion.cwnd_event(state, Event::CwndRestart);
         state.snd_ssthresh = current_ssthresh(state);
-        let least = self.initial.min(state.snd_cwnd);
+        let min = self.initial.min(state.snd_cwnd);
         let mut left = idle;
-        while left > rto && state.snd_cwnd > least {
+        while left > rto && state.snd_cwnd > min {
             left = left - rto;
             state.snd_cwnd >>= 1;
         }
-        state.snd_cwnd = state.snd_cwnd.max(least);
+        state.snd_cwnd = state.snd_cwnd.max(min);
         self.unused_since = now;
         self.used = 0;
     }
 
-    /// Records that permitted data waits to be sent with more: the window still counts as the
+    /// Records that permitted data waits to form a larger burst: the window still counts as the
     /// limit.
     #[inline]
     pub fn deferred(&mut self) {

@@ -1,31 +1,30 @@
-//! The writing program of a connection whose send buffer is limited by memory, as Linux counts it:
-//! it determines the part of the application's data that is in the buffer.
+//! The writing program of a connection, which determines the part of the application's data that is
+//! in the send buffer. The buffer is limited by memory, as counted by Linux:
 //!
-//! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (of 32 KB
-//!   while the other end's window has not exceeded 64 KB, because a packet is at most half of the
+//! - Memory is payload plus 960 bytes per packet. Unsent data is in packets of 64 KB (32 KB while
+//!   the other end's window has not exceeded 64 KB, because a packet is at most half of the
 //!   window). Outstanding data is in the packets of [`super::scoreboard::Packets`], mostly bursts.
-//!   So two segments that leave together take 480 bytes each in addition to their payload.
+//!   Two segments that leave together therefore take 480 bytes each in addition to their payload.
 //! - The program writes until the buffer is full, and then sleeps until a third of the buffer is
 //!   free.
-//! - The buffer is checked only before a new packet is begun, not while the last one is filled up:
-//!   when a part of it has been sent, or when full packets were smaller when it was begun. So an
-//!   open congestion window is filled at any level of the buffer: written data leaves at once, and
-//!   the program stops at the first packet that cannot leave.
-//! - Once half of the largest window of the other end has been written since the last push, the
-//!   data is pushed: everything that may leave does so, which empties the packet. The same applies
-//!   to the data of a call when it ends (256 KiB, as in our emulated traffic, or the amount that
-//!   the application hands over at a time), except the rest of a segment that the next call fills
-//!   up.
-//! - Packets have PSH where half of that window has been written, and where the program sleeps. The
-//!   next call removes the mark when it fills up the packet.
+//! - The limit is checked only before a new packet, not while the last packet is filled up (because
+//!   part of it was sent, or because full packets were smaller when it was begun). An open
+//!   congestion window is therefore filled at any level of the buffer: written data leaves at once,
+//!   and the program stops at the first packet that cannot leave.
+//! - The data is pushed once half of the other end's largest window has been written since the last
+//!   push: all permitted data leaves, which empties the packet. Data is also pushed at the end of a
+//!   call (256 KiB, as in our emulated traffic, or the amount that the application hands over at a
+//!   time), except a partial segment that the next call fills up.
+//! - Packets have PSH at multiples of half of that window, and where the program sleeps. The next
+//!   call removes the mark when it fills up the packet.
 //!
 //! Limits: the buffer has its full size from the start, as on emulated hosts; Linux begins with 16
 //! KiB and lets it grow to twice the congestion window.
 //!
 //! Source: experiments with Linux 6.12 (docs/notes/linux-tcp.md, *Buffers and windows*).
 
-use super::borders::Borders;
 use super::bursts;
+use super::packet_ends::PacketEnds;
 use super::scoreboard::Packets;
 use std::collections::VecDeque;
 
@@ -51,15 +50,15 @@ pub struct Writer {
     /// packet.
     pushed: u64,
     pushes: bool,
-    /// Beginning of a call after which no call has ended early; every call since then has written
-    /// all its bytes.
-    begun: u64,
-    /// The value of `pushed` if ends of calls count as pushes, for the marks alone, and the ends of
-    /// the unsent packets that have PSH.
+    /// Beginning of the last call that followed an early end. Every call since then has written all
+    /// its bytes.
+    call_start: u64,
+    /// The value of `pushed` if ends of calls also counted as pushes, which determines PSH.
     marked: u64,
+    /// Ends of the unsent packets that have PSH.
     marks: VecDeque<u64>,
     /// Ends of the packets of the unsent data.
-    borders: Borders,
+    packet_ends: PacketEnds,
     /// True if the program waits for room in the buffer.
     sleeps: bool,
 }
@@ -78,10 +77,10 @@ impl Writer {
             written,
             pushed: 1,
             pushes: false,
-            begun: 1,
+            call_start: 1,
             marked: 1,
             marks: VecDeque::new(),
-            borders: Borders::default(),
+            packet_ends: PacketEnds::default(),
             sleeps: false,
         }
     }
@@ -96,10 +95,10 @@ impl Writer {
     #[inline]
     pub fn offered(&mut self, window: u32) {
         self.half_window = u64::from(window / 2);
-        self.packet = (bursts::MOST.min(self.half_window) / self.segment).max(1) * self.segment;
+        self.packet = (bursts::MAX_PAYLOAD.min(self.half_window) / self.segment).max(1) * self.segment;
     }
 
-    /// Returns the end of the written part of data that ends at `end`.
+    /// Returns the end of the written part of the data that ends at `end`.
     #[inline(always)]
     pub fn written(&self, end: u64) -> u64 {
         self.written.min(end)
@@ -111,11 +110,10 @@ impl Writer {
         if self.memory == u64::MAX {
             return u64::MAX;
         }
-        self.borders.end_of(nxt)
+        self.packet_ends.end_of(nxt)
     }
 
-    /// Returns true if the packet that ends at `end`, up to which everything leaves, has been
-    /// marked with PSH.
+    /// Returns true if the packet that ends at `end` has PSH. All data up to `end` leaves.
     #[inline]
     pub fn marks(&mut self, end: u64) -> bool {
         while let Some(mark) = self.marks.front().copied().filter(|mark| *mark <= end) {
@@ -127,13 +125,13 @@ impl Writer {
         false
     }
 
-    /// Writes until `end`, where the last packet ends. Data that is not a packet yet begins at
-    /// `begin`, and packets have `size` bytes.
+    /// Writes data from `begin` to `end` into packets of `size` bytes; the last packet ends at
+    /// `end`.
     fn write(&mut self, begin: u64, end: u64, size: u64) {
-        // The previous last packet grows. Another call removes its mark, the same call moves it.
+        // The last packet grows. A new call removes its mark; the same call moves the mark.
         if self.written > begin && self.marks.back() == Some(&self.written) {
             self.marks.pop_back();
-            if !(self.written - self.begun).is_multiple_of(CALL) {
+            if !(self.written - self.call_start).is_multiple_of(CALL) {
                 self.marks.push_back(end);
             }
         }
@@ -142,7 +140,7 @@ impl Writer {
         while from < end {
             border = border.saturating_add(size).min(end);
             // The end of the call, and the end of the packet.
-            let called = (border - self.begun) / CALL * CALL + self.begun;
+            let called = (border - self.call_start) / CALL * CALL + self.call_start;
             for push in [called, border] {
                 if push > from && push > self.marked + self.half_window {
                     self.marked = push;
@@ -156,12 +154,12 @@ impl Writer {
         self.written = end;
     }
 
-    /// Records that the application hands over more data, after `end`. If everything before has
-    /// been written, another call begins there.
+    /// Records that the application hands over data after `end`. If all earlier data has been
+    /// written, another call begins there.
     #[inline]
     pub fn begins(&mut self, end: u64) {
         if self.written == end {
-            (self.begun, self.marked) = (end, end);
+            (self.call_start, self.marked) = (end, end);
         }
     }
 
@@ -171,8 +169,8 @@ impl Writer {
         }
     }
 
-    /// Fills up the packet that begins with the next byte to be sent, `nxt`, of data that ends at
-    /// `end`.
+    /// Fills up the packet that begins with `nxt`, the next byte to be sent, from the data that
+    /// ends at `end`.
     #[inline(always)]
     pub fn fill_up(&mut self, sent: Packets, nxt: u64, end: u64) {
         if !self.sleeps && self.written < nxt.saturating_add(self.packet) && self.written < end {
@@ -186,13 +184,13 @@ impl Writer {
             return;
         }
         self.pushes = false;
-        if self.written <= nxt && self.held(sent, nxt) >= self.memory {
+        if self.written <= nxt && self.memory_in_use(sent, nxt) >= self.memory {
             self.sleeps = true;
             self.ends_call();
             return;
         }
         // The end of a call pushes whole segments.
-        let call = self.begun + ((self.written - self.begun) / CALL + 1) * CALL;
+        let call = self.call_start + ((self.written - self.call_start) / CALL + 1) * CALL;
         let to = nxt.saturating_add(self.packet).min(end).min(call);
         if to > self.pushed + self.half_window {
             self.pushed = to;
@@ -200,17 +198,17 @@ impl Writer {
         }
         self.pushes |= to == call;
         self.write(nxt, to, self.packet);
-        self.borders.grown(nxt, to);
+        self.packet_ends.last_grew(nxt, to);
     }
 
-    /// Returns true if the program is writing data that ends at `end`, and the written data leaves
-    /// packet by packet: it has not pushed.
+    /// Returns true if the program is writing the data that ends at `end` and has not pushed, so
+    /// that written data leaves packet by packet.
     #[inline]
     pub fn writes(&self, end: u64) -> bool {
         !self.sleeps && !self.pushes && self.written < end
     }
 
-    /// Returns true if the program is awake and has not written all of the data that ends at `end`.
+    /// Returns true if the program does not sleep and has not written all data up to `end`.
     #[inline(always)]
     pub fn has_more(&self, end: u64) -> bool {
         !self.sleeps && self.written < end
@@ -223,44 +221,44 @@ impl Writer {
             return;
         }
         if self.written > nxt {
-            // The last packet is filled up: a part of it may have been sent, and full packets may
-            // have been smaller when it was begun.
-            let last = self.borders.last(nxt);
+            // Fills up the last packet: part of it may have been sent, or full packets may have
+            // been smaller when it was begun.
+            let last = self.packet_ends.last(nxt);
             let filled = last.saturating_add(self.packet).min(end);
             if filled > self.written {
                 self.write(last, filled, self.packet);
-                self.borders.grown(nxt, filled);
+                self.packet_ends.last_grew(nxt, filled);
             }
         }
-        let room = self.memory.saturating_sub(self.held(sent, nxt));
+        let room = self.memory.saturating_sub(self.memory_in_use(sent, nxt));
         let packets = room.div_ceil(self.packet + OVERHEAD);
         let begin = self.written;
         self.write(begin, begin.saturating_add(packets * self.packet).min(end), self.packet);
-        self.borders.added(begin, self.written, self.packet);
+        self.packet_ends.packets_written(begin, self.written, self.packet);
         self.mark(self.written);
         self.sleeps = self.written < end;
         self.ends_call();
         self.pushes = false;
     }
 
-    /// Ends the call early: the contents of the buffer have been pushed, and another call begins
-    /// after them.
+    /// Ends the call early: the contents of the buffer are pushed, and the next call begins after
+    /// them.
     fn ends_call(&mut self) {
-        (self.pushed, self.marked, self.begun) = (self.written, self.written, self.written);
+        (self.pushed, self.marked, self.call_start) = (self.written, self.written, self.written);
     }
 
     /// Wakes the program if it sleeps and a third of the buffer is free. Returns true if it woke.
     #[inline]
     pub fn wakes(&mut self, sent: Packets, nxt: u64) -> bool {
         let wakes = self.sleeps && {
-            let held = self.held(sent, nxt);
-            held + held / 2 <= self.memory
+            let memory_in_use = self.memory_in_use(sent, nxt);
+            memory_in_use + memory_in_use / 2 <= self.memory
         };
         self.sleeps &= !wakes;
         wakes
     }
 
-    /// Stops writing, so the program does not wait for room.
+    /// Stops the program, so that it does not wait for room.
     pub fn stop(&mut self) {
         self.sleeps = false;
     }
@@ -268,7 +266,7 @@ impl Writer {
     /// Returns the memory in use. `sent` are the outstanding packets, and `nxt` is the first
     /// position that has not been sent.
     #[inline]
-    fn held(&self, sent: Packets, nxt: u64) -> u64 {
+    fn memory_in_use(&self, sent: Packets, nxt: u64) -> u64 {
         let unsent = self.written.saturating_sub(nxt).div_ceil(self.packet);
         self.written.saturating_sub(sent.from) + OVERHEAD * (u64::from(sent.count) + unsent)
     }
@@ -294,8 +292,8 @@ mod tests {
         writer
     }
 
-    /// Lets `pairs` of segments leave in addition to those that are `out`, filling up on the way. A
-    /// single segment leaves where a call ends in the next one.
+    /// Sends `pairs` of segments in addition to those that are `out`, and fills up packets. Sends a
+    /// single segment if a call ends in the next one.
     fn send(writer: &mut Writer, out: &mut Packets, nxt: &mut u64, pairs: u64) {
         for _ in 0..pairs {
             writer.fill_up(*out, *nxt, u64::MAX);
@@ -307,12 +305,13 @@ mod tests {
         writer.fill_up(*out, *nxt, u64::MAX);
     }
 
-    /// The two rows of the table of memory in docs/notes/linux-tcp.md, to its last digit.
+    /// The two rows of the table of memory in docs/notes/linux-tcp.md, exactly.
     #[test]
-    fn memory_is_that_of_the_kernel() {
+    fn memory_equals_that_of_the_kernel() {
         let has = |writer: &Writer, out, nxt, row: [f64; 3]| {
             let written = writer.written(u64::MAX);
-            for (bytes, expected) in [writer.held(out, nxt), written - 1, written - nxt].into_iter().zip(row)
+            for (bytes, expected) in
+                [writer.memory_in_use(out, nxt), written - 1, written - nxt].into_iter().zip(row)
             {
                 assert!((bytes as f64 / 1e6 - expected).abs() < 0.01, "{bytes} of {expected}");
             }
@@ -340,37 +339,37 @@ mod tests {
         send(&mut writer, &mut out, &mut nxt, 1000);
         writer.fill(out, nxt, u64::MAX);
         let full = writer.written(u64::MAX);
-        let mut held = writer.held(out, nxt);
-        assert!((MEMORY..MEMORY + 66_000).contains(&held));
+        let mut memory_in_use = writer.memory_in_use(out, nxt);
+        assert!((MEMORY..MEMORY + 66_000).contains(&memory_in_use));
         while !writer.wakes(out, nxt) {
-            held = writer.held(out, nxt);
-            assert!(held > MEMORY / 3 * 2);
+            memory_in_use = writer.memory_in_use(out, nxt);
+            assert!(memory_in_use > MEMORY / 3 * 2);
             writer.fill_up(out, nxt, u64::MAX);
             assert_eq!(writer.written(u64::MAX), full);
             (out.count, out.from) = (out.count - 1, out.from + 2 * SEGMENT);
         }
-        assert!(writer.held(out, nxt) <= MEMORY / 3 * 2 && held > MEMORY / 3 * 2);
+        assert!(writer.memory_in_use(out, nxt) <= MEMORY / 3 * 2 && memory_in_use > MEMORY / 3 * 2);
     }
 
     #[test]
-    fn an_open_congestion_window_is_filled_whatever_the_buffer_holds() {
-        // Until half of the largest window has been written.
-        for (window, most) in [(16 << 20, 8 << 20), (8 << 20, 4 << 20)] {
+    fn an_open_congestion_window_is_filled_at_any_level_of_the_buffer() {
+        // The program sleeps after half of the largest window.
+        for (window, expected) in [(16 << 20, 8 << 20), (8 << 20, 4 << 20)] {
             let mut writer = writer(window);
             let (mut nxt, mut out) = (1, sent(0));
             while nxt + 2 * SEGMENT <= writer.written(u64::MAX) || !writer.sleeps {
                 send(&mut writer, &mut out, &mut nxt, 1);
             }
-            assert!((most..most + 200_000).contains(&nxt), "{nxt}");
-            assert!(writer.held(out, nxt) > most / 3 * 4 - 100_000);
+            assert!((expected..expected + 200_000).contains(&nxt), "{nxt}");
+            assert!(writer.memory_in_use(out, nxt) > expected / 3 * 4 - 100_000);
         }
     }
 
-    /// From captures of Linux 6.12 and 7.3 with a largest window of 65535 bytes: these are the
-    /// segments 54, 98, 142 and then 208, 252, 296 and 340, each the end of a second packet of 22,
-    /// where a call of 256 KiB ends after 179.6 and 359.1.
+    /// From captures of Linux 6.12 and 7.3 with a largest window of 65535 bytes: segments 54, 98,
+    /// 142 and then 208, 252, 296 and 340 have PSH. Each is the end of the second of two packets of
+    /// 22 segments. Calls of 256 KiB end after 179.6 and 359.1 segments.
     #[test]
-    fn every_half_window_is_pushed_and_calls_begin_anew() {
+    fn every_half_window_is_pushed_and_starts_another_call() {
         let mut writer = writer(65_535);
         // Ten segments have been sent, and were pushed, before the buffer is filled.
         let nxt = 1 + 10 * SEGMENT;
@@ -383,7 +382,7 @@ mod tests {
 
     /// From captures of Linux 6.12 with a largest window of 65535 bytes.
     #[test]
-    fn what_is_handed_over_later_is_a_call_of_its_own() {
+    fn data_handed_over_later_is_a_call_of_its_own() {
         let mut writer = writer(65_535);
         let end = 1 + 30 * SEGMENT;
         writer.write(1, end, 22 * SEGMENT);
@@ -395,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_limited_is_written_at_once() {
+    fn an_unlimited_buffer_is_written_at_once() {
         let mut writer = Writer::new(None, 1460);
         writer.fill_up(sent(0), 1, 50_000);
         assert_eq!((writer.written(50_000), writer.wakes(sent(0), 1)), (50_000, false));

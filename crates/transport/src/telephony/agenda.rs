@@ -1,9 +1,9 @@
 //! The agenda of an exchange: the actions of its calls, by time.
 //!
 //! Almost every entry is the next packet of a talk spurt, one packet duration after the present
-//! one. Such entries are added in the order of their times, so they are kept in a queue; all others
-//! are in a tree. Taking the earlier of the two heads gives the order of a single tree, without
-//! searching one for every packet of speech.
+//! one. Such entries are added in order of time and stored in a queue. All others are in a tree.
+//! The earlier of the two first entries is the next one, so no tree is searched for a packet of
+//! speech.
 
 use bentpipe_core::{Span, Time};
 use std::collections::{BTreeSet, VecDeque};
@@ -30,7 +30,7 @@ pub struct Agenda {
     packet: Span,
     /// Entries that were added in their order.
     queue: VecDeque<Entry>,
-    /// All other entries.
+    /// All other entries, by time.
     others: BTreeSet<Entry>,
 }
 
@@ -40,7 +40,7 @@ impl Agenda {
         Agenda { packet, queue: VecDeque::new(), others: BTreeSet::new() }
     }
 
-    /// Adds an entry at `now`.
+    /// Adds an entry; `now` is the present time.
     pub fn add(&mut self, now: Time, entry: Entry) {
         // An entry further ahead would keep all entries after it out of the queue.
         let near = entry.2 == Due::Speech && entry.0 <= now + self.packet;
@@ -73,7 +73,7 @@ impl Agenda {
     }
 
     /// Removes all entries of a call.
-    pub fn forget(&mut self, call: u32) {
+    pub fn remove_call(&mut self, call: u32) {
         self.queue.retain(|(_, other, _)| *other != call);
         self.others.retain(|(_, other, _)| *other != call);
     }
@@ -92,10 +92,10 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// The entries leave in the order of a single tree, while calls begin, pause, and end at
+    /// Entries are taken in the order of a single sorted set, while calls begin, pause and end at
     /// random.
     #[test]
-    fn entries_are_taken_in_the_order_of_a_tree() {
+    fn entries_are_taken_in_the_order_of_a_sorted_map() {
         let packet = Span::from_millis(20);
         let (mut agenda, mut tree) = (Agenda::new(packet), BTreeSet::new());
         let mut random = Streams::new(1, 0).stream("agenda");
@@ -111,7 +111,7 @@ mod tests {
             let now = first.0;
             assert_eq!(agenda.take(now), Some(first));
             if random.chance(0.001) {
-                agenda.forget(first.1);
+                agenda.remove_call(first.1);
                 tree.retain(|entry| entry.1 != first.1);
                 continue;
             }

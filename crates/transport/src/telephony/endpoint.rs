@@ -13,14 +13,16 @@ use crate::flow::{DestinationCounters, SourceCounters};
 use crate::hosting::Site;
 use crate::statistics::SpanStatistics;
 use crate::tcp::Supply;
-use crate::{names, udp, Seat, Transport};
+use crate::{names, udp, EndpointParts, Transport};
 use bentpipe_core::address::ipv4;
 use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
 use bentpipe_voice::codec::Codec;
 use bentpipe_voice::rtp::{unwrapped_sequence, Rtp};
-use bentpipe_voice::stream::{Clocks, Heard, Numbers, Origin, Packetizer, Receiver, Sender, Sending};
+use bentpipe_voice::stream::{
+    Clocks, Numbers, Origin, PacketFate, Packetizer, Receiver, Sender, SenderSettings,
+};
 use bentpipe_voice::talker::Side;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
@@ -72,7 +74,7 @@ impl Call {
 pub struct Endpoint {
     site: Site,
     config: calls::Config,
-    sending: Sending,
+    sending: SenderSettings,
     line: Box<dyn Line>,
     stream: Stream,
     common: u64,
@@ -92,7 +94,7 @@ pub struct Endpoint {
     counts: Counts,
     source: SourceCounters,
     destination: DestinationCounters,
-    spoiled: Received,
+    corrupted: Received,
     call_rows: Option<Probe>,
     heard: Option<Probe>,
     traffic: Option<Traffic>,
@@ -115,8 +117,8 @@ impl Endpoint {
     ///
     /// # Panics
     /// Panics if the seat's application places no calls.
-    pub fn of(transport: &dyn Transport, seat: Seat, supply: &mut dyn Supply) -> Endpoint {
-        let Seat { site, calls, stream, common, .. } = seat;
+    pub fn of(transport: &dyn Transport, parts: EndpointParts, supply: &mut dyn Supply) -> Endpoint {
+        let EndpointParts { site, calls, stream, common, .. } = parts;
         let calls = calls.expect("the scenario has been checked");
         Endpoint::new(transport, site, calls, (stream, common), supply)
     }
@@ -159,7 +161,7 @@ impl Endpoint {
             number: 0,
             counts: Counts::default(),
             source: SourceCounters::default(),
-            spoiled: Received::default(),
+            corrupted: Received::default(),
             call_rows,
             heard,
             traffic,
@@ -172,7 +174,7 @@ impl Endpoint {
     }
 
     /// Returns the number of lines in use.
-    fn taken(&self) -> u64 {
+    fn lines_in_use(&self) -> u64 {
         (self.calls.len() + self.local.len()) as u64
     }
 
@@ -201,9 +203,10 @@ impl Endpoint {
         self.counts.attempts += 1;
         let number = self.calls_placed;
         let record = Record { number, started: now, ringing: None, answered: None, sent: 0 };
-        // Drawn for every call, so that the fate of one call changes nothing for later ones.
+        // Drawn for every call, so that the outcome of one call does not change the draws of later
+        // ones.
         let local = holding.is_some() && self.stream.chance(self.config.local.value());
-        if self.taken() >= self.config.lines.value() {
+        if self.lines_in_use() >= self.config.lines.value() {
             self.counts.blocked += 1;
             return self.write(now, &record, Outcome::Blocked, None, out);
         }
@@ -244,7 +247,7 @@ impl Endpoint {
             Signal::Incoming { call, number } => {
                 self.counts.attempts += 1;
                 let record = Record { number, started: now, ringing: None, answered: None, sent: 0 };
-                if self.taken() >= self.config.lines.value() {
+                if self.lines_in_use() >= self.config.lines.value() {
                     self.counts.blocked += 1;
                     self.line.refuse(now, call, &mut self.signals);
                     return self.write(now, &record, Outcome::Blocked, None, out);
@@ -266,17 +269,19 @@ impl Endpoint {
                     if let Some(holding) = holding {
                         self.agenda.add(now, (now + holding, call, Due::HangUp));
                     }
-                    self.talk(now, call);
+                    self.start_talking(now, call);
                 }
             }
             Signal::Failed { call, reason } => self.end(now, call, Outcome::Failed(reason), out),
             Signal::Ended { call } => self.end(now, call, Outcome::Over, out),
-            Signal::Speech { call, rtp, payload } => self.hear(now, call, (&rtp, payload), packet, out),
+            Signal::Speech { call, rtp, payload } => {
+                self.receive_speech(now, call, (&rtp, payload), packet, out)
+            }
         }
     }
 
-    /// Begins to talk in an answered call.
-    fn talk(&mut self, now: Time, number: u32) {
+    /// Starts the talk spurts of an answered call.
+    fn start_talking(&mut self, now: Time, number: u32) {
         let side = if self.site.end == End::Source { Side::Caller } else { Side::Callee };
         let Some(call) = self.calls.get_mut(&number) else { return };
         call.record.answered = Some(now);
@@ -284,7 +289,7 @@ impl Endpoint {
         let spurts = self.config.talker.spurts(side, conversation);
         let numbers = Numbers { ssrc: number, ..Numbers::draw(&mut self.stream) };
         if self.mixing {
-            let Sending { codec, frames, suppression, .. } = self.sending;
+            let SenderSettings { codec, frames, suppression, .. } = self.sending;
             call.mixed = Some(Packetizer::new(codec, frames, suppression, numbers));
             return;
         }
@@ -296,7 +301,7 @@ impl Endpoint {
     }
 
     /// Passes a packet of speech to the receiver of its call.
-    fn hear(
+    fn receive_speech(
         &mut self,
         now: Time,
         call: u32,
@@ -316,12 +321,12 @@ impl Endpoint {
         });
         let heard = receiver.receive(now, rtp);
         let noise = sending.is_noise(rtp.payload_type, payload);
-        if let (true, Heard::Played { at }) = (self.mixing && !noise, heard) {
+        if let (true, PacketFate::Played { at }) = (self.mixing && !noise, heard) {
             call.played.push_back((at, now));
         }
-        if let (Some(probe), true) = (self.heard, heard != Heard::Foreign) {
+        if let (Some(probe), true) = (self.heard, heard != PacketFate::Foreign) {
             call.sequence = unwrapped_sequence(call.sequence, rtp.sequence);
-            let at = if let Heard::Played { at } = heard { at.as_secs_f64() } else { f64::NAN };
+            let at = if let PacketFate::Played { at } = heard { at.as_secs_f64() } else { f64::NAN };
             let (number, sequence) = (f64::from(call.record.number), call.sequence as f64);
             let spoken = receiver.spoken(rtp).unwrap_or(f64::NAN);
             out.record(probe, now, &[number, sequence, spoken, at, f64::from(u8::from(noise))]);
@@ -352,7 +357,7 @@ impl Endpoint {
     /// Sends the mix of a period to a party: speech, comfort noise, or nothing during suppressed
     /// silence.
     pub fn say(&mut self, now: Time, number: u32, period: u64, speech: bool, out: &mut Outbox) {
-        let Sending { suppression, comfort_noise, .. } = self.sending;
+        let SenderSettings { suppression, comfort_noise, .. } = self.sending;
         let Some(call) = self.calls.get_mut(&number) else { return };
         let Some(mixed) = &mut call.mixed else { return };
         let media = match speech || !suppression {
@@ -368,7 +373,7 @@ impl Endpoint {
     /// Releases the line of a call and writes its row.
     fn end(&mut self, now: Time, number: u32, outcome: Outcome, out: &mut Outbox) {
         let Some(call) = self.calls.remove(&number) else { return };
-        self.agenda.forget(number);
+        self.agenda.remove_call(number);
         let outcome = match (outcome, call.record.answered) {
             // The call was answered here before the other exchange disappeared.
             (Outcome::Failed(_), Some(_)) => Outcome::Over,
@@ -395,7 +400,7 @@ impl Endpoint {
     }
 
     /// Counts a call that has not ended at the end of the run, and returns its row.
-    fn going_on(&self, now: Time, call: &Call, counts: &mut Counts) -> [f64; 16] {
+    fn unfinished(&self, now: Time, call: &Call, counts: &mut Counts) -> [f64; 16] {
         let outcome = if call.record.answered.is_some() { Outcome::Talking } else { Outcome::Open };
         let totals = call.receiver.as_ref().map(Receiver::totals);
         let heard = totals.as_ref().map(|totals| (totals, self.sending.codec, self.config.advantage.value()));
@@ -441,7 +446,7 @@ impl Endpoint {
         match due {
             Due::Answer => {
                 self.line.answer(now, call, &mut self.signals);
-                self.talk(now, call);
+                self.start_talking(now, call);
             }
             Due::GiveUp => self.line.hang_up(now, call, &mut self.signals),
             Due::HangUp => self.line.hang_up(now, call, &mut self.signals),
@@ -482,7 +487,7 @@ impl Stage for Endpoint {
         match packet.body {
             Body::Layer(_) => self.take(now, packet, out),
             _ => {
-                if let Some(packet) = self.spoiled.open(packet, NOT_A_CALL, out) {
+                if let Some(packet) = self.corrupted.open(packet, NOT_A_CALL, out) {
                     self.take(now, packet, out);
                 }
             }
@@ -490,7 +495,7 @@ impl Stage for Endpoint {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        let calls = self.taken();
+        let calls = self.lines_in_use();
         if let Some(traffic) = self.traffic.as_mut().filter(|traffic| traffic.next <= now) {
             let rate = |bytes: u64| bytes as f64 * 8.0;
             out.record(traffic.probe, now, &[calls as f64, rate(traffic.bytes), rate(traffic.speech)]);
@@ -528,16 +533,16 @@ impl Stage for Endpoint {
         // These calls are counted in the report.
         let mut counts = self.counts.clone();
         for call in self.calls.values() {
-            out.record(probe, now, &self.going_on(now, call, &mut counts));
+            out.record(probe, now, &self.unfinished(now, call, &mut counts));
         }
     }
 
     fn report(&self, now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
-        self.spoiled.report(&self.site.incoming(), report);
+        self.corrupted.report(&self.site.incoming(), report);
         let mut counts = self.counts.clone();
         for call in self.calls.values() {
-            self.going_on(now, call, &mut counts);
+            self.unfinished(now, call, &mut counts);
         }
         counts.report(&names::end(&self.site.name, self.site.end), &self.site.incoming(), report);
     }

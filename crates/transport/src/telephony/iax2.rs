@@ -1,11 +1,11 @@
 //! Calls by IAX2 (RFC 5456): signalling and speech over one UDP port.
 //!
 //! Speech travels in mini frames of 4 bytes and the payload (32 bytes more with IPv4 and UDP), or,
-//! with `trunk`, together with the speech of all other calls. A trunk frame of 8 bytes, with 4
-//! bytes per call, or 6 with time stamps, leaves at every multiple of the trunk's period at which
-//! speech waits. Speech that does not fit into a packet of `mtu` leaves in a second one at the same
-//! time. A trunk delays speech by half of its period on average. Without time stamps, its entries
-//! take the time of the trunk.
+//! with `trunk`, together with the speech of all other calls. A trunk frame has 8 bytes, plus 4
+//! bytes per call, or 6 with time stamps. It leaves at every multiple of the trunk's period at
+//! which speech waits. Speech that does not fit into a packet of `mtu` leaves in a second one at
+//! the same time. A trunk delays speech by half of its period on average. Without time stamps, its
+//! entries take the time of the trunk.
 //!
 //! A call fails with a cause of Q.931: 17 if no line is free at the destination, 102 if a frame is
 //! not acknowledged, 19 if the caller gives up.
@@ -17,7 +17,7 @@ use super::endpoint::{Endpoint, Ends};
 use super::results::{CALL, HEARD, REPORT, TRAFFIC};
 use super::{Line, Message, Outgoing, Signal, Signals};
 use crate::app::{calls, Workload};
-use crate::{tcp, udp, Packets, Seat, Supply, Transport};
+use crate::{tcp, udp, EndpointParts, Packets, Supply, Transport};
 use bentpipe_core::{Problems, Sample, Size, Span, Stream, Table, Tables, Time};
 use bentpipe_stage::{Body, Stage};
 use bentpipe_voice::codec::{self, Codec};
@@ -66,8 +66,8 @@ impl Tables for Config {
 }
 
 impl Transport for Config {
-    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
-        Box::new(Endpoint::of(self, seat, supply))
+    fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Endpoint::of(self, parts, supply))
     }
 
     fn line(
@@ -114,8 +114,8 @@ impl Transport for Config {
                 problems.add("mtu", "is that of trunk frames; allowed: with trunk")
             }
             Some(mtu) if !MTUS.contains(&mtu.bytes()) => {
-                let (least, most) = (MTUS.start(), MTUS.end());
-                problems.add("mtu", format!("{mtu} is out of range; allowed: {least} B to {most} B"));
+                let (min, max) = (MTUS.start(), MTUS.end());
+                problems.add("mtu", format!("{mtu} is out of range; allowed: {min} B to {max} B"));
             }
             _ => {}
         }
@@ -137,7 +137,7 @@ struct Iax2 {
     silence: Vec<u8>,
 }
 
-/// The UDP port of IAX2.
+/// The UDP port of IAX2 (RFC 5456).
 const PORT: u16 = 4569;
 
 impl Iax2 {
@@ -149,7 +149,7 @@ impl Iax2 {
     /// Passes on the datagrams and events of the exchange. `marks` are those of the handled
     /// datagram.
     fn pass(&mut self, marks: &[u64], out: &mut Signals) {
-        for iax2::Sending { bytes, marks, speech, .. } in self.out.send.drain(..) {
+        for iax2::OutgoingDatagram { bytes, marks, speech, .. } in self.out.send.drain(..) {
             let size = bytes.len() as u32 + udp::HEADER;
             out.send.push(Outgoing { size, speech, body: Body::layer(Message { bytes, marks }) });
         }

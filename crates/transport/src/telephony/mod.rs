@@ -65,7 +65,7 @@ pub struct Outgoing {
     pub body: Body,
 }
 
-/// An event of a call.
+/// An event of a call, for the endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
     /// A call arrives from the other exchange.

@@ -111,7 +111,7 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// The outcome of a call.
+/// The outcome of a call at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The call found no free line.
@@ -128,7 +128,7 @@ pub enum Outcome {
     Local,
 }
 
-/// The record of a call.
+/// The times and counts of a call.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// Number of the call at the exchange that placed it.

@@ -3,9 +3,9 @@
 //! The exchanges at both ends of the flow know each other's address. INVITE is sent directly from
 //! one to the other, with an offer and an answer (RFC 3264) that name the ports of the media. Over
 //! UDP a message is 28 bytes longer than its text (IPv4 and UDP). Over TCP all messages share one
-//! connection ([`stream`](super::stream)), which the first call opens: its set-up takes one round
-//! trip more, a lost message is repaired by TCP, and SIP retransmits nothing. Speech is always sent
-//! over UDP, in packets 40 bytes longer than their payload (IPv4, UDP and RTP).
+//! connection ([`stream`](super::stream)), which the first call opens, so its set-up takes one more
+//! round trip. TCP repairs lost messages, and SIP retransmits nothing. Speech is always sent over
+//! UDP, in packets 40 bytes longer than their payload (IPv4, UDP and RTP).
 //!
 //! A call fails with the status of the final response: 486 if no line is free at the destination,
 //! 408 if an INVITE has no answer for 64 T1, 487 if the caller gives up, 503 if the TCP connection
@@ -16,12 +16,12 @@ use super::results::{CALL, HEARD, REPORT, TRAFFIC};
 use super::stream::{Carried, News, Stream as Connection};
 use super::{Line, Message, Outgoing, Signal, Signals};
 use crate::app::{calls, End, Workload};
-use crate::{tcp, udp, Packets, Seat, Supply, Transport};
+use crate::{tcp, udp, EndpointParts, Packets, Supply, Transport};
 use bentpipe_core::{Problems, Sample, Span, Stream, Streams, Table, Tables, Time};
 use bentpipe_stage::{Body, Content, Packet, Payload, Stage};
 use bentpipe_voice::codec::{self, Codec};
 use bentpipe_voice::rtp::{self, Rtp};
-use bentpipe_voice::sip::message::Wrong;
+use bentpipe_voice::sip::message::ParseError;
 use bentpipe_voice::sip::sdp::{Format, Session};
 use bentpipe_voice::sip::{self, Agent, Call, Event, Identity, Timers};
 use bentpipe_voice::stream::Media;
@@ -75,8 +75,8 @@ impl Tables for Config {
 }
 
 impl Transport for Config {
-    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
-        Box::new(Endpoint::of(self, seat, supply))
+    fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(Endpoint::of(self, parts, supply))
     }
 
     fn line(
@@ -133,7 +133,7 @@ pub fn encoding(codec: &Codec) -> Option<&'static str> {
     })
 }
 
-/// A packet of speech.
+/// A packet of speech in RTP.
 #[derive(Debug)]
 struct Speech {
     /// UDP port of the packet's destination.
@@ -202,7 +202,7 @@ impl Sip {
 
     /// Records the port of the other end's session description. Returns true if it has one for the
     /// codec of the calls.
-    fn learn(&mut self, call: u32, description: &[u8]) -> bool {
+    fn record_port(&mut self, call: u32, description: &[u8]) -> bool {
         let session = Session::read(description).filter(|session| session.port != 0);
         let wanted = self.codec.rtp.payload_type;
         let session = session.filter(|session| session.formats.iter().any(|format| format.number == wanted));
@@ -213,8 +213,8 @@ impl Sip {
         session.is_some()
     }
 
-    /// Forgets the ports of a call.
-    fn forget(&mut self, call: u32) {
+    /// Removes the ports of a call.
+    fn remove_ports(&mut self, call: u32) {
         self.ports.remove(&call);
         self.calls.remove(&own_port(call));
     }
@@ -237,7 +237,7 @@ impl Sip {
                 break;
             }
             for event in std::mem::take(&mut self.out.events) {
-                self.tell(now, event, out);
+                self.handle_event(now, event, out);
             }
         }
         if let Some(connection) = &mut self.connection {
@@ -262,16 +262,16 @@ impl Sip {
                     let message: Vec<u8> = connection.arrived.drain(..length).collect();
                     self.agent.receive(now, from, &message, &mut self.out);
                 }
-                Err(Wrong::Incomplete) => return,
+                Err(ParseError::Incomplete) => return,
                 Err(_) => unreachable!("the other end writes messages of SIP"),
             }
         }
     }
 
     /// Handles an event of the agent.
-    fn tell(&mut self, now: Time, event: Event, out: &mut Signals) {
+    fn handle_event(&mut self, now: Time, event: Event, out: &mut Signals) {
         match event {
-            Event::Incoming { call, from, offer, .. } => match self.learn(call.0, &offer) {
+            Event::Incoming { call, from, offer, .. } => match self.record_port(call.0, &offer) {
                 true => out.events.push(Signal::Incoming { call: call.0, number: from.parse().unwrap_or(0) }),
                 false => self.agent.refuse(now, call, 488, &mut self.out),
             },
@@ -279,15 +279,15 @@ impl Sip {
                 out.events.push(Signal::Ringing { call: call.0 })
             }
             Event::Answered { call, answer } => {
-                self.learn(call.0, &answer);
+                self.record_port(call.0, &answer);
                 out.events.push(Signal::Answered { call: call.0 });
             }
             Event::Failed { call, status } => {
-                self.forget(call.0);
+                self.remove_ports(call.0);
                 out.events.push(Signal::Failed { call: call.0, reason: status });
             }
             Event::Ended { call, by_other } => {
-                self.forget(call.0);
+                self.remove_ports(call.0);
                 if by_other {
                     out.events.push(Signal::Ended { call: call.0 });
                 }

@@ -65,13 +65,13 @@ pub struct Stream {
     opens: bool,
     /// Number of the newest connection.
     number: u32,
-    line: Option<Line>,
+    line: Option<Connected>,
     /// Bytes that have arrived in order and that the reader has not taken yet.
     pub arrived: Vec<u8>,
 }
 
 /// A connection, and its bytes that are not delivered yet.
-struct Line {
+struct Connected {
     connection: Connection,
     /// Sequence number of the first byte of this end.
     first: u32,
@@ -97,7 +97,7 @@ impl Stream {
     pub fn write(&mut self, bytes: &[u8]) {
         if self.line.is_none() && self.opens {
             self.number += 1;
-            let mut line = Line::new(&self.config, (self.congestion)(), &mut self.random);
+            let mut line = Connected::new(&self.config, (self.congestion)(), &mut self.random);
             line.connection.open();
             self.line = Some(line);
         }
@@ -112,7 +112,7 @@ impl Stream {
         if carried.connection > self.number && !self.opens && is_syn(&carried.segment) {
             self.number = carried.connection;
             self.arrived.clear();
-            let mut line = Line::new(&self.config, (self.congestion)(), &mut self.random);
+            let mut line = Connected::new(&self.config, (self.congestion)(), &mut self.random);
             line.connection.listen();
             self.line = Some(line);
         }
@@ -151,7 +151,7 @@ impl Stream {
             out.push(Outgoing { size, speech: 0, body });
         }
         let again = line.connection.sender().counters.retransmissions - before;
-        line.forget();
+        line.remove_acknowledged();
         again
     }
 
@@ -177,11 +177,11 @@ impl Stream {
     }
 }
 
-impl Line {
-    fn new(config: &Config, congestion: Box<dyn Congestion>, random: &mut Random) -> Line {
+impl Connected {
+    fn new(config: &Config, congestion: Box<dyn Congestion>, random: &mut Random) -> Connected {
         let bits = random.bits();
         let initial = (bits >> 32) as u32;
-        Line {
+        Connected {
             connection: Connection::new(config, congestion, initial, bits),
             first: initial.wrapping_add(1),
             unacknowledged: VecDeque::new(),
@@ -199,14 +199,14 @@ impl Line {
     }
 
     /// Removes the bytes that the other end has acknowledged.
-    fn forget(&mut self) {
+    fn remove_acknowledged(&mut self) {
         let acknowledged = self.connection.sender().acknowledged_bytes();
         let count = acknowledged.saturating_sub(self.base).min(self.unacknowledged.len() as u64);
         self.unacknowledged.drain(..count as usize);
         self.base += count;
     }
 
-    /// Keeps the bytes of an arriving segment until they are delivered in order.
+    /// Stores the bytes of an arriving segment until they are delivered in order.
     fn take(&mut self, carried: &Carried) {
         let segment = &carried.segment;
         if segment.flags.contains(SegmentFlags::SYN) {

@@ -4,8 +4,8 @@ use bentpipe_core::{Count, Rate, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// TCP-Friendly Rate Control (RFC 5348) over UDP: datagrams at the rate that a TCP would have on
-/// average.
+/// TCP-Friendly Rate Control (RFC 5348) over UDP: datagrams at the average rate of a TCP under the
+/// same conditions.
 ///
 /// ```toml
 /// transport = { kind = "tfrc", quick_start = "1 Mbit/s" }
@@ -17,9 +17,8 @@ pub struct Config {
     /// datagrams, or of those into which its data is cut. With `small_packets` it is their nominal
     /// size. Default 1460.
     pub segment_size: Count<1, 65_000>,
-    /// True for TFRC-SP (RFC 4828), by which small packets get the same share as large ones: the
-    /// rate is reduced by the share of the headers, and packets are at least 10 ms apart. Default
-    /// false.
+    /// True for TFRC-SP (RFC 4828), which gives small packets the bit rate of large ones, minus the
+    /// fraction of the headers, with at least 10 ms between packets. Default false.
     pub small_packets: bool,
     /// True if the sending rate is modulated by the square root of the round-trip time to prevent
     /// oscillation (RFC 5348, section 4.5). Default true.

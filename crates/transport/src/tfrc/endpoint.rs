@@ -29,7 +29,7 @@ const QUICK_START: u32 = 8;
 const SMALL_HEADERS: f64 = 40.0;
 const SMALL_INTERVAL: Span = Span::from_millis(10);
 
-/// Trace of a sender.
+/// Trace of a sender, one row per report.
 pub static TRACE: Table = Table {
     name: "tfrc",
     entity: "flow",
@@ -78,7 +78,7 @@ pub struct Probes {
     pub measures: Option<Probe>,
 }
 
-/// One end of a TFRC flow.
+/// One end of a TFRC flow, as a stage.
 pub struct Endpoint {
     site: Site,
     config: Config,
@@ -99,7 +99,7 @@ pub struct Endpoint {
     granted: Option<u64>,
     source: SourceCounters,
     destination: DestinationCounters,
-    spoiled: Received,
+    corrupted: Received,
 }
 
 impl Endpoint {
@@ -124,7 +124,7 @@ impl Endpoint {
             reports: 0,
             granted: None,
             source: SourceCounters::default(),
-            spoiled: Received::default(),
+            corrupted: Received::default(),
         }
     }
 
@@ -140,8 +140,8 @@ impl Endpoint {
 
     fn tell(&mut self, now: Time, event: Event, out: &mut Outbox) {
         let mut event = Some(event);
-        while let Some(told) = event.take() {
-            let actions = self.hosted.on(now, 0, told);
+        while let Some(current) = event.take() {
+            let actions = self.hosted.on(now, 0, current);
             event = self.act(now, &actions, out);
         }
     }
@@ -309,7 +309,7 @@ impl Stage for Endpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         if let Some(header) = packet.body.of::<Tfrc>().cloned() {
             self.take(now, packet, (header, true), out);
-        } else if let Some(packet) = self.spoiled.open(packet, NOT_TFRC, out) {
+        } else if let Some(packet) = self.corrupted.open(packet, NOT_TFRC, out) {
             match packet.body.of::<Tfrc>().cloned() {
                 Some(header) => self.take(now, packet, (header, false), out),
                 None => out.drop(packet, NOT_TFRC),
@@ -342,7 +342,7 @@ impl Stage for Endpoint {
     fn report(&self, now: Time, report: &mut Report) {
         self.site.report(&self.source, &self.destination, report);
         self.hosted.report(now, &self.site, report);
-        self.spoiled.report(&self.site.incoming(), report);
+        self.corrupted.report(&self.site.incoming(), report);
         let (events, lost) = self.receiver.losses().counts();
         let granted = match self.site.end {
             End::Source => self.granted.map_or(f64::NAN, |bits| bits as f64),

@@ -14,17 +14,17 @@ pub fn rate(size: f64, rtt: f64, loss_event_rate: f64) -> f64 {
 /// Returns the loss event rate at which the equation gives `rate`; between 1e-8 and 1.
 pub fn loss_event_rate(size: f64, rtt: f64, rate: f64) -> f64 {
     let wanted = size / (rtt * rate.max(f64::MIN_POSITIVE));
-    let (mut least, mut most) = (math::ln(1e-8), 0.0);
+    let (mut min, mut max) = (math::ln(1e-8), 0.0);
     // The cost grows with the loss event rate: 50 halvings of its logarithm are exact.
     for _ in 0..50 {
-        let middle: f64 = (least + most) / 2.0;
+        let middle: f64 = (min + max) / 2.0;
         if cost(math::exp(middle)) < wanted {
-            least = middle;
+            min = middle;
         } else {
-            most = middle;
+            max = middle;
         }
     }
-    math::exp((least + most) / 2.0)
+    math::exp((min + max) / 2.0)
 }
 
 /// Returns f(p), the denominator for a round-trip time of 1 s.

@@ -1,5 +1,5 @@
-//! The receiver's loss history (RFC 5348, section 5): missing packets become loss events, these
-//! become intervals, and these the loss event rate.
+//! The receiver's loss history (RFC 5348, section 5): missing packets form loss events, the
+//! distances between events are intervals, and the loss event rate follows from the intervals.
 //!
 //! - A packet is lost if three later ones have arrived (5.1). Its time is interpolated between
 //!   those of its neighbours, and losses within a round-trip time of the first are one event (5.2).
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 /// Number of later packets that must arrive before a packet counts as lost (NDUPACK).
 const REORDERED: u64 = 3;
-/// The weights w_0 to w_7.
+/// The weights w_0 to w_7 (section 5.4).
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
 /// A closed interval or the open one.
@@ -27,7 +27,7 @@ struct Interval {
     /// Number of its first packet, the lost one, and the time of the loss.
     first: u64,
     start: Time,
-    /// Number of losses in it.
+    /// Number of losses in the interval.
     losses: u64,
 }
 
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mean_interval_is_that_of_the_reference() {
+    fn the_mean_interval_equals_the_reference() {
         let file =
             concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/authorities/tfrc/tfrc_loss_interval_cases.csv");
         let text = std::fs::read_to_string(file).unwrap();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn reordering_by_two_places_is_no_loss_and_by_more_is() {
+    fn reordering_by_more_than_two_places_is_a_loss() {
         let mut losses = Losses::new(false);
         for (moment, number) in [0, 3, 1, 2, 4, 5, 6, 7, 9, 10, 11, 12, 8].into_iter().enumerate() {
             losses.arrive(
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_before_the_first_event_gives_the_rate_that_was_received() {
+    fn the_first_interval_corresponds_to_the_received_rate() {
         let losses = history(false, 110, &[100]);
         // Ten packets since the event do not raise the mean.
         let rate = equation::rate(1460.0, 0.1, losses.rate());

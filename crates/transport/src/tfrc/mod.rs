@@ -25,7 +25,7 @@ pub mod sender;
 pub use config::Config;
 pub use endpoint::Endpoint;
 
-use super::{udp, Packets, Seat, Supply, Transport};
+use super::{udp, EndpointParts, Packets, Supply, Transport};
 use crate::app::{End, Workload};
 use bentpipe_core::{Problems, Table, Tables};
 use bentpipe_stage::Stage;
@@ -38,8 +38,8 @@ impl Transport for Config {
         Packets { payload, size, answer, responsive: true }
     }
 
-    fn build(&self, seat: Seat, supply: &mut dyn Supply) -> Box<dyn Stage> {
-        let Seat { site, app, transactions, measures, stream, .. } = seat;
+    fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        let EndpointParts { site, app, transactions, measures, stream, .. } = parts;
         let (sender, arrivals) = match site.end {
             End::Source => (supply.probe(&TRACE, &site.name), None),
             End::Destination => (None, supply.probe(&udp::TRACE, &site.name)),

@@ -154,21 +154,21 @@ impl Sender {
     /// Handles the expiry of the timer (4.4).
     pub fn expire(&mut self, now: Time) {
         self.timer_expiries += 1;
-        let least = self.size / SLOWEST;
+        let min = self.size / SLOWEST;
         let known = self.received.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
         let recover = self.rtt.map_or(self.size, |rtt| self.initial_rate(rtt));
         let p = self.loss_event_rate;
         if self.rtt.is_none() {
-            self.allowed = (self.allowed / 2.0).max(least);
+            self.allowed = (self.allowed / 2.0).max(min);
         } else if !self.active && ((p > 0.0 && known < recover) || (p == 0.0 && self.allowed < 2.0 * recover))
         {
             // Nothing was sent that could have been answered, and the rate is low enough.
         } else if p == 0.0 {
-            self.allowed = (self.allowed / 2.0).max(least);
+            self.allowed = (self.allowed / 2.0).max(min);
         } else {
             let by_equation = self.by_equation();
             let timer_limit = if by_equation > 2.0 * known { known } else { by_equation / 2.0 };
-            let timer_limit = timer_limit.max(least);
+            let timer_limit = timer_limit.max(min);
             self.received = vec![(now, timer_limit / 2.0)];
             self.obey_equation(timer_limit);
         }

@@ -42,7 +42,7 @@ fn a_transfer_is_delivered_acknowledged_and_closed() {
 }
 
 #[test]
-fn a_transfer_that_is_stopped_closes_with_what_was_sent() {
+fn a_stopped_transfer_closes_after_the_data_that_was_sent() {
     let app = serde_json::from_str(r#"{"bulk": {"duration": "7 s"}}"#).unwrap();
     let mut path = Path::new(&study(), &app, [FAST, FAST]);
     path.run(seconds(100.0));
@@ -67,7 +67,7 @@ fn slow_start_doubles_the_window_each_round_trip_up_to_ssthresh_and_then_adds_on
 }
 
 #[test]
-fn a_limited_receive_window_gives_window_over_round_trip_time() {
+fn a_limited_receive_window_limits_the_rate_to_window_over_round_trip_time() {
     for (window, scaling) in [(65_535, false), (1_000_000, true)] {
         let config =
             Config { receive_window: Some(Size::from_bytes(window)), window_scaling: scaling, ..classic() };
@@ -106,19 +106,19 @@ fn the_sawtooth_fills_the_link_and_halves_the_window() {
         let mut path = Path::bulk(&config, None, [out, back]);
         path.run(seconds(50.0));
         let before = path.value("flow_destination", "delivered_bytes");
-        let (mut least, mut most) = (u32::MAX, 0);
+        let (mut min, mut max) = (u32::MAX, 0);
         for step in 0..3000 {
             path.run(seconds(50.0 + f64::from(step) * 0.1));
             let state = &path.ends[SOURCE].connection().sender().state;
             if state.ca_state == 0 {
-                least = least.min(state.snd_cwnd);
-                most = most.max(state.snd_cwnd);
+                min = min.min(state.snd_cwnd);
+                max = max.max(state.snd_cwnd);
             }
         }
         let share = (path.value("flow_destination", "delivered_bytes") - before) * 8.0 / 299.9 / 2e6;
         assert!(share > 0.95 * 1460.0 / 1500.0, "{recovery:?}: {share}");
-        assert!((64..=70).contains(&most), "{recovery:?}: largest window {most}");
-        assert!((30..=36).contains(&least), "{recovery:?}: smallest window {least}");
+        assert!((64..=70).contains(&max), "{recovery:?}: largest window {max}");
+        assert!((30..=36).contains(&min), "{recovery:?}: smallest window {min}");
         assert_eq!(path.value("flow_source", "timeouts"), 0.0, "{recovery:?}");
         // One recovery as Linux calls the operations: Disorder, the reduction, Recovery, Open, the
         // end of the reduction.

@@ -7,7 +7,7 @@ use super::reno::Reno;
 use bentpipe_core::{Count, Size, Span, Stream, Streams, Time};
 use bentpipe_link::channel::effect::WRONG_CHECKSUM;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
-use bentpipe_stage::{Body, Packet, Port, Sent, Spoiled, Stage};
+use bentpipe_stage::{Body, Corrupted, Packet, Port, Sent, Stage};
 use bentpipe_testing::bench::{Bench, Dropped, Network, Wires};
 use bentpipe_transport::app::{Actions, App, End, Event};
 use bentpipe_transport::tcp::config::{Config, Profile, Recovery};
@@ -46,7 +46,7 @@ pub enum Fate {
     Late(u16),
     Twice(u16),
     /// Delivered with a bit error in the payload, and a valid checksum or not.
-    Spoiled(bool),
+    Corrupted(bool),
 }
 
 pub fn fate() -> impl Strategy<Value = Fate> {
@@ -55,17 +55,17 @@ pub fn fate() -> impl Strategy<Value = Fate> {
         2 => Just(Fate::Lost),
         2 => (1u16..3000).prop_map(Fate::Late),
         1 => (0u16..3000).prop_map(Fate::Twice),
-        1 => any::<bool>().prop_map(Fate::Spoiled),
+        1 => any::<bool>().prop_map(Fate::Corrupted),
     ]
 }
 
 /// Adds a bit error to the payload.
-pub fn spoil(packet: Packet, valid: bool) -> Packet {
-    Packet { body: Body::Spoiled(Box::new(Spoiled { body: packet.body, valid })), ..packet }
+pub fn corrupt(packet: Packet, valid: bool) -> Packet {
+    Packet { body: Body::Corrupted(Box::new(Corrupted { body: packet.body, valid })), ..packet }
 }
 
 /// True if no packet was dropped except for a wrong checksum.
-pub fn drops_are_spoiled(dropped: &[Dropped]) -> bool {
+pub fn drops_become_corruption(dropped: &[Dropped]) -> bool {
     dropped.iter().all(|dropped| dropped.reason == WRONG_CHECKSUM)
 }
 
@@ -121,7 +121,7 @@ pub fn config() -> impl Strategy<Value = Config> {
     )
 }
 
-/// One direction, as seen by an observer who knows all segments.
+/// The state of one direction, derived from all segments on the wires.
 #[derive(Default)]
 struct Observed {
     /// Positions that have arrived, by start.
@@ -151,7 +151,7 @@ struct World {
     fates: [std::vec::IntoIter<Fate>; 2],
     initial: u32,
     /// True for a packet with a wrong checksum, when it arrives.
-    spoiled: bool,
+    is_corrupted: bool,
 }
 
 pub const DELAY: Span = Span::from_millis(100);
@@ -175,7 +175,7 @@ pub fn travel(packet: Packet, fate: Fate, place: usize, wires: &mut Wires<'_>) {
             wires.after(DELAY, place, Port(0), packet);
             wires.after(late(by), place, Port(0), second);
         }
-        Fate::Spoiled(valid) => wires.after(DELAY, place, Port(0), spoil(packet, valid)),
+        Fate::Corrupted(valid) => wires.after(DELAY, place, Port(0), corrupt(packet, valid)),
     }
 }
 
@@ -189,7 +189,7 @@ impl World {
             observed: Default::default(),
             fates: fates.map(Vec::into_iter),
             initial: config.initial_sequence.unwrap().value() as u32,
-            spoiled: false,
+            is_corrupted: false,
         });
         bench.most_calls = 200_000;
         bench
@@ -213,11 +213,11 @@ impl Network for World {
     fn arriving(&mut self, _now: Time, end: usize, packet: &Packet) {
         let segment = match &packet.body {
             Body::Segment(segment) => segment,
-            Body::Spoiled(spoiled) => match &spoiled.body {
-                Body::Segment(segment) if spoiled.valid => segment,
+            Body::Corrupted(is_corrupted) => match &is_corrupted.body {
+                Body::Segment(segment) if is_corrupted.valid => segment,
                 _ => {
-                    // No endpoint learns of this packet.
-                    self.spoiled = true;
+                    // The packet reaches no endpoint.
+                    self.is_corrupted = true;
                     return;
                 }
             },
@@ -241,7 +241,7 @@ impl Network for World {
     }
 
     fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
-        if std::mem::take(&mut self.spoiled) {
+        if std::mem::take(&mut self.is_corrupted) {
             assert!(sent.is_empty(), "an answer to a wrong checksum");
         }
         let end = self.observed[from].end;
@@ -281,7 +281,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_stream_arrives_intact_or_the_connection_says_why(
+    fn the_stream_arrives_intact_or_the_connection_reports_a_failure(
         config in config(),
         there in 0u64..60_000,
         back_again in prop_oneof![Just(0u64), 0u64..20_000],
@@ -300,13 +300,13 @@ proptest! {
                 prop_assert!(matches!(phase, Phase::Closed | Phase::TimeWait), "{:?}", phase);
             }
         }
-        prop_assert!(drops_are_spoiled(&world.dropped));
+        prop_assert!(drops_become_corruption(&world.dropped));
     }
 
     /// For any segments, nothing panics, sending ends, and no more is acknowledged than has
     /// arrived.
     #[test]
-    fn any_segments_are_survived(
+    fn arbitrary_segments_cause_no_panic(
         config in config(),
         opens in any::<bool>(),
         segments in prop::collection::vec(
@@ -321,7 +321,7 @@ proptest! {
         if opens { connection.open() } else { connection.listen() }
         connection.send(100_000);
         let number = |position: i64| initial.wrapping_add(position as u32);
-        // A handshake, so that most cases get past it.
+        // A handshake, so that most cases test the following states.
         let flags = if opens { 0x12 } else { 0x02 };
         let mut incoming = vec![(Segment {
             sequence: initial, acknowledgment: number(1), window: 5000, flags: SegmentFlags(flags),

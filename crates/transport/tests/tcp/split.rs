@@ -1,12 +1,12 @@
 //! Connections through one or two splitting proxies, over links with any pattern of loss,
 //! reordering, duplication, delay and outages: every byte arrives once and in order, or the end
-//! that lacks bytes learns the reason. No proxy stores more than its buffer, nor permits more.
+//! that lacks bytes is informed of the reason. No proxy stores or permits more than its buffer.
 
-use super::hostile::{config, drops_are_spoiled, endpoint, fate, travel, Fate, Talker};
+use super::hostile::{config, drops_become_corruption, endpoint, fate, travel, Fate, Talker};
 use super::reno::Reno;
 use bentpipe_core::{FlowId, NodeId, Probe, Size, Span, Stream, Table, Time};
 use bentpipe_networks::node::proxy::split::{self, Accept, Split};
-use bentpipe_networks::node::service::{Served, Supply};
+use bentpipe_networks::node::service::{ServedFlow, Supply};
 use bentpipe_stage::packet::segment::SegmentFlags;
 use bentpipe_stage::{Body, Sent, Stage};
 use bentpipe_testing::bench::{stream, Bench, Network, Wires};
@@ -42,7 +42,7 @@ fn proxy(accept: Accept, buffer: u64, sides: [Config; 2]) -> Split {
         sides: sides.map(|(side, config)| (side, config.into())).into(),
         ..Default::default()
     };
-    let passing = Served {
+    let passing = ServedFlow {
         number: 1,
         flow: FlowId(0),
         name: "flow".to_owned(),
@@ -138,7 +138,7 @@ impl Network for World {
             if out {
                 fate = Fate::Lost;
             }
-            self.reset_lost[end] |= reset && matches!(fate, Fate::Lost | Fate::Spoiled(false));
+            self.reset_lost[end] |= reset && matches!(fate, Fate::Lost | Fate::Corrupted(false));
             travel(packet, fate, place, wires);
         }
         for end in 0..2 {
@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_byte_arrives_once_or_whoever_lacks_something_knows_why(case in case()) {
+    fn every_byte_arrives_once_or_the_receiver_is_informed_of_the_failure(case in case()) {
         let mut world = World::bench(&case);
         world.run(Time::MAX);
         let failures = [0, 1].map(|end| world.ends[end].failure());
@@ -226,7 +226,7 @@ proptest! {
             prop_assert!(settled || !(all_over && quiet));
         }
         prop_assert!(world.proxies.iter().all(|proxy| proxy.buffered() == 0));
-        prop_assert!(drops_are_spoiled(&world.dropped));
+        prop_assert!(drops_become_corruption(&world.dropped));
     }
 }
 
@@ -260,13 +260,13 @@ fn early_accept_saves_a_round_trip_of_the_other_side() {
 }
 
 #[test]
-fn who_is_silent_or_refuses_is_passed_on_as_it_is() {
+fn an_unreachable_or_refusing_destination_is_reported_unchanged() {
     // The destination is unreachable: late accept leaves the source without an answer, early accept
     // resets it.
     let cut = |case: &mut Case| case.links[1].outage = Some((0, u64::MAX));
     assert_eq!(plain(false, cut).ends[0].failure(), Some(Failure::Handshake));
     assert_eq!(plain(true, cut).ends[0].failure(), Some(Failure::Reset));
-    // The destination vanishes while data is in flight: the source is reset when the proxy has
+    // The destination vanishes while data is in flight: the source is reset after the proxy has
     // given up.
     let vanish = |case: &mut Case| {
         case.bytes = [5_000_000, 0];

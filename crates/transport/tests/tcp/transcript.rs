@@ -1,4 +1,5 @@
-//! Runs transcripts: `tests/tcp/*.txt`, each the life of one connection as seen from one end.
+//! Runs transcripts (`tests/tcp/*.txt`). Each transcript lists the events of one connection at one
+//! end.
 //!
 //! ```text
 //! # Comment, with the source of what is expected.
@@ -38,7 +39,7 @@ const OURS: u32 = 5_000_000;
 const THEIRS: u32 = 1_000_000;
 
 #[test]
-fn transcripts_come_true() {
+fn transcripts_are_reproduced() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tcp");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));

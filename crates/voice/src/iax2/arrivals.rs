@@ -1,6 +1,6 @@
 //! The exchange's handling of arriving frames.
 
-use super::events::{cause, Call, Event, Out, Sending};
+use super::events::{cause, Call, Event, Out, OutgoingDatagram};
 use super::exchange::Exchange;
 use super::frame::{self, control, element, iax, Codec, Frame, Full, Kind, Voice};
 use super::leg::{reply, Leg, State};
@@ -14,7 +14,7 @@ impl Exchange {
         match Frame::read(bytes) {
             Ok(Frame::Full(full, data)) => {
                 if let Some(number) = self.full(now, from, &full, data, out) {
-                    self.settle(number);
+                    self.update_timer(number);
                 }
             }
             Ok(Frame::Mini(voice)) => self.mini(from, voice, (0, frame::MINI, true), now, out),
@@ -41,11 +41,11 @@ impl Exchange {
         now: Time,
         out: &mut Out,
     ) {
-        let Some(number) = self.known(from, voice.call) else { return };
+        let Some(number) = self.find_call(from, voice.call) else { return };
         let leg = self.legs.get_mut(&number).expect("it is known");
-        let Some(heard) = leg.heard else {
+        let Some(heard) = leg.latest_speech else {
             let bytes = leg.unreliable(now, number, iax::VNAK, None);
-            out.send.push(Sending::signalling(from, bytes));
+            out.send.push(OutgoingDatagram::signalling(from, bytes));
             return;
         };
         let timestamp = match stamped {
@@ -54,7 +54,7 @@ impl Exchange {
             }
             false => heard.wrapping_add(20),
         };
-        leg.heard = Some(heard.max(timestamp));
+        leg.latest_speech = Some(heard.max(timestamp));
         let bytes = voice.payload.len() as u32;
         out.events.push(Event::Voice { call: Call(number), timestamp, at, bytes, place });
     }
@@ -63,7 +63,7 @@ impl Exchange {
     /// the number of its call, if it belongs to one.
     fn full(&mut self, now: Time, from: SocketAddr, full: &Full, data: &[u8], out: &mut Out) -> Option<u16> {
         let own = match full.destination {
-            0 => self.known(from, full.source),
+            0 => self.find_call(from, full.source),
             number => Some(number).filter(|number| self.legs.get(number).is_some_and(|leg| leg.peer == from)),
         };
         let Some(number) = own else {
@@ -71,12 +71,12 @@ impl Exchange {
                 Kind::Iax(iax::NEW | iax::REGREQ | iax::REGREL) => self.offered(now, from, full, data, out),
                 Kind::Iax(iax::POKE) => {
                     let pong = Full { kind: Kind::Iax(iax::PONG), expected: 1, ..reply(full) };
-                    out.send.push(Sending::signalling(from, pong.bytes(&[])));
+                    out.send.push(OutgoingDatagram::signalling(from, pong.bytes(&[])));
                 }
                 Kind::Iax(iax::ACK | iax::INVAL | iax::VNAK) => {}
                 _ => {
                     let inval = Full { kind: Kind::Iax(iax::INVAL), ..reply(full) };
-                    out.send.push(Sending::signalling(from, inval.bytes(&[])));
+                    out.send.push(OutgoingDatagram::signalling(from, inval.bytes(&[])));
                 }
             }
             return None;
@@ -84,7 +84,7 @@ impl Exchange {
         let leg = self.legs.get_mut(&number).expect("it is known");
         if leg.number == 0 {
             leg.number = full.source;
-            self.learn(from, full.source, number);
+            self.record_peer(from, full.source, number);
         } else if leg.number != full.source {
             return None;
         }
@@ -100,7 +100,7 @@ impl Exchange {
             }
             Kind::Iax(iax::VNAK) => {
                 for waiting in &leg.waiting {
-                    out.send.push(waiting.again(from, leg.number, leg.expected));
+                    out.send.push(waiting.retransmission(from, leg.number, leg.expected));
                     out.retransmissions += 1;
                 }
                 return Some(number);
@@ -111,13 +111,13 @@ impl Exchange {
             }
             _ => {}
         }
-        let ahead = full.out.wrapping_sub(leg.expected).cast_signed();
+        let ahead = full.oseqno.wrapping_sub(leg.expected).cast_signed();
         if ahead != 0 {
             // A late or repeated frame is acknowledged again. Before a frame that is ahead, one is
             // missing.
             let kind = if ahead < 0 { iax::ACK } else { iax::VNAK };
             let bytes = leg.unreliable(now, number, kind, Some(full.timestamp));
-            out.send.push(Sending::signalling(from, bytes));
+            out.send.push(OutgoingDatagram::signalling(from, bytes));
             return Some(number);
         }
         leg.expected = leg.expected.wrapping_add(1);
@@ -140,7 +140,7 @@ impl Exchange {
             return;
         }
         let bytes = leg.unreliable(now, number, iax::ACK, Some(full.timestamp));
-        out.send.push(Sending::signalling(leg.peer, bytes));
+        out.send.push(OutgoingDatagram::signalling(leg.peer, bytes));
         match (full.kind, leg.state) {
             (Kind::Iax(iax::ACCEPT), State::Calling) => {
                 out.events.push(Event::Progress { call, ringing: false })
@@ -150,11 +150,11 @@ impl Exchange {
             }
             (Kind::Control(control::ANSWER), State::Calling) => {
                 leg.state = State::Up;
-                leg.watch(now);
+                leg.schedule_probes(now);
                 out.events.push(Event::Answered { call });
             }
             (Kind::Voice(_), _) => {
-                leg.heard = Some(full.timestamp);
+                leg.latest_speech = Some(full.timestamp);
                 out.events.push(Event::Voice {
                     call,
                     timestamp: full.timestamp,
@@ -201,13 +201,13 @@ impl Exchange {
         let text = |kind| {
             frame::find(data, kind).map(|text| String::from_utf8_lossy(text).into_owned()).unwrap_or_default()
         };
-        let Some(number) = self.free() else { return };
+        let Some(number) = self.unused_number() else { return };
         let codec = Codec(frame::number(data, element::FORMAT).unwrap_or(0));
         let capability = Codec(frame::number(data, element::CAPABILITY).unwrap_or(codec.0));
         let mut leg = Leg::new(now, State::Offered, from, codec);
-        (leg.number, leg.expected) = (full.source, full.out.wrapping_add(1));
+        (leg.number, leg.expected) = (full.source, full.oseqno.wrapping_add(1));
         self.legs.insert(number, leg);
-        self.learn(from, full.source, number);
+        self.record_peer(from, full.source, number);
         let call = Call(number);
         if full.kind != Kind::Iax(iax::NEW) {
             let refresh = frame::number(data, element::REFRESH).unwrap_or(60).min(3600) as u16;

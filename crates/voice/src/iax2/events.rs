@@ -108,7 +108,7 @@ pub enum Event {
 #[derive(Clone, Default, Debug)]
 pub struct Out {
     /// Datagrams to send, in order.
-    pub send: Vec<Sending>,
+    pub send: Vec<OutgoingDatagram>,
     /// Events for the user, in order.
     pub events: Vec<Event>,
     /// Number of frames in `send` that are retransmissions.
@@ -117,7 +117,7 @@ pub struct Out {
 
 /// A datagram for the user of the exchange to send.
 #[derive(Clone, Debug)]
-pub struct Sending {
+pub struct OutgoingDatagram {
     /// Address and port of the other exchange.
     pub to: SocketAddr,
     /// The datagram: a full frame, a mini frame, or a trunk frame.
@@ -129,10 +129,10 @@ pub struct Sending {
     pub speech: u32,
 }
 
-impl Sending {
+impl OutgoingDatagram {
     /// Creates a datagram of signalling, which carries no speech.
-    pub(super) fn signalling(to: SocketAddr, bytes: Vec<u8>) -> Sending {
-        Sending { to, bytes, marks: Vec::new(), speech: 0 }
+    pub(super) fn signalling(to: SocketAddr, bytes: Vec<u8>) -> OutgoingDatagram {
+        OutgoingDatagram { to, bytes, marks: Vec::new(), speech: 0 }
     }
 }
 

@@ -11,9 +11,11 @@
 //! at intervals that double up to 10 s, four times in total: at 1, 3, 7 and 15 s. The call is given
 //! up 10 s later. PING is sent every 20 s, LAGRQ every 10 s.
 
-use super::events::{cause, Call, Event, Out, Sending, Trunk};
+use super::events::{cause, Call, Event, Out, OutgoingDatagram, Trunk};
 use super::frame::{self, control, element, iax, Codec, Full, Kind, Voice};
-use super::leg::{Leg, State, Waiting, FIRST, LAG, LONGEST, PING, TRIES};
+use super::leg::{
+    Leg, State, UnacknowledgedFrame, INITIAL_INTERVAL, LAG, MAX_INTERVAL, MAX_RETRANSMISSIONS, PING,
+};
 use bentpipe_core::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -70,7 +72,7 @@ impl Exchange {
         codec: Codec,
         out: &mut Out,
     ) -> Option<Call> {
-        let number = self.free()?;
+        let number = self.unused_number()?;
         let mut data = Vec::new();
         frame::push(&mut data, element::VERSION, &[0, 2]);
         frame::push(&mut data, element::CALLED, to.as_bytes());
@@ -93,7 +95,7 @@ impl Exchange {
         self.accept(now, call, out);
         let Some(leg) = self.legs.get_mut(&call.0).filter(|leg| leg.state == State::Accepted) else { return };
         leg.state = State::Up;
-        leg.watch(now);
+        leg.schedule_probes(now);
         self.reliable(now, call.0, Kind::Control(control::ANSWER), Vec::new(), out);
     }
 
@@ -171,7 +173,7 @@ impl Exchange {
     /// transmitted; it is returned with every datagram that contains the speech.
     pub fn voice(&mut self, now: Time, call: Call, payload: &[u8], mark: u64, out: &mut Out) {
         let Some(leg) = self.legs.get_mut(&call.0).filter(|leg| leg.state == State::Up) else { return };
-        let timestamp = leg.stamp(now);
+        let timestamp = leg.next_timestamp(now);
         let before = leg.voice.replace(timestamp);
         if before.is_none_or(|before| before >> 15 != timestamp >> 15) {
             let kind = Kind::Voice(leg.codec);
@@ -182,7 +184,12 @@ impl Exchange {
         match self.trunk {
             None => {
                 let bytes = frame::mini(call.0, timestamp as u16, payload);
-                out.send.push(Sending { to, bytes, marks: vec![mark], speech: payload.len() as u32 });
+                out.send.push(OutgoingDatagram {
+                    to,
+                    bytes,
+                    marks: vec![mark],
+                    speech: payload.len() as u32,
+                });
             }
             Some(Trunk { period, .. }) => {
                 let begin = self.payloads.len();
@@ -206,7 +213,7 @@ impl Exchange {
     /// Handles all timers that have expired.
     pub fn wake(&mut self, now: Time, out: &mut Out) {
         if self.departure.is_some_and(|departure| departure <= now) {
-            self.depart(now, out);
+            self.send_trunks(now, out);
         }
         let mut silent = Vec::new();
         let mut watch = Vec::new();
@@ -218,14 +225,14 @@ impl Exchange {
                 if waiting.next > now {
                     continue;
                 }
-                if waiting.tries == TRIES {
+                if waiting.retransmissions == MAX_RETRANSMISSIONS {
                     silent.push(number);
                     break;
                 }
-                waiting.tries += 1;
-                waiting.interval = (waiting.interval * 2).min(LONGEST);
+                waiting.retransmissions += 1;
+                waiting.interval = (waiting.interval * 2).min(MAX_INTERVAL);
                 waiting.next = now + waiting.interval;
-                out.send.push(waiting.again(leg.peer, leg.number, leg.expected));
+                out.send.push(waiting.retransmission(leg.peer, leg.number, leg.expected));
                 out.retransmissions += 1;
             }
             if leg.ping <= now {
@@ -237,7 +244,7 @@ impl Exchange {
                 watch.push((number, iax::LAGRQ));
             }
             if silent.last() != Some(&number) {
-                self.settle(number);
+                self.update_timer(number);
             }
         }
         for number in silent {
@@ -252,7 +259,7 @@ impl Exchange {
     }
 
     /// Sends the waiting speech in trunk frames, in as few per address as their size permits.
-    fn depart(&mut self, now: Time, out: &mut Out) {
+    fn send_trunks(&mut self, now: Time, out: &mut Out) {
         self.departure = None;
         let Some(Trunk { timestamps, largest, .. }) = self.trunk else { return };
         let (mut entries, mut payloads) =
@@ -275,7 +282,7 @@ impl Exchange {
             let bytes = frame::trunk_of((now.as_nanos() / 1_000_000) as u32, timestamps, voices);
             let marks = mine.iter().map(|entry| entry.mark).collect();
             let speech = mine.iter().map(|entry| entry.payload.len() as u32).sum();
-            out.send.push(Sending { to: first.to, bytes, marks, speech });
+            out.send.push(OutgoingDatagram { to: first.to, bytes, marks, speech });
         }
         entries.clear();
         payloads.clear();
@@ -296,17 +303,17 @@ impl Exchange {
     }
 
     /// Returns this exchange's number of the call that `peer` calls `number`.
-    pub(super) fn known(&self, peer: SocketAddr, number: u16) -> Option<u16> {
+    pub(super) fn find_call(&self, peer: SocketAddr, number: u16) -> Option<u16> {
         self.peers.get(&peer)?.get(&number).copied()
     }
 
     /// Records that `peer` calls the call `own` by its number `number`.
-    pub(super) fn learn(&mut self, peer: SocketAddr, number: u16, own: u16) {
+    pub(super) fn record_peer(&mut self, peer: SocketAddr, number: u16, own: u16) {
         self.peers.entry(peer).or_default().insert(number, own);
     }
 
     /// Returns an unused call number. Number 0 means that there is no call (section 8.1.1).
-    pub(super) fn free(&mut self) -> Option<u16> {
+    pub(super) fn unused_number(&mut self) -> Option<u16> {
         let after = self.last;
         let mut numbers = (1..=0x7fffu16).map(|step| (after.wrapping_add(step) - 1) % 0x7fff + 1);
         let number = numbers.find(|number| !self.legs.contains_key(number))?;
@@ -318,7 +325,7 @@ impl Exchange {
     /// acknowledged.
     fn reliable(&mut self, now: Time, number: u16, kind: Kind, data: Vec<u8>, out: &mut Out) {
         if let Some(leg) = self.legs.get_mut(&number) {
-            let timestamp = leg.stamp(now);
+            let timestamp = leg.next_timestamp(now);
             self.stamped(now, number, (kind, timestamp), data, None, out);
         }
     }
@@ -340,18 +347,25 @@ impl Exchange {
             destination: leg.number,
             retransmitted: false,
             timestamp,
-            out: leg.out,
+            oseqno: leg.oseqno,
             expected: leg.expected,
             kind,
         };
-        leg.out = leg.out.wrapping_add(1);
-        out.send.push(Waiting::datagram(leg.peer, &full, &data, mark));
-        leg.waiting.push_back(Waiting { full, data, mark, next: now + FIRST, interval: FIRST, tries: 0 });
-        self.settle(number);
+        leg.oseqno = leg.oseqno.wrapping_add(1);
+        out.send.push(UnacknowledgedFrame::datagram(leg.peer, &full, &data, mark));
+        leg.waiting.push_back(UnacknowledgedFrame {
+            full,
+            data,
+            mark,
+            next: now + INITIAL_INTERVAL,
+            interval: INITIAL_INTERVAL,
+            retransmissions: 0,
+        });
+        self.update_timer(number);
     }
 
     /// Schedules the first of a call's timers, after one of them has changed.
-    pub(super) fn settle(&mut self, number: u16) {
+    pub(super) fn update_timer(&mut self, number: u16) {
         let Some(leg) = self.legs.get_mut(&number) else { return };
         let next = leg.next_wake();
         let before = std::mem::replace(&mut leg.due, next);

@@ -58,7 +58,7 @@ pub struct Full {
     /// Milliseconds since the call began at the sender.
     pub timestamp: u32,
     /// Sequence number of the frame among the sender's reliable frames of this call (OSeqno).
-    pub out: u8,
+    pub oseqno: u8,
     /// Sequence number of the receiver's frame that the sender expects next (ISeqno).
     pub expected: u8,
     /// The type of the frame and its subclass.
@@ -229,7 +229,7 @@ impl Full {
         bytes.extend((0x8000 | self.source).to_be_bytes());
         bytes.extend((u16::from(self.retransmitted) << 15 | self.destination & 0x7fff).to_be_bytes());
         bytes.extend(self.timestamp.to_be_bytes());
-        bytes.extend([self.out, self.expected]);
+        bytes.extend([self.oseqno, self.expected]);
         bytes.extend(self.kind.bytes());
         bytes.extend_from_slice(data);
         bytes
@@ -258,7 +258,7 @@ impl<'a> Frame<'a> {
             destination: second & 0x7fff,
             retransmitted: second & 0x8000 != 0,
             timestamp: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
-            out: header[8],
+            oseqno: header[8],
             expected: header[9],
             kind: Kind::of(header[10], header[11])?,
         };
@@ -361,7 +361,7 @@ mod tests {
             destination: 0x0567,
             retransmitted: true,
             timestamp: 0x0102_0304,
-            out: 5,
+            oseqno: 5,
             expected: 6,
             kind: Kind::Iax(iax::NEW),
         };

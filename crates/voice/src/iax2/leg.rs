@@ -1,7 +1,7 @@
 //! One end of a call: its state, its numbering, and the reliable frames that wait for their
 //! acknowledgments.
 
-use super::events::Sending;
+use super::events::OutgoingDatagram;
 use super::frame::{Codec, Full, Kind};
 use bentpipe_core::{Span, Time};
 use std::collections::VecDeque;
@@ -24,7 +24,7 @@ pub(super) enum State {
 
 /// A reliable frame that the other end has not acknowledged yet.
 #[derive(Clone, Debug)]
-pub(super) struct Waiting {
+pub(super) struct UnacknowledgedFrame {
     pub full: Full,
     pub data: Vec<u8>,
     pub mark: Option<u64>,
@@ -33,7 +33,7 @@ pub(super) struct Waiting {
     /// Interval between the last transmission and the next.
     pub interval: Span,
     /// Number of retransmissions so far.
-    pub tries: u32,
+    pub retransmissions: u32,
 }
 
 /// One end of a call: its state and its timers.
@@ -47,16 +47,16 @@ pub(super) struct Leg {
     /// Time from which the time stamps of this end count.
     pub began: Time,
     /// Sequence number of the next reliable frame that this end sends (OSeqno).
-    pub out: u8,
+    pub oseqno: u8,
     /// Sequence number of the next reliable frame of the other end (ISeqno).
     pub expected: u8,
     /// Reliable frames that the other end has not acknowledged, in the order of sending.
-    pub waiting: VecDeque<Waiting>,
+    pub waiting: VecDeque<UnacknowledgedFrame>,
     pub codec: Codec,
     /// Time stamp of the last speech that this end sent, if it has sent any.
     pub voice: Option<u32>,
     /// Time stamp of the latest speech that arrived, once a full frame of speech has.
-    pub heard: Option<u32>,
+    pub latest_speech: Option<u32>,
     /// Time stamp of the last frame that this end sent. Time stamps must not decrease.
     pub last: u32,
     /// Time of the next PING; `Time::MAX` before the call is answered.
@@ -68,11 +68,11 @@ pub(super) struct Leg {
 }
 
 /// Time between the first transmission of a frame and its first retransmission.
-pub(super) const FIRST: Span = Span::from_secs(1);
+pub(super) const INITIAL_INTERVAL: Span = Span::from_secs(1);
 /// Upper bound of the interval between retransmissions, which doubles each time.
-pub(super) const LONGEST: Span = Span::from_secs(10);
+pub(super) const MAX_INTERVAL: Span = Span::from_secs(10);
 /// Number of retransmissions after which the other end is considered gone.
-pub(super) const TRIES: u32 = 4;
+pub(super) const MAX_RETRANSMISSIONS: u32 = 4;
 /// Time between two PINGs of an answered call.
 pub(super) const PING: Span = Span::from_secs(20);
 /// Time between two LAGRQs of an answered call.
@@ -89,17 +89,17 @@ pub(super) fn reply(full: &Full) -> Full {
     }
 }
 
-impl Waiting {
+impl UnacknowledgedFrame {
     /// Returns the frame again, with the retransmission flag and the current numbers.
-    pub fn again(&self, to: SocketAddr, destination: u16, expected: u8) -> Sending {
+    pub fn retransmission(&self, to: SocketAddr, destination: u16, expected: u8) -> OutgoingDatagram {
         let full = Full { retransmitted: true, destination, expected, ..self.full };
-        Waiting::datagram(to, &full, &self.data, self.mark)
+        UnacknowledgedFrame::datagram(to, &full, &self.data, self.mark)
     }
 
     /// Returns a full frame as a datagram. `mark` is the mark of its speech, if it contains speech.
-    pub fn datagram(to: SocketAddr, full: &Full, data: &[u8], mark: Option<u64>) -> Sending {
+    pub fn datagram(to: SocketAddr, full: &Full, data: &[u8], mark: Option<u64>) -> OutgoingDatagram {
         let speech = if mark.is_some() { data.len() as u32 } else { 0 };
-        Sending { to, bytes: full.bytes(data), marks: mark.into_iter().collect(), speech }
+        OutgoingDatagram { to, bytes: full.bytes(data), marks: mark.into_iter().collect(), speech }
     }
 }
 
@@ -111,12 +111,12 @@ impl Leg {
             peer,
             number: 0,
             began: now,
-            out: 0,
+            oseqno: 0,
             expected: 0,
             waiting: VecDeque::new(),
             codec,
             voice: None,
-            heard: None,
+            latest_speech: None,
             last: 0,
             ping: Time::MAX,
             lag: Time::MAX,
@@ -131,12 +131,12 @@ impl Leg {
     }
 
     /// Schedules the first PING and the first LAGRQ, which test whether the other end is alive.
-    pub fn watch(&mut self, now: Time) {
+    pub fn schedule_probes(&mut self, now: Time) {
         (self.ping, self.lag) = (now + PING, now + LAG);
     }
 
     /// Returns the time stamp of a frame that is sent now, in ms since the call began.
-    pub fn stamp(&mut self, now: Time) -> u32 {
+    pub fn next_timestamp(&mut self, now: Time) -> u32 {
         let elapsed = (now.since(self.began).as_nanos() / 1_000_000) as u32;
         self.last = self.last.max(elapsed);
         self.last
@@ -144,19 +144,19 @@ impl Leg {
 
     /// Removes the acknowledged frames: the other end expects the frame numbered `expected` next.
     pub fn acknowledge(&mut self, expected: u8) {
-        self.waiting.retain(|waiting| waiting.full.out.wrapping_sub(expected).cast_signed() >= 0);
+        self.waiting.retain(|waiting| waiting.full.oseqno.wrapping_sub(expected).cast_signed() >= 0);
     }
 
     /// Creates a frame without its own sequence number, which the other end does not acknowledge,
     /// such as ACK.
     pub fn unreliable(&mut self, now: Time, number: u16, kind: u8, timestamp: Option<u32>) -> Vec<u8> {
-        let timestamp = timestamp.unwrap_or_else(|| self.stamp(now));
+        let timestamp = timestamp.unwrap_or_else(|| self.next_timestamp(now));
         let full = Full {
             source: number,
             destination: self.number,
             retransmitted: false,
             timestamp,
-            out: self.out,
+            oseqno: self.oseqno,
             expected: self.expected,
             kind: Kind::Iax(kind),
         };

@@ -17,5 +17,5 @@ mod leg;
 #[cfg(test)]
 mod tests;
 
-pub use events::{cause, Call, Event, Out, Sending, Trunk};
+pub use events::{cause, Call, Event, Out, OutgoingDatagram, Trunk};
 pub use exchange::Exchange;

@@ -99,7 +99,7 @@ fn a_call_over_a_satellite_from_new_to_hangup() {
 }
 
 #[test]
-fn a_call_that_nobody_answers_is_given_up_after_four_retransmissions() {
+fn an_unanswered_call_fails_after_four_retransmissions() {
     let (mut pair, mut answer) = (pair(None, 1.0), answers());
     pair.act(Time::ZERO, 0, |one, out| {
         one.call(Time::ZERO, callee(), "100", "7", Codec(4), out);
@@ -110,7 +110,7 @@ fn a_call_that_nobody_answers_is_given_up_after_four_retransmissions() {
     assert_eq!(pair.events[0], [(at(25_000), Event::Failed { call: Call(1), cause: cause::TIMER })]);
     for (number, (.., bytes)) in pair.sent.iter().enumerate() {
         let Ok(Frame::Full(full, _)) = Frame::read(bytes) else { panic!() };
-        assert_eq!((full.kind, full.out, full.retransmitted), (Kind::Iax(iax::NEW), 0, number > 0));
+        assert_eq!((full.kind, full.oseqno, full.retransmitted), (Kind::Iax(iax::NEW), 0, number > 0));
     }
 }
 

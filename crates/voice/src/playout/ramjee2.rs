@@ -72,7 +72,7 @@ mod tests {
     use super::super::tests::{assert_close, delays};
 
     #[test]
-    fn a_growing_delay_is_followed_with_the_other_weight() {
+    fn a_growing_delay_uses_the_other_weight() {
         // d: 100, 0.75 x 100 + 0.25 x 140 = 110, 0.5 x 110 + 0.5 x 100 = 105; v: 0, 15, 10.
         let text = r#"{"weight": 0.5, "growing": 0.75, "initial": "0 ms"}"#;
         let config: super::Config = serde_json::from_str(text).unwrap();

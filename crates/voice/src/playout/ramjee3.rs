@@ -74,7 +74,7 @@ mod tests {
     use super::super::tests::{assert_close, delays};
 
     #[test]
-    fn the_delay_is_the_shortest_of_the_spurt_before() {
+    fn the_delay_is_the_minimum_of_the_previous_spurt() {
         let config: super::Config = serde_json::from_str(r#"{"weight": 0.5, "initial": "0 ms"}"#).unwrap();
         // d: 100, 100, 100, then min(100, 90, 120) = 90; v: 0, 5, 12.5, then (12.5 + |90 - 130|) /
         // 2 = 26.25.

@@ -101,7 +101,7 @@ mod tests {
     use super::super::tests::{assert_close, delays};
 
     #[test]
-    fn a_spike_is_followed_and_left() {
+    fn a_spike_is_followed_and_ends() {
         let config: super::Config = serde_json::from_str(r#"{"initial": "0 ms"}"#).unwrap();
         // A spike of 400 ms whose packets arrive together, 20 ms apart in generation.
         let transits = [100.0, 100.0, 500.0, 480.0, 460.0, 440.0, 420.0, 400.0, 380.0, 360.0];

@@ -15,7 +15,7 @@ const MOST_FIELDS: usize = 256;
 
 /// The reason for which a message is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wrong {
+pub enum ParseError {
     /// The message ends before the empty line after the header fields, or before the end of its
     /// body.
     Incomplete,
@@ -31,17 +31,17 @@ pub enum Wrong {
     Length,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wrong::Incomplete => f.write_str("the message is not complete"),
-            Wrong::TooLong => {
+            ParseError::Incomplete => f.write_str("the message is not complete"),
+            ParseError::TooLong => {
                 write!(f, "the message is longer than {LARGEST} bytes or {MOST_FIELDS} header fields")
             }
-            Wrong::StartLine => f.write_str("the first line is not one of SIP/2.0"),
-            Wrong::Field => f.write_str("a header field is not \"name: value\""),
-            Wrong::Missing(name) => write!(f, "the header field {name} is missing or cannot be read"),
-            Wrong::Length => f.write_str("Content-Length is not the length of the body"),
+            ParseError::StartLine => f.write_str("the first line is not one of SIP/2.0"),
+            ParseError::Field => f.write_str("a header field is not \"name: value\""),
+            ParseError::Missing(name) => write!(f, "the header field {name} is missing or cannot be read"),
+            ParseError::Length => f.write_str("Content-Length is not the length of the body"),
         }
     }
 }
@@ -186,11 +186,11 @@ impl Message {
     ///
     /// # Errors
     /// Returns the reason for which the datagram is not a message.
-    pub fn read(bytes: &[u8]) -> Result<Message, Wrong> {
+    pub fn read(bytes: &[u8]) -> Result<Message, ParseError> {
         let (mut message, head, length) = Message::head(bytes)?;
         let rest = &bytes[head..];
         let body = match length {
-            Some(length) => rest.get(..length).ok_or(Wrong::Length)?,
+            Some(length) => rest.get(..length).ok_or(ParseError::Length)?,
             None => rest,
         };
         body.clone_into(&mut message.body);
@@ -201,51 +201,52 @@ impl Message {
     /// must have a Content-Length (section 20.14). Empty lines before it are skipped.
     ///
     /// # Errors
-    /// Returns [`Wrong::Incomplete`] if more bytes are needed. Any other error means that the rest
-    /// of the stream is unreadable.
-    pub fn read_stream(bytes: &[u8]) -> Result<(Message, usize), Wrong> {
+    /// Returns [`ParseError::Incomplete`] if more bytes are needed. Any other error means that the
+    /// rest of the stream is unreadable.
+    pub fn read_stream(bytes: &[u8]) -> Result<(Message, usize), ParseError> {
         let blank = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let (mut message, head, length) = Message::head(&bytes[blank..])?;
-        let (from, length) = (blank + head, length.ok_or(Wrong::Missing("Content-Length"))?);
+        let (from, length) = (blank + head, length.ok_or(ParseError::Missing("Content-Length"))?);
         if length > LARGEST {
-            return Err(Wrong::TooLong);
+            return Err(ParseError::TooLong);
         }
-        let body = bytes.get(from..from + length).ok_or(Wrong::Incomplete)?;
+        let body = bytes.get(from..from + length).ok_or(ParseError::Incomplete)?;
         body.clone_into(&mut message.body);
         Ok((message.checked()?, from + length))
     }
 
     /// Reads everything up to the empty line. Returns the message, the number of bytes read and
     /// Content-Length.
-    fn head(bytes: &[u8]) -> Result<(Message, usize, Option<usize>), Wrong> {
+    fn head(bytes: &[u8]) -> Result<(Message, usize, Option<usize>), ParseError> {
         let within = &bytes[..bytes.len().min(LARGEST)];
         let end = within.windows(4).position(|four| four == b"\r\n\r\n");
-        let end = end.ok_or(if bytes.len() > LARGEST { Wrong::TooLong } else { Wrong::Incomplete })?;
-        let text = std::str::from_utf8(&bytes[..end]).map_err(|_| Wrong::Field)?;
+        let end =
+            end.ok_or(if bytes.len() > LARGEST { ParseError::TooLong } else { ParseError::Incomplete })?;
+        let text = std::str::from_utf8(&bytes[..end]).map_err(|_| ParseError::Field)?;
         let mut lines = text.split("\r\n");
         let start = start(lines.next().unwrap_or_default())?;
         let (mut fields, mut length): (Vec<(String, String)>, _) = (Vec::new(), None);
         for line in lines {
             if line.starts_with([' ', '\t']) {
-                let (_, value) = fields.last_mut().ok_or(Wrong::Field)?;
+                let (_, value) = fields.last_mut().ok_or(ParseError::Field)?;
                 value.push(' ');
                 value.push_str(line.trim());
                 continue;
             }
-            let (name, value) = line.split_once(':').ok_or(Wrong::Field)?;
+            let (name, value) = line.split_once(':').ok_or(ParseError::Field)?;
             let (name, value) = (name.trim_end(), value.trim());
             if name.is_empty() || !name.bytes().all(is_token) {
-                return Err(Wrong::Field);
+                return Err(ParseError::Field);
             }
             if fields.len() == MOST_FIELDS {
-                return Err(Wrong::TooLong);
+                return Err(ParseError::TooLong);
             }
             fields.push((long_form(name), value.to_owned()));
         }
         let mut split = Vec::new();
         for (name, value) in fields {
             match name.as_str() {
-                "Content-Length" => length = Some(value.parse().map_err(|_| Wrong::Length)?),
+                "Content-Length" => length = Some(value.parse().map_err(|_| ParseError::Length)?),
                 "Via" | "Contact" | "Route" | "Record-Route" => {
                     split.extend(values(&value).map(|value| (name.clone(), value.to_owned())));
                 }
@@ -256,8 +257,8 @@ impl Message {
     }
 
     /// Refuses a message that lacks mandatory header fields (section 8.1.1).
-    fn checked(self) -> Result<Message, Wrong> {
-        let missing = |name: &'static str| Err(Wrong::Missing(name));
+    fn checked(self) -> Result<Message, ParseError> {
+        let missing = |name: &'static str| Err(ParseError::Missing(name));
         if self.field("Call-ID").is_none_or(str::is_empty) {
             return missing("Call-ID");
         }
@@ -277,8 +278,8 @@ impl Message {
     }
 }
 
-fn start(line: &str) -> Result<Start, Wrong> {
-    let wrong = Wrong::StartLine;
+fn start(line: &str) -> Result<Start, ParseError> {
+    let wrong = ParseError::StartLine;
     if let Some(rest) = line.strip_prefix("SIP/2.0 ") {
         let (status, reason) = rest.split_once(' ').unwrap_or((rest, ""));
         let status = status.parse().ok().filter(|status| status_is_one(*status)).ok_or(wrong)?;
@@ -542,31 +543,31 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_cut_by_content_length() {
+    fn a_stream_is_divided_by_content_length() {
         let two = format!("\r\n{INVITE}{INVITE}");
         for end in 0..two.len() {
             let read = Message::read_stream(&two.as_bytes()[..end]);
             match end < INVITE.len() + 2 {
-                true => assert_eq!(read, Err(Wrong::Incomplete), "{end}"),
+                true => assert_eq!(read, Err(ParseError::Incomplete), "{end}"),
                 false => assert_eq!(read.unwrap().1, INVITE.len() + 2),
             }
         }
     }
 
     #[test]
-    fn what_is_wrong_is_refused_with_its_reason() {
+    fn malformed_messages_are_refused_with_the_reason() {
         let with = |from: &str, to: &str| Message::read(INVITE.replace(from, to).as_bytes()).unwrap_err();
-        assert_eq!(with(" SIP/2.0\r\n", " HTTP/1.1\r\n"), Wrong::StartLine);
-        assert_eq!(with("INVITE sip", "INV ITE sip"), Wrong::StartLine);
-        assert_eq!(with("l: 4", "l: 5"), Wrong::Length);
-        assert_eq!(with("l: 4", "l: -4"), Wrong::Length);
-        assert_eq!(with("\r\n\r\n", "\r\n"), Wrong::Incomplete);
-        assert_eq!(with("Max-Forwards: 70", "Max Forwards: 70"), Wrong::Field);
-        assert_eq!(with("Max-Forwards: 70", "Max-Forwards"), Wrong::Field);
-        assert_eq!(with("314159 INVITE", "314159 BYE"), Wrong::Missing("CSeq"));
-        assert_eq!(with("314159 INVITE", "2147483648 INVITE"), Wrong::Missing("CSeq"));
-        assert_eq!(with("a84b4c76e66710", ""), Wrong::Missing("Call-ID"));
-        assert_eq!(with("<sip:bob@biloxi.com>", ""), Wrong::Missing("To"));
-        assert_eq!(with("SIP/2.0/TCP", "SIP/3.0/TCP"), Wrong::Missing("Via"));
+        assert_eq!(with(" SIP/2.0\r\n", " HTTP/1.1\r\n"), ParseError::StartLine);
+        assert_eq!(with("INVITE sip", "INV ITE sip"), ParseError::StartLine);
+        assert_eq!(with("l: 4", "l: 5"), ParseError::Length);
+        assert_eq!(with("l: 4", "l: -4"), ParseError::Length);
+        assert_eq!(with("\r\n\r\n", "\r\n"), ParseError::Incomplete);
+        assert_eq!(with("Max-Forwards: 70", "Max Forwards: 70"), ParseError::Field);
+        assert_eq!(with("Max-Forwards: 70", "Max-Forwards"), ParseError::Field);
+        assert_eq!(with("314159 INVITE", "314159 BYE"), ParseError::Missing("CSeq"));
+        assert_eq!(with("314159 INVITE", "2147483648 INVITE"), ParseError::Missing("CSeq"));
+        assert_eq!(with("a84b4c76e66710", ""), ParseError::Missing("Call-ID"));
+        assert_eq!(with("<sip:bob@biloxi.com>", ""), ParseError::Missing("To"));
+        assert_eq!(with("SIP/2.0/TCP", "SIP/3.0/TCP"), ParseError::Missing("Via"));
     }
 }

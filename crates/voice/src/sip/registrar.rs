@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_binding_holds_until_it_expires_or_is_removed() {
+    fn a_binding_lasts_until_it_expires_or_is_removed() {
         let mut registrar = Registrar::default();
         let address: SocketAddr = "192.0.2.4:5060".parse().unwrap();
         let request = |contact: &str| {

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_as_the_same() {
+    fn written_sessions_read_back_unchanged() {
         let formats = vec![Format::of("PCMU"), Format::of("iLBC")];
         let session = Session { address: "192.0.2.1".parse().unwrap(), port: 4000, formats };
         let text = session.text(7);

@@ -2,7 +2,7 @@
 
 use super::agent::{Agent, Call, Event, Identity, Out};
 use super::message::Message;
-use super::transaction::{Answer, Client, Due, Server, Timers};
+use super::transaction::{Answer, Client, Server, TimerEffect, Timers};
 use crate::pair::{address, at, operations, Pair, Peer};
 use bentpipe_core::{Span, Stream, Streams, Time};
 use std::net::SocketAddr;
@@ -24,8 +24,8 @@ impl Peer for Agent {
 
 fn pair(tcp: bool, loss: f64) -> Pair<Agent> {
     let agent = |end: usize| {
-        let me = Identity { user: format!("user{end}"), address: address::<Agent>(end), tcp };
-        Agent::new(me, Timers::default(), Streams::new(3, end as u64).stream("agent"))
+        let identity = Identity { user: format!("user{end}"), address: address::<Agent>(end), tcp };
+        Agent::new(identity, Timers::default(), Streams::new(3, end as u64).stream("agent"))
     };
     Pair::new([agent(0), agent(1)], DELAY, loss)
 }
@@ -176,7 +176,7 @@ fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
 /// Every request that waits for its answer ends with 503 when the transport fails (section
 /// 8.1.3.1).
 #[test]
-fn a_transport_that_fails_ends_what_waits() {
+fn a_failed_transport_ends_pending_transactions() {
     let mut pair = pair(true, 1.0);
     pair.invite(Time::ZERO);
     pair.run_with(at(5_000), &mut answer);
@@ -261,7 +261,7 @@ fn succeeds(method: &str, provisional: bool, loss: f64, stream: &mut Stream) -> 
                 return client.receive(arrivals.remove(place), &response) == Answer::New;
             }
             match client.due(next) {
-                Some(Due::Again) => {
+                Some(TimerEffect::Retransmit) => {
                     now = next;
                     break;
                 }
@@ -276,7 +276,7 @@ fn succeeds(method: &str, provisional: bool, loss: f64, stream: &mut Stream) -> 
 /// with probability 1 - (1 - q)^n. The answer to the last comes in time, because the round trip is
 /// not longer than T1.
 #[test]
-fn the_success_of_a_transaction_under_loss_is_that_of_the_closed_form() {
+fn the_success_of_a_transaction_under_loss_matches_the_closed_form() {
     let mut stream = Streams::new(5, 0).stream("loss");
     for (method, provisional, kind) in
         [("INVITE", true, "INVITE over UDP"), ("OPTIONS", false, "non-INVITE over UDP")]

@@ -19,8 +19,8 @@
 //! | K | T4 | 0 s | absorbs retransmitted responses |
 //!
 //! A 2xx to an INVITE ends its transaction on both sides. The user that sent it retransmits it
-//! until the ACK arrives (13.3.1.4), with [`Repeat`]; the other user sends the ACK. Timer C belongs
-//! to proxies.
+//! until the ACK arrives (13.3.1.4), with [`Retransmission`]; the other user sends the ACK. Timer C
+//! belongs to proxies.
 //!
 //! Deviation: RFC 6026 keeps both sides of an INVITE for another 64 T1 after a 2xx. Here the dialog
 //! does this, by handling retransmitted 2xx and INVITEs.
@@ -49,12 +49,12 @@ impl Default for Timers {
 
 impl Timers {
     /// Returns the value of timers B, F, H and J: 64 T1.
-    pub fn whole(&self) -> Span {
+    pub fn transaction_timeout(&self) -> Span {
         self.t1 * 64
     }
 
     /// Returns the value of a timer that only waits for retransmissions: zero over TCP.
-    fn unless_reliable(&self, span: Span) -> Span {
+    fn zero_if_reliable(&self, span: Span) -> Span {
         if self.reliable {
             Span::ZERO
         } else {
@@ -65,17 +65,17 @@ impl Timers {
 
 /// A message that is retransmitted at doubling intervals until the caller stops it.
 #[derive(Clone, Debug)]
-pub struct Repeat {
+pub struct Retransmission {
     next: Time,
     interval: Span,
     longest: Span,
 }
 
-impl Repeat {
+impl Retransmission {
     /// Creates a message that is sent now, after T1, and then at intervals that double up to
     /// `longest`.
-    pub fn new(now: Time, t1: Span, longest: Span) -> Repeat {
-        Repeat { next: now + t1, interval: t1, longest }
+    pub fn new(now: Time, t1: Span, longest: Span) -> Retransmission {
+        Retransmission { next: now + t1, interval: t1, longest }
     }
 
     /// Returns the time of the next retransmission.
@@ -95,25 +95,25 @@ impl Repeat {
 
     /// Sets the interval to its longest from the next retransmission on (17.1.2.2, in state
     /// Proceeding).
-    fn slow_down(&mut self) {
+    fn use_longest_interval(&mut self) {
         self.interval = self.longest;
     }
 }
 
 /// The effect of an expired timer of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Due {
+pub enum TimerEffect {
     /// Retransmit the transaction's message.
-    Again,
+    Retransmit,
     /// No answer within 64 T1: the user is informed as after a response 408 (section 8.1.3.1).
     TimedOut,
     /// The transaction has ended and can be removed.
-    Over,
+    Ended,
 }
 
 /// The state of a client transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Asking {
+enum ClientState {
     /// The request was sent, and no response has arrived (Calling, or Trying).
     Sent,
     /// A provisional response has arrived.
@@ -138,9 +138,9 @@ pub enum Answer {
 #[derive(Clone, Debug)]
 pub struct Client {
     invite: bool,
-    state: Asking,
+    state: ClientState,
     timers: Timers,
-    repeat: Option<Repeat>,
+    retransmission: Option<Retransmission>,
     /// Expiry of timer B or F before the final response, and of timer D or K after it.
     ends: Time,
     /// The message to send: the request, or the ACK for a final response to an INVITE.
@@ -156,10 +156,10 @@ impl Client {
         let longest = if invite { Span::MAX } else { timers.t2 };
         Client {
             invite,
-            state: Asking::Sent,
+            state: ClientState::Sent,
             timers,
-            repeat: (!timers.reliable).then(|| Repeat::new(now, timers.t1, longest)),
-            ends: now + timers.whole(),
+            retransmission: (!timers.reliable).then(|| Retransmission::new(now, timers.t1, longest)),
+            ends: now + timers.transaction_timeout(),
             bytes: request.bytes(),
             request,
         }
@@ -169,16 +169,18 @@ impl Client {
     pub fn receive(&mut self, now: Time, response: &Message) -> Answer {
         let status = response.status().unwrap_or(0);
         match (self.state, status) {
-            (Asking::Completed, _) => Answer::Repeated,
+            (ClientState::Completed, _) => Answer::Repeated,
             (_, ..=199) => {
                 if self.invite {
                     // Timers A and B run in state Calling only.
-                    self.repeat = None;
+                    self.retransmission = None;
                     self.ends = Time::MAX;
-                } else if let (Asking::Sent, Some(repeat)) = (self.state, &mut self.repeat) {
-                    repeat.slow_down();
+                } else if let (ClientState::Sent, Some(retransmission)) =
+                    (self.state, &mut self.retransmission)
+                {
+                    retransmission.use_longest_interval();
                 }
-                self.state = Asking::Proceeding;
+                self.state = ClientState::Proceeding;
                 Answer::New
             }
             (_, 200..=299) if self.invite => {
@@ -187,57 +189,58 @@ impl Client {
             }
             _ if self.invite => {
                 self.bytes = acknowledgment(&self.request, response).bytes();
-                self.complete(now + self.timers.unless_reliable(Span::from_secs(32)));
+                self.complete(now + self.timers.zero_if_reliable(Span::from_secs(32)));
                 Answer::Refused
             }
             _ => {
-                self.complete(now + self.timers.unless_reliable(self.timers.t4));
+                self.complete(now + self.timers.zero_if_reliable(self.timers.t4));
                 Answer::New
             }
         }
     }
 
     fn complete(&mut self, ends: Time) {
-        (self.state, self.repeat, self.ends) = (Asking::Completed, None, ends);
+        (self.state, self.retransmission, self.ends) = (ClientState::Completed, None, ends);
     }
 
     /// Returns true if the transaction has ended at `now`: it has received its final response and
     /// no longer waits for repetitions.
-    pub fn is_over(&self, now: Time) -> bool {
-        self.state == Asking::Completed && (self.ends <= now || self.ends == Time::MAX)
+    pub fn has_ended(&self, now: Time) -> bool {
+        self.state == ClientState::Completed && (self.ends <= now || self.ends == Time::MAX)
     }
 
     /// Sets the time at which a cancelled INVITE is given up (section 9.1).
     pub fn give_up_at(&mut self, time: Time) {
-        if self.state != Asking::Completed {
+        if self.state != ClientState::Completed {
             self.ends = time;
         }
     }
 
     /// Returns true if the transaction waits for a final response.
     pub fn is_waiting(&self) -> bool {
-        self.state != Asking::Completed
+        self.state != ClientState::Completed
     }
 
     /// Returns true if a provisional response has arrived. Only then may the request be cancelled
     /// (section 9.1).
     pub fn is_proceeding(&self) -> bool {
-        self.state == Asking::Proceeding
+        self.state == ClientState::Proceeding
     }
 
     /// Returns the time of the next call of [`Client::due`]; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
-        self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
+        self.retransmission.as_ref().map_or(Time::MAX, Retransmission::next).min(self.ends)
     }
 
     /// Returns the effect of an expired timer, if any.
-    pub fn due(&mut self, now: Time) -> Option<Due> {
+    pub fn due(&mut self, now: Time) -> Option<TimerEffect> {
         if self.ends <= now {
-            let due = if self.state == Asking::Completed { Due::Over } else { Due::TimedOut };
+            let due =
+                if self.state == ClientState::Completed { TimerEffect::Ended } else { TimerEffect::TimedOut };
             self.complete(Time::MAX);
             return Some(due);
         }
-        self.repeat.as_mut()?.due(now).then_some(Due::Again)
+        self.retransmission.as_mut()?.due(now).then_some(TimerEffect::Retransmit)
     }
 }
 
@@ -262,7 +265,7 @@ fn acknowledgment(request: &Message, response: &Message) -> Message {
 
 /// The state of a server transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Answering {
+enum ServerState {
     /// No final response has been sent (Trying, or Proceeding).
     Open,
     /// A final response has been sent.
@@ -275,9 +278,9 @@ enum Answering {
 #[derive(Clone, Debug)]
 pub struct Server {
     invite: bool,
-    state: Answering,
+    state: ServerState,
     timers: Timers,
-    repeat: Option<Repeat>,
+    retransmission: Option<Retransmission>,
     /// Expiry of timer H, I or J.
     ends: Time,
     /// The last response; empty if there was none.
@@ -290,8 +293,8 @@ impl Server {
     /// Creates a transaction for a request that has arrived.
     pub fn new(request: Message, timers: Timers) -> Server {
         let invite = request.method() == "INVITE";
-        let (state, ends) = (Answering::Open, Time::MAX);
-        Server { invite, state, timers, repeat: None, ends, bytes: Vec::new(), request }
+        let (state, ends) = (ServerState::Open, Time::MAX);
+        Server { invite, state, timers, retransmission: None, ends, bytes: Vec::new(), request }
     }
 
     /// Sets the response, which is then in [`Server::bytes`].
@@ -300,54 +303,57 @@ impl Server {
         let timers = self.timers;
         match response.status().unwrap_or(0) {
             ..=199 => {}
-            200..=299 if self.invite => self.end(Answering::Completed, now),
+            200..=299 if self.invite => self.end(ServerState::Completed, now),
             _ if self.invite => {
-                self.end(Answering::Completed, now + timers.whole());
-                self.repeat = (!timers.reliable).then(|| Repeat::new(now, timers.t1, timers.t2));
+                self.end(ServerState::Completed, now + timers.transaction_timeout());
+                self.retransmission =
+                    (!timers.reliable).then(|| Retransmission::new(now, timers.t1, timers.t2));
             }
-            _ => self.end(Answering::Completed, now + timers.unless_reliable(timers.whole())),
+            _ => {
+                self.end(ServerState::Completed, now + timers.zero_if_reliable(timers.transaction_timeout()))
+            }
         }
     }
 
-    fn end(&mut self, state: Answering, ends: Time) {
-        (self.state, self.repeat, self.ends) = (state, None, ends);
+    fn end(&mut self, state: ServerState, ends: Time) {
+        (self.state, self.retransmission, self.ends) = (state, None, ends);
     }
 
     /// Returns true if no final response has been sent.
     pub fn is_open(&self) -> bool {
-        self.state == Answering::Open
+        self.state == ServerState::Open
     }
 
     /// Returns true if the transaction has ended at `now`.
-    pub fn is_over(&self, now: Time) -> bool {
-        self.state != Answering::Open && self.ends <= now
+    pub fn has_ended(&self, now: Time) -> bool {
+        self.state != ServerState::Open && self.ends <= now
     }
 
     /// Handles a repetition of the request. Returns true if the last response must be
     /// retransmitted.
     pub fn repeated(&self) -> bool {
-        self.state != Answering::Confirmed && !self.bytes.is_empty()
+        self.state != ServerState::Confirmed && !self.bytes.is_empty()
     }
 
     /// Handles the ACK for a response of 300 to 699.
     pub fn acknowledged(&mut self, now: Time) {
-        if self.state == Answering::Completed {
-            self.end(Answering::Confirmed, now + self.timers.unless_reliable(self.timers.t4));
+        if self.state == ServerState::Completed {
+            self.end(ServerState::Confirmed, now + self.timers.zero_if_reliable(self.timers.t4));
         }
     }
 
     /// Returns the time of the next call of [`Server::due`]; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
-        self.repeat.as_ref().map_or(Time::MAX, Repeat::next).min(self.ends)
+        self.retransmission.as_ref().map_or(Time::MAX, Retransmission::next).min(self.ends)
     }
 
     /// Returns the effect of an expired timer, if any.
-    pub fn due(&mut self, now: Time) -> Option<Due> {
+    pub fn due(&mut self, now: Time) -> Option<TimerEffect> {
         if self.ends <= now {
-            self.repeat = None;
-            return Some(Due::Over);
+            self.retransmission = None;
+            return Some(TimerEffect::Ended);
         }
-        self.repeat.as_mut()?.due(now).then_some(Due::Again)
+        self.retransmission.as_mut()?.due(now).then_some(TimerEffect::Retransmit)
     }
 }
 
@@ -368,21 +374,21 @@ mod tests {
     fn course(
         now: Time,
         next: impl Fn() -> Time,
-        mut due: impl FnMut(Time) -> Option<Due>,
-    ) -> (Vec<f64>, f64, Due) {
+        mut due: impl FnMut(Time) -> Option<TimerEffect>,
+    ) -> (Vec<f64>, f64, TimerEffect) {
         let mut sent = vec![now.as_secs_f64()];
         loop {
             let now = next();
             assert!(now < Time::MAX, "it ends by itself");
             match due(now) {
-                Some(Due::Again) => sent.push(now.as_secs_f64()),
+                Some(TimerEffect::Retransmit) => sent.push(now.as_secs_f64()),
                 Some(end) => return (sent, now.as_secs_f64(), end),
                 None => {}
             }
         }
     }
 
-    fn client(method: &str, reliable: bool) -> (Vec<f64>, f64, Due) {
+    fn client(method: &str, reliable: bool) -> (Vec<f64>, f64, TimerEffect) {
         let timers = Timers { reliable, ..Timers::default() };
         let client = std::cell::RefCell::new(Client::new(Time::ZERO, request(method), timers));
         course(Time::ZERO, || client.borrow().next_wake(), |now| client.borrow_mut().due(now))
@@ -390,13 +396,13 @@ mod tests {
 
     /// RFC 3261, 17.1.1.2 and 17.1.2.2: the table of send times.
     #[test]
-    fn requests_that_nobody_answers_are_retransmitted_at_the_times_of_the_standard() {
+    fn unanswered_requests_are_retransmitted_at_the_times_of_the_standard() {
         let invite = [0.0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5];
-        assert_eq!(client("INVITE", false), (invite.to_vec(), 32.0, Due::TimedOut));
+        assert_eq!(client("INVITE", false), (invite.to_vec(), 32.0, TimerEffect::TimedOut));
         let other = [0.0, 0.5, 1.5, 3.5, 7.5, 11.5, 15.5, 19.5, 23.5, 27.5, 31.5];
-        assert_eq!(client("BYE", false), (other.to_vec(), 32.0, Due::TimedOut));
+        assert_eq!(client("BYE", false), (other.to_vec(), 32.0, TimerEffect::TimedOut));
         for method in ["INVITE", "BYE"] {
-            assert_eq!(client(method, true), (vec![0.0], 32.0, Due::TimedOut));
+            assert_eq!(client(method, true), (vec![0.0], 32.0, TimerEffect::TimedOut));
         }
     }
 
@@ -413,7 +419,7 @@ mod tests {
         assert_eq!((ack.method(), ack.number(), ack.tag("To")), ("ACK", 7, Some("2")));
         assert_eq!(ack.via().unwrap().branch(), "z9hG4bK1");
         assert_eq!(invite.receive(at(9.5), &busy), Answer::Repeated);
-        assert_eq!((invite.next_wake(), invite.due(at(41.0))), (at(41.0), Some(Due::Over)));
+        assert_eq!((invite.next_wake(), invite.due(at(41.0))), (at(41.0), Some(TimerEffect::Ended)));
 
         // Timer E expires as set before the response, and is T2 from then on; F still ends it.
         let mut bye = Client::new(Time::ZERO, request("BYE"), Timers::default());
@@ -421,15 +427,15 @@ mod tests {
         let mut sent = Vec::new();
         while bye.next_wake() < at(32.0) {
             let now = bye.next_wake();
-            assert_eq!(bye.due(now), Some(Due::Again));
+            assert_eq!(bye.due(now), Some(TimerEffect::Retransmit));
             sent.push(now.as_secs_f64());
         }
         assert_eq!(sent, [0.5, 4.5, 8.5, 12.5, 16.5, 20.5, 24.5, 28.5]);
-        assert_eq!(bye.due(at(32.0)), Some(Due::TimedOut));
+        assert_eq!(bye.due(at(32.0)), Some(TimerEffect::TimedOut));
         // K.
         let mut bye = Client::new(Time::ZERO, request("BYE"), Timers::default());
         assert_eq!(bye.receive(at(0.2), &Message::response(&request("BYE"), 200, "2")), Answer::New);
-        assert_eq!((bye.next_wake(), bye.due(at(5.2))), (at(5.2), Some(Due::Over)));
+        assert_eq!((bye.next_wake(), bye.due(at(5.2))), (at(5.2), Some(TimerEffect::Ended)));
     }
 
     #[test]
@@ -450,14 +456,17 @@ mod tests {
         let now = Time::ZERO + Span::from_millis(100);
         server.acknowledged(now);
         assert!(!server.repeated());
-        assert_eq!((server.next_wake(), server.due(now + timers.t4)), (now + timers.t4, Some(Due::Over)));
+        assert_eq!(
+            (server.next_wake(), server.due(now + timers.t4)),
+            (now + timers.t4, Some(TimerEffect::Ended))
+        );
 
         // Over TCP nothing is retransmitted, and a confirmed transaction is over at once.
         let mut server = Server::new(request("INVITE"), Timers { reliable: true, ..timers });
         server.respond(Time::ZERO, &busy);
         assert_eq!(server.next_wake(), Time::ZERO + Span::from_secs(32));
         server.acknowledged(now);
-        assert_eq!(server.due(now), Some(Due::Over));
+        assert_eq!(server.due(now), Some(TimerEffect::Ended));
         // J, and the response to a repeated request.
         for (reliable, wait) in [(false, 32), (true, 0)] {
             let mut server = Server::new(request("BYE"), Timers { reliable, ..timers });

@@ -45,5 +45,5 @@
 mod receiver;
 mod sender;
 
-pub use receiver::{Clocks, Heard, Origin, Quality, Receiver, Totals};
-pub use sender::{Media, Numbers, Packetizer, Sender, Sending};
+pub use receiver::{Clocks, Origin, PacketFate, Quality, Receiver, Totals};
+pub use sender::{Media, Numbers, Packetizer, Sender, SenderSettings};

@@ -38,7 +38,7 @@ pub struct Origin {
 
 /// The fate of an arriving packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Heard {
+pub enum PacketFate {
     /// The packet is in time and is played.
     Played {
         /// Playout time of its first sample.
@@ -106,7 +106,7 @@ impl Totals {
     }
 
     /// Returns the fraction of packets that arrived too late.
-    pub fn lateness(&self) -> f64 {
+    pub fn late_fraction(&self) -> f64 {
         self.late as f64 / self.expected as f64
     }
 
@@ -142,7 +142,7 @@ impl Totals {
         let call = Parameters {
             ie: codec.ie,
             bpl: codec.bpl,
-            ppl: 100.0 * (self.loss() + self.lateness()).min(1.0),
+            ppl: 100.0 * (self.loss() + self.late_fraction()).min(1.0),
             burst_r: self.bursts.ratio().max(1e-9),
             ..Parameters::with_delay(delay.max(0.0))
         };
@@ -247,9 +247,9 @@ impl Receiver {
     }
 
     /// Handles a packet that arrives at `now`.
-    pub fn receive(&mut self, now: Time, rtp: &Rtp) -> Heard {
+    pub fn receive(&mut self, now: Time, rtp: &Rtp) -> PacketFate {
         if !self.codec.understands(rtp.payload_type) {
-            return Heard::Foreign;
+            return PacketFate::Foreign;
         }
         let local = self.local(now);
         let known = self.source.as_ref().filter(|source| source.ssrc == rtp.ssrc);
@@ -258,7 +258,7 @@ impl Receiver {
             self.begin(local, rtp);
         }
         let Receiver { codec, units, source, window, bursts, clocks, .. } = self;
-        let Some(source) = source else { return Heard::Foreign };
+        let Some(source) = source else { return PacketFate::Foreign };
         let sequence = unwrapped_sequence(source.highest, rtp.sequence);
         let age = source.highest - sequence;
         if age >= AWAITED {
@@ -269,11 +269,11 @@ impl Receiver {
                 window.late += 1;
                 window.lost -= 1;
             }
-            return Heard::Late;
+            return PacketFate::Late;
         }
         if age >= 0 && source.arrived >> age & 1 == 1 {
             window.duplicates += 1;
-            return Heard::Duplicate;
+            return PacketFate::Duplicate;
         }
         if age < 0 {
             advance(source, -age, window, bursts);
@@ -317,7 +317,7 @@ impl Receiver {
         let overtaken = !source.buffer.holds() && sequence < source.last_played;
         if transit > source.delay || overtaken {
             window.late += 1;
-            return Heard::Late;
+            return PacketFate::Late;
         }
         source.played |= 1 << age;
         source.last_played = source.last_played.max(sequence);
@@ -335,7 +335,7 @@ impl Receiver {
         };
         window.delays += delay;
         window.longest = window.longest.max(delay);
-        Heard::Played { at: now + Span::from_secs_f64(wait) }
+        PacketFate::Played { at: now + Span::from_secs_f64(wait) }
     }
 
     /// Sets the origin of the stream's time stamps. Delays count from it from now on.

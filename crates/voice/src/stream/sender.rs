@@ -14,7 +14,7 @@ use bentpipe_core::{Span, Stream, Time};
 
 /// The form of the speech that a sender sends.
 #[derive(Clone, Copy, Debug)]
-pub struct Sending {
+pub struct SenderSettings {
     /// The codec in which the speech is sent.
     pub codec: &'static Codec,
     /// Number of codec frames in a packet.
@@ -27,7 +27,7 @@ pub struct Sending {
     pub skew: f64,
 }
 
-impl Sending {
+impl SenderSettings {
     /// Returns the duration of the speech in a packet.
     pub fn packet(&self) -> Span {
         Span::from_secs_f64(self.codec.frame_ms * f64::from(self.frames) / 1e3)
@@ -137,7 +137,7 @@ struct Next {
 
 /// A sender of the speech of a talker.
 pub struct Sender {
-    sending: Sending,
+    sending: SenderSettings,
     packetizer: Packetizer,
     spurts: Spurts,
     /// The present talk spurt, or the next one, of the next packet.
@@ -151,7 +151,7 @@ pub struct Sender {
 
 impl Sender {
     /// Creates a sender whose call begins at `start`.
-    pub fn new(sending: Sending, numbers: Numbers, mut spurts: Spurts, start: Time) -> Sender {
+    pub fn new(sending: SenderSettings, numbers: Numbers, mut spurts: Spurts, start: Time) -> Sender {
         let packet = sending.packet();
         let every = sending.codec.rtp.noise.every_ms;
         let repeats = (every > 0.0).then(|| (every / 1e3 / packet.as_secs_f64()).round().max(1.0) as u64);
@@ -234,7 +234,11 @@ mod tests {
     use super::*;
     use crate::codec::find;
 
-    fn sent(sending: Sending, spurts: &[(u64, u64)], until_ms: u64) -> Vec<(u64, bool, bool, u16, u32)> {
+    fn sent(
+        sending: SenderSettings,
+        spurts: &[(u64, u64)],
+        until_ms: u64,
+    ) -> Vec<(u64, bool, bool, u16, u32)> {
         let spurts: Vec<Spurt> = spurts
             .iter()
             .map(|(begin, end)| Spurt { begin: Span::from_millis(*begin), end: Span::from_millis(*end) })
@@ -257,7 +261,7 @@ mod tests {
 
     #[test]
     fn packets_of_speech_are_numbered_marked_and_timed() {
-        let sending = Sending {
+        let sending = SenderSettings {
             codec: find("G.711u").unwrap(),
             frames: 2,
             suppression: true,
@@ -274,14 +278,14 @@ mod tests {
                 (140, false, false, 1, 960),
             ]
         );
-        let noisy = Sending { comfort_noise: true, ..sending };
+        let noisy = SenderSettings { comfort_noise: true, ..sending };
         let noise = sent(noisy, &[(20, 60), (110, 121)], 1000);
         assert_eq!(noise.iter().map(|packet| packet.0).collect::<Vec<_>>(), [40, 60, 80, 120, 140, 160]);
         assert_eq!(
             noise.iter().map(|packet| packet.2).collect::<Vec<_>>(),
             [false, false, true, false, false, true]
         );
-        let all = sent(Sending { suppression: false, ..sending }, &[], 100);
+        let all = sent(SenderSettings { suppression: false, ..sending }, &[], 100);
         assert_eq!(
             all.iter().map(|packet| (packet.0, packet.1)).collect::<Vec<_>>(),
             [20, 40, 60, 80, 100].map(|at| (at, false))
@@ -289,16 +293,16 @@ mod tests {
     }
 
     #[test]
-    fn comfort_noise_is_repeated_as_the_codec_has_it_and_clocks_run_apart() {
+    fn comfort_noise_is_repeated_at_the_codec_s_interval_under_clock_skew() {
         let codec = find("AMR-12.2").unwrap();
-        let sending = Sending { codec, frames: 1, suppression: true, comfort_noise: true, skew: 0.0 };
+        let sending = SenderSettings { codec, frames: 1, suppression: true, comfort_noise: true, skew: 0.0 };
         // 25 ms after the beginning of its period: a frame of 20 ms, and 5 ms of look-ahead. Noise
         // at once, then every 160 ms.
         let times: Vec<u64> =
             sent(sending, &[(0, 20), (400, 420)], 900).iter().map(|packet| packet.0).collect();
         assert_eq!(times, [25, 45, 205, 365, 425, 445, 605, 765]);
         // A clock that runs 0.1 % fast sends 1000 s of speech in 999.001 s.
-        let fast = Sending { suppression: false, skew: 1e-3, ..sending };
+        let fast = SenderSettings { suppression: false, skew: 1e-3, ..sending };
         let last = sent(fast, &[], 999_001).last().unwrap().4;
         assert_eq!(last, (50_000 - 2) * 160);
     }

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_side_speaks_as_much_as_table_1_has_it() {
+    fn the_share_of_speech_matches_table_1() {
         let sides = spoken();
         for spurts in &sides {
             let spurt = mean(spurts.iter().map(|spurt| (spurt.end - spurt.begin).as_secs_f64()));

@@ -1,4 +1,4 @@
-//! Talk spurts of recorded speech, as found by a voice activity detector. `bentpipe listen
+//! Talk spurts of recorded speech, as found by a voice activity detector. `bentpipe voice listen
 //! --activity FILE.wav` prints them for a recording.
 
 use super::{Side, Spurt, Spurts, Talker};

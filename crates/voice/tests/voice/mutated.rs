@@ -36,8 +36,8 @@ fn address(host: u8) -> SocketAddr {
 }
 
 fn agent(host: u8) -> Agent {
-    let me = Identity { user: "a".to_owned(), address: address(host), tcp: false };
-    let mut agent = Agent::new(me, Timers::default(), Streams::new(u64::from(host), 0).stream("agent"));
+    let identity = Identity { user: "a".to_owned(), address: address(host), tcp: false };
+    let mut agent = Agent::new(identity, Timers::default(), Streams::new(u64::from(host), 0).stream("agent"));
     agent.registrar = Some(Registrar::default());
     agent
 }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bentpipe.scenario.scenarios import Override
 
 StoreFolder = Annotated[
-    Path, typer.Argument(metavar="STORE", help="The campaign's folder.", show_default=False)
+    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", show_default=False)
 ]
 Metrics = Annotated[
     list[str] | None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bentpipe.cli.common import Json
 from bentpipe.errors import InputError
 
 from .common import Against, By, Metrics, Of, StoreFolder
@@ -31,11 +32,12 @@ def export(
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="Export all rows of this table (flows, link, ...) of all runs, in base units, instead of "
-            "means.",
+            help="The table to export with all rows of all runs, in base units, such as flows or link. If "
+            "unset, means.",
             show_default=False,
         ),
     ] = None,
+    json: Json = False,
 ) -> None:
     """Export means for other programs or papers.
 
@@ -44,7 +46,7 @@ def export(
     """
     from bentpipe.campaign import Campaign
     from bentpipe.campaign.tabulate import exported, tabulate
-    from bentpipe.cli.output import of_format
+    from bentpipe.cli.output import of_format, print_json
     from bentpipe.results.export import ENDINGS, table_of, write
 
     of_format(file, list(ENDINGS))
@@ -59,5 +61,8 @@ def export(
         keys = [campaign.key(name) for name in by] if by else None
         table = exported(tabulate(campaign, metric or ["goodput"], of, keys, against))
     write(table, file)
-    # Print to stderr, to keep standard output clean for pipes.
-    typer.echo(f"written  {file}", err=True)
+    if json:
+        print_json({"written": file})
+    else:
+        # Print to stderr, to keep standard output clean for pipes.
+        typer.echo(f"written  {file}", err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bentpipe.cli.common import Json, figures_folder
+from bentpipe.cli.common import FileFormat, Json, figures_folder
 from bentpipe.cli.looks import Title, Width, XLabel, XScale, YLabel, YScale, chosen_look
 from bentpipe.cli.plot import FORMATS, tell
 from bentpipe.errors import unknown
@@ -36,7 +36,10 @@ def plot(
     kind: Annotated[
         Kind,
         typer.Option(
-            help="lines with confidence bands, small multiples of them, a heat map, or a cumulative distribution."
+            "--figure",
+            metavar="NAME",
+            help="The figure: lines (with confidence bands), multiples (small multiples of lines), heat-map, or cdf "
+            "(cumulative distribution).",
         ),
     ] = Kind.lines,
     metric: Metrics = None,
@@ -65,12 +68,14 @@ def plot(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FOLDER", help="The folder for the figures.", show_default="STORE/figures"
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="The folder for the figures.",
+            show_default="CAMPAIGN/figures",
         ),
     ] = None,
-    suffix: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="File format: png, svg or pdf.")
-    ] = "png",
+    suffix: FileFormat = "png",
     title: Title = None,
     x_label: XLabel = None,
     y_label: YLabel = None,

@@ -7,31 +7,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bentpipe.cli.common import TROUBLE, Json, Labels, Overrides, ScenarioFile, Seed
+from bentpipe.cli.common import TROUBLE, Jobs, Json, Labels, Overrides, ScenarioFile, Seed, Vary
 from bentpipe.errors import InputError
 
 from .common import failures, imprecise, planned
 
 if TYPE_CHECKING:
-    from bentpipe.campaign import Standing
+    from bentpipe.campaign import ExecutionStatus
     from bentpipe.scenario.scenarios import Override
 
 
 def run(
     scenario: ScenarioFile,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY.PATH=VALUE,VALUE",
-            help="Vary this key as well. Repeatable, for all combinations.",
-            show_default=False,
-        ),
-    ] = None,
+    vary: Vary = None,
     label: Labels = None,
     overrides: Overrides = None,
     replications: Annotated[
         int | None,
-        typer.Option(min=1, metavar="NUMBER", help="Runs of each variant.", show_default="the scenario's"),
+        typer.Option(
+            min=1, metavar="NUMBER", help="Number of runs of each variant.", show_default="the scenario's"
+        ),
     ] = None,
     seed: Seed = None,
     out: Annotated[
@@ -40,12 +35,7 @@ def run(
             "--out", "-o", metavar="FOLDER", help="The campaign's folder.", show_default="runs/NAME-campaign"
         ),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="NUMBER", help="Number of runs at once.", show_default="one per processor"
-        ),
-    ] = None,
+    jobs: Jobs = None,
     dask: Annotated[
         str | None,
         typer.Option(
@@ -65,16 +55,16 @@ def run(
     from bentpipe.cli.progress import Bar
     from bentpipe.cli.stopping import stoppable
 
-    if workers is not None and dask is not None:
-        raise InputError("--workers is for this machine and --dask for a cluster: give only one of them")
+    if jobs is not None and dask is not None:
+        raise InputError("--jobs is for this machine and --dask for a cluster: give only one of them")
     given: list[Override] = [*(overrides or []), *([] if seed is None else [("--seed", f"seed={seed}")])]
     plan = planned(scenario, given, vary, replications, label)
     for warning in plan.base.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    last: Standing | None = None
+    last: ExecutionStatus | None = None
     with stoppable() as stop, Bar("running", stop) as bar:
 
-        def tell(standing: Standing) -> bool:
+        def tell(standing: ExecutionStatus) -> bool:
             nonlocal last
             last = standing
             failed = f", {standing.failed} failed" if standing.failed else ""
@@ -83,7 +73,7 @@ def run(
             )
 
         results = campaign.run(
-            plan, out, workers=workers, cluster=dask, progress=tell, retry_failed=retry_failed
+            plan, out, workers=jobs, cluster=dask, progress=tell, retry_failed=retry_failed
         )
     assert last is not None, "the end is told"
     counts = dict(results.index["status"].value_counts().iter_rows())

@@ -19,7 +19,7 @@ def show(
     what: Annotated[
         Path,
         typer.Argument(
-            metavar="SCENARIO|STORE", help="A scenario, or the campaign's folder.", show_default=False
+            metavar="SCENARIO|CAMPAIGN", help="A scenario, or the campaign's folder.", show_default=False
         ),
     ],
     overrides: Overrides = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..common import Json
-from ..contacts.route import SkipImpossible, read
+from ..space.contacts.route import SkipImpossible, read
 from .keys import ConfidentialityKey, IntegrityKey
 
 
@@ -55,8 +55,8 @@ def agent(
     plan: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="A contact plan. Its contacts determine the routes and the departures of bundles.",
+            metavar="PLAN",
+            help="The contact plan. Its contacts determine the routes and the departures of bundles.",
             show_default=False,
         ),
     ] = None,
@@ -72,7 +72,7 @@ def agent(
     light_time: Annotated[
         str, typer.Option(metavar="TIME", help="LTP: one-way light time to peers outside the plan.")
     ] = "0 s",
-    margin: Annotated[
+    ltp_margin: Annotated[
         str,
         typer.Option(
             metavar="TIME",
@@ -117,7 +117,7 @@ def agent(
             metavar="SIZE", help="Maximum total size of stored bundles. Further bundles are refused."
         ),
     ] = "1 GB",
-    longest: Annotated[
+    max_bundle: Annotated[
         str, typer.Option(metavar="SIZE", help="Maximum size of a received bundle.")
     ] = "100 MB",
     sync: Annotated[
@@ -156,10 +156,10 @@ def agent(
     from bentpipe import _native
     from bentpipe.errors import InputError
 
-    from ..output import print_json
+    from ..amounts import bits_per_second, lead, seconds, seconds_or_none, size_bytes
+    from ..output import print_json_line
     from ..stopping import stoppable
     from .addresses import address
-    from .amounts import bits_per_second, lead, seconds, seconds_or_none, size_bytes
     from .keys import keys
 
     def pair(words: str, option: str, what: str) -> tuple[str, str]:
@@ -177,7 +177,7 @@ def agent(
         "node": node,
         "storage": str(storage),
         "limit": size_bytes(limit, "--limit"),
-        "longest": size_bytes(longest, "--longest"),
+        "longest": size_bytes(max_bundle, "--max-bundle"),
         "sync": sync,
         "deliver": None if deliver is None else str(deliver),
         "listen": [place(words, "--listen") for words in listen or ()],
@@ -195,7 +195,7 @@ def agent(
         "ltp": {
             "engine": engine,
             "light_time": seconds_or_none(light_time, "--light-time"),
-            "margin": seconds(margin, "--margin"),
+            "margin": seconds(ltp_margin, "--ltp-margin"),
             "rate": round(bits_per_second(rate, "--rate")),
             "in_flight": size_bytes(in_flight, "--in-flight"),
         },
@@ -203,7 +203,7 @@ def agent(
 
     def ready(addresses: list[str]) -> None:
         if json:
-            print(text.dumps({"listening": addresses}), flush=True)
+            print_json_line({"listening": addresses})
         else:
             print(f"{node} listens on {', '.join(addresses) or 'no address'}", flush=True)
 
@@ -216,7 +216,7 @@ def agent(
                 "user may access"
             ) from error
     if json:
-        print_json(counts)
+        print_json_line(counts)
     else:
         print(", ".join(f"{number} {what.replace('_', ' ')}" for what, number in counts.items()))
 

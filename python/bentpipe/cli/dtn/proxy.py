@@ -69,19 +69,18 @@ def proxy(
     waits for the space link; the agents store and retransmit the bundles. The bytes of a connection
     arrive in order. No bytes travel in the opposite direction.
     """
-    import json as text
     import secrets
     import threading
     import time
 
     from bentpipe import _native
-    from bentpipe.dtn.proxy import Entrance, Exit
+    from bentpipe.dtn.proxy import Egress, Ingress
     from bentpipe.errors import InputError
 
-    from ..output import print_json
+    from ..amounts import seconds, size_bytes
+    from ..output import print_json_line
     from ..stopping import stoppable
     from .addresses import address, place
-    from .amounts import seconds, size_bytes
 
     if (
         (listen is None) == (inbox is None)
@@ -91,12 +90,15 @@ def proxy(
         raise InputError("the options do not match; allowed: --listen with --to, or --inbox with --connect")
 
     def ready(where: str) -> None:
-        print(text.dumps({"listening": [where]}) if json else f"listens on {where}", flush=True)
+        if json:
+            print_json_line({"listening": [where]})
+        else:
+            print(f"listens on {where}", flush=True)
 
     try:
         with stoppable() as stop:
             if inbox is not None:
-                working: Entrance | Exit = Exit(inbox, place(connect or "", "--connect"))
+                working: Ingress | Egress = Egress(inbox, place(connect or "", "--connect"))
                 ready(str(inbox))
             else:
                 layer, at = address(via, "--via", ("tcpcl",))
@@ -122,13 +124,13 @@ def proxy(
                 # Refuse an invalid endpoint before any connection is accepted.
                 accepted([])
 
-                working = Entrance(place(listen or "", "--listen"), send, largest, seconds(flush, "--flush"))
+                working = Ingress(place(listen or "", "--listen"), send, largest, seconds(flush, "--flush"))
                 ready("{}:{}".format(*working.address))
             working.run(lambda: stop.wanted)
     except OSError as error:
         raise InputError(f"{error}; allowed: a folder and an address that this user may access") from error
     counts = {"streams": working.streams, "payloads": working.payloads, "bytes": working.bytes}
     if json:
-        print_json(counts)
+        print_json_line(counts)
     else:
         print(", ".join(f"{number} {what}" for what, number in counts.items()))

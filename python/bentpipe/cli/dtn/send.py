@@ -38,14 +38,14 @@ def send(
     size: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="Send a payload of zeros of this size instead of files.", show_default=False
+            metavar="SIZE", help="Size of a payload of zeros, to send instead of files.", show_default=False
         ),
     ] = None,
     lifetime: Annotated[str, typer.Option(metavar="TIME", help="Lifetime of the bundles.")] = "1 d",
     hops: Annotated[
         int, typer.Option(min=1, max=254, metavar="NUMBER", help="Maximum number of hops of a bundle.")
     ] = 32,
-    report: Annotated[
+    report_to: Annotated[
         str | None,
         typer.Option(
             metavar="ENDPOINT", help="Destination for a report of each delivery.", show_default=False
@@ -70,10 +70,10 @@ def send(
     from bentpipe import _native
     from bentpipe.errors import InputError
 
+    from ..amounts import seconds, size_bytes
     from ..common import TROUBLE
     from ..output import print_json
     from .addresses import TO_AGENT, address
-    from .amounts import seconds, size_bytes
     from .keys import keys
 
     if bool(files) == (size is not None):
@@ -93,7 +93,7 @@ def send(
             count,
             seconds(lifetime, "--lifetime"),
             hops,
-            report,
+            report_to,
             seconds(patience, "--patience"),
             json_text.dumps(keys(integrity_key, confidentiality_key)),
         )

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from bentpipe.cli.common import Json
+
 from .common import HERE, Server
 
 
@@ -23,12 +25,13 @@ def api(
         str | None, typer.Option(metavar="JSON", help="The body of the request.", show_default=False)
     ] = None,
     server: Server = HERE,
+    json: Json = False,  # noqa: ARG001 - the answer is JSON in any case
 ) -> None:
     """Send an HTTP request, and print the answer.
 
     The web page sends the same requests; /api/openapi.json describes them.
     """
-    import json
+    import json as codec
 
     from bentpipe.cli.output import print_json
     from bentpipe.errors import InputError, unknown
@@ -38,7 +41,7 @@ def api(
     if method.upper() not in methods:
         raise unknown("method", method, methods)
     try:
-        given = None if body is None else json.loads(body)
+        given = None if body is None else codec.loads(body)
     except ValueError as error:
         raise InputError(f"--body is not JSON: {error}") from None
     if not path.startswith("/"):

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from bentpipe.cli.common import Json
+
 from .common import HERE, RunName, Server, run_id
 
 
@@ -19,13 +21,18 @@ def fetch(
         ),
     ] = None,
     server: Server = HERE,
+    json: Json = False,
 ) -> None:
     """Save the results of a run.
 
     Writes a run's folder, which every other command reads.
     """
+    from bentpipe.cli.output import print_json
     from bentpipe.testbed.client import laboratory
 
     folder = out or Path("runs") / f"run-{run}"
     files = laboratory(server).fetch(run_id(server, run), folder)
-    typer.echo(f"{len(files)} files in {folder}")
+    if json:
+        print_json({"run": folder, "files": files})
+    else:
+        typer.echo(f"{len(files)} files in {folder}")

@@ -60,7 +60,11 @@ def explain(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Write a figure: PNG, SVG or PDF.", show_default=False
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="The figure to write (.png, .svg or .pdf).",
+            show_default=False,
         ),
     ] = None,
     json: Json = False,

@@ -30,25 +30,26 @@ def serve(
     for the scenario's query, and receives a line of comma-separated values for each row of the
     result. The line stop ends the query, and the line quit ends the connection.
     """
-    import json as text
-
     from bentpipe.errors import InputError
     from bentpipe.sensors import Server
 
     from ..dtn.addresses import place
-    from ..output import print_json
+    from ..output import print_json_line
     from ..stopping import stoppable
 
     try:
         with stoppable() as stop:
             server = Server(source, overrides or [], flow=flow, address=place(listen, "--listen"))
             where = "{}:{}".format(*server.address)
-            print(text.dumps({"listening": [where]}) if json else f"listens on {where}", flush=True)
+            if json:
+                print_json_line({"listening": [where]})
+            else:
+                print(f"listens on {where}", flush=True)
             server.run(lambda: stop.wanted)
     except OSError as error:
         raise InputError(f"{error}; allowed: a free address that this user may use") from error
     counts = {"clients": server.clients, "rows": server.rows}
     if json:
-        print_json(counts)
+        print_json_line(counts)
     else:
         print(", ".join(f"{number} {what}" for what, number in counts.items()))

@@ -2,18 +2,18 @@
 //! start with # are comments.
 
 use super::Content;
-use crate::contacts::{number, Entry, Wrong};
+use crate::contacts::{number, Entry, ParseError};
 use bentpipe_core::{Span, Time};
 
 const NAMES: [&str; 8] = ["id", "src", "dst", "start", "end", "rate_bps", "rate_bytes_s", "owlt_s"];
 
-pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
+pub(super) fn read(text: &str) -> Result<Content, Vec<ParseError>> {
     let lines = (1..).zip(text.lines().map(str::trim));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let (head_line, head) = lines.next().expect("the format was recognised by a line");
     let names: Vec<&str> = head.split(',').map(str::trim).collect();
-    let mut wrong = Vec::new();
-    let refuse = |message: String| vec![Wrong::at(head_line, message)];
+    let mut errors = Vec::new();
+    let refuse = |message: String| vec![ParseError::at(head_line, message)];
     if head.contains(';') && !head.contains(',') {
         return Err(refuse("values are separated by semicolons; allowed: commas".to_owned()));
     }
@@ -41,14 +41,14 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
         let cells: Vec<&str> = row.split(',').map(str::trim).collect();
         if cells.len() != names.len() {
             let (found, expected) = (cells.len(), names.len());
-            wrong.push(Wrong::at(
+            errors.push(ParseError::at(
                 line,
                 format!("has {found} values; allowed: {expected}, as in the first line"),
             ));
             continue;
         }
         let cell = |name: &str| place(name).map(|place| cells[place]);
-        let mut note = |said: String| wrong.push(Wrong::at(line, said));
+        let mut note = |said: String| errors.push(ParseError::at(line, said));
         let mut span = |name: &str| number::nanoseconds(name, cell(name)?).map_err(&mut note).ok();
         let (start, end, delay) = (span("start"), span("end"), span("owlt_s"));
         let rate = number::rate(names[rate_place], cells[rate_place], bits).map_err(&mut note).ok();
@@ -82,8 +82,8 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
             });
         }
     }
-    match wrong.is_empty() {
+    match errors.is_empty() {
         true => Ok(Content { entries, nodes: None }),
-        false => Err(wrong),
+        false => Err(errors),
     }
 }

@@ -9,7 +9,7 @@
 
 use super::Content;
 use crate::contacts::number::{nanoseconds, rate, BitRate};
-use crate::contacts::{Entry, Wrong};
+use crate::contacts::{Entry, ParseError};
 use bentpipe_core::{Span, Time};
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ struct Times {
     reference: u64,
 }
 
-pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
-    let mut wrong = Vec::new();
+pub(super) fn read(text: &str) -> Result<Content, Vec<ParseError>> {
+    let mut errors = Vec::new();
     let mut contacts: Vec<(Interval, BitRate)> = Vec::new();
     let mut ranges: Vec<(Interval, u64)> = Vec::new();
     let commands = || (1..).zip(text.lines()).filter(|(_, line)| is_command(line.trim()));
@@ -53,12 +53,12 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
             Ok(())
         });
         if let Err(said) = said {
-            wrong.push(Wrong::at(line, said));
+            errors.push(ParseError::at(line, said));
         }
     }
     let mut entries = Vec::new();
-    if wrong.is_empty() {
-        disagreements(&ranges, &mut wrong);
+    if errors.is_empty() {
+        disagreements(&ranges, &mut errors);
         let mut pairs = Pairs::new();
         for range in &ranges {
             pairs.entry((&range.0.from, &range.0.to)).or_default().push(range);
@@ -66,13 +66,13 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
         for (contact, rate) in &contacts {
             match divide(contact, *rate, &pairs) {
                 Ok(parts) => entries.extend(parts),
-                Err(said) => wrong.push(Wrong::at(contact.line, said)),
+                Err(said) => errors.push(ParseError::at(contact.line, said)),
             }
         }
     }
-    match wrong.is_empty() {
+    match errors.is_empty() {
         true => Ok(Content { entries, nodes: None }),
-        false => Err(wrong),
+        false => Err(errors),
     }
 }
 
@@ -151,7 +151,7 @@ fn day(text: &str) -> Option<u64> {
 type Pairs<'a> = BTreeMap<(&'a str, &'a str), Vec<&'a (Interval, u64)>>;
 
 /// Adds errors for ranges in the same direction that overlap and give different light times.
-fn disagreements(ranges: &[(Interval, u64)], wrong: &mut Vec<Wrong>) {
+fn disagreements(ranges: &[(Interval, u64)], errors: &mut Vec<ParseError>) {
     let mut pairs = Pairs::new();
     for range in ranges {
         let (late, delay) = range;
@@ -161,7 +161,7 @@ fn disagreements(ranges: &[(Interval, u64)], wrong: &mut Vec<Wrong>) {
             .find(|(early, other)| early.start < late.end && late.start < early.end && other != delay);
         if let Some((early, _)) = other {
             let (from, to, line) = (&late.from, &late.to, early.line);
-            wrong.push(Wrong::at(
+            errors.push(ParseError::at(
                 late.line,
                 format!("overlaps the range in line {line} from {from} to {to} with another light time; allowed: one at a time"),
             ));

@@ -4,7 +4,7 @@
 //! has its line.
 
 use super::{Content, Lines};
-use crate::contacts::{number, Entry, Wrong};
+use crate::contacts::{number, Entry, ParseError};
 use bentpipe_core::{Span, Time};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
+pub(super) fn read(text: &str) -> Result<Content, Vec<ParseError>> {
     let lines = Lines::new(text);
     let (contacts, nodes): (Vec<&RawValue>, _) = if text.trim_start().starts_with('[') {
         (lines.parse(text)?, None)
@@ -79,40 +79,40 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
         let Object(pairs) = lines.parse(text)?;
         let of = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
         let Some(contacts) = of("contacts") else {
-            return Err(vec![Wrong::at(0, "has no list \"contacts\"; allowed: {\"contacts\": [...]}")]);
+            return Err(vec![ParseError::at(0, "has no list \"contacts\"; allowed: {\"contacts\": [...]}")]);
         };
         let nodes = of("nodes").map(|nodes| lines.nodes(nodes)).transpose()?;
         (lines.parse(contacts.get())?, nodes)
     };
-    let mut wrong = Vec::new();
+    let mut errors = Vec::new();
     let mut entries = Vec::with_capacity(contacts.len());
     for contact in contacts {
         match lines.parse::<Object<'_>>(contact.get()) {
-            Ok(Object(pairs)) => entries.extend(lines.entry(contact, &pairs, &mut wrong)),
-            Err(found) => wrong.extend(found),
+            Ok(Object(pairs)) => entries.extend(lines.entry(contact, &pairs, &mut errors)),
+            Err(found) => errors.extend(found),
         }
     }
-    if wrong.is_empty() {
+    if errors.is_empty() {
         Ok(Content { entries, nodes })
     } else {
-        Err(wrong)
+        Err(errors)
     }
 }
 
 impl<'a> Lines<'a> {
     /// Parses a part of the text.
-    fn parse<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Vec<Wrong>> {
+    fn parse<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Vec<ParseError>> {
         serde_json::from_str(part).map_err(|error| {
             let line = self.line(part) + error.line().saturating_sub(1);
             let said = error.to_string();
-            let what = said.split(" at line ").next().unwrap_or(&said);
+            let field = said.split(" at line ").next().unwrap_or(&said);
             let place = part.lines().nth(error.line().saturating_sub(1)).map_or("", str::trim);
             let hint = if ["NaN", "Infinity"].iter().any(|word| place.contains(word)) {
                 "; NaN and Infinity are not numbers of JSON"
             } else {
                 ""
             };
-            vec![Wrong::at(line, format!("{what}{hint}; allowed: JSON with a list of contacts"))]
+            vec![ParseError::at(line, format!("{field}{hint}; allowed: JSON with a list of contacts"))]
         })
     }
 
@@ -120,10 +120,10 @@ impl<'a> Lines<'a> {
         self.of((part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize))
     }
 
-    fn nodes(&self, list: &'a RawValue) -> Result<Vec<String>, Vec<Wrong>> {
+    fn nodes(&self, list: &'a RawValue) -> Result<Vec<String>, Vec<ParseError>> {
         let nodes: Vec<&RawValue> = self.parse(list.get())?;
         let named = nodes.into_iter().map(|node| {
-            node_name("a node", node.get()).map_err(|said| vec![Wrong::at(self.line(node.get()), said)])
+            node_name("a node", node.get()).map_err(|said| vec![ParseError::at(self.line(node.get()), said)])
         });
         named.collect()
     }
@@ -133,10 +133,10 @@ impl<'a> Lines<'a> {
         &self,
         whole: &RawValue,
         pairs: &[(Cow<'_, str>, &RawValue)],
-        wrong: &mut Vec<Wrong>,
+        errors: &mut Vec<ParseError>,
     ) -> Option<Entry> {
         let line = self.line(whole.get());
-        let before = wrong.len();
+        let before = errors.len();
         let mut values: [Option<(&str, &RawValue)>; KEYS.len()] = [None; KEYS.len()];
         for (key, value) in pairs {
             if key == FINAL {
@@ -147,10 +147,10 @@ impl<'a> Lines<'a> {
             match place {
                 None => {
                     let allowed = KEYS.map(|(name, _)| name).join(", ");
-                    wrong.push(Wrong::at(here, format!("unknown key \"{key}\"; allowed: {allowed}")));
+                    errors.push(ParseError::at(here, format!("unknown key \"{key}\"; allowed: {allowed}")));
                 }
                 Some(place) if values[place].is_some() => {
-                    wrong.push(Wrong::at(
+                    errors.push(ParseError::at(
                         here,
                         format!("\"{key}\" says again what another key says; allowed: once"),
                     ));
@@ -160,12 +160,12 @@ impl<'a> Lines<'a> {
         }
         for ((name, _), value) in KEYS.iter().zip(&values).skip(1) {
             if value.is_none() {
-                wrong.push(Wrong::at(line, format!("the contact has no \"{name}\"")));
+                errors.push(ParseError::at(line, format!("the contact has no \"{name}\"")));
             }
         }
         let take =
             |place: usize| values[place].map(|(key, value)| (key, value.get(), self.line(value.get())));
-        let mut note = |line: usize, message: String| wrong.push(Wrong::at(line, message));
+        let mut note = |line: usize, message: String| errors.push(ParseError::at(line, message));
         let id = take(0).and_then(|(key, text, line)| match text.parse::<u64>() {
             Ok(id) => Some(id),
             Err(_) => {
@@ -202,7 +202,7 @@ impl<'a> Lines<'a> {
             };
             number::rate(key, &text, bits).map_err(|said| note(line, said)).ok()
         });
-        if wrong.len() > before {
+        if errors.len() > before {
             return None;
         }
         let at = Time::from_nanos;
@@ -220,13 +220,13 @@ impl<'a> Lines<'a> {
 }
 
 /// Returns the name of a node, given as a number or a text.
-fn node_name(what: &str, text: &str) -> Result<String, String> {
+fn node_name(field: &str, text: &str) -> Result<String, String> {
     let name = match text.parse::<u64>() {
         Ok(number) => number.to_string(),
         Err(_) => serde_json::from_str::<String>(text).unwrap_or_default(),
     };
     match name.is_empty() {
-        true => Err(format!("{what} is {text}; allowed: a whole number from 0, or a name")),
+        true => Err(format!("{field} is {text}; allowed: a whole number from 0, or a name")),
         false => Ok(name),
     }
 }

@@ -12,7 +12,7 @@
 
 use super::{Content, Lines};
 use crate::contacts::number::BitRate;
-use crate::contacts::{Entry, Wrong};
+use crate::contacts::{Entry, ParseError};
 use bentpipe_core::{Rate, Span, Time};
 use serde::Deserialize;
 
@@ -36,12 +36,12 @@ struct Row {
     delay: Span,
 }
 
-pub(super) fn read(text: &str) -> Result<Content, Vec<Wrong>> {
+pub(super) fn read(text: &str) -> Result<Content, Vec<ParseError>> {
     let lines = Lines::new(text);
     let file: File = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(0, |span| lines.of(span.start));
         let said = error.message().replace('\n', "; ");
-        vec![Wrong::at(
+        vec![ParseError::at(
             line,
             format!("{said}; allowed: tables [[contact]] with from, to, start, end, rate, delay"),
         )]

@@ -2,7 +2,7 @@
 //! 734.3-B-1, Schedule-Aware Bundle Routing; [`crate::routing::contact_graph`] has the equations
 //! and the deviations).
 
-use super::{Planning, Router, Routing, Waiting};
+use super::{Forwarding, OutgoingBundle, Router, Routing};
 use crate::contacts::{Contact, Node, Plan};
 use crate::routing::contact_graph::{Query, Search};
 use crate::routing::planner::Planner;
@@ -14,7 +14,7 @@ pub struct ContactGraph;
 impl Routing for ContactGraph {
     fn router(&self, known: &Plan) -> Router {
         let nodes = 0..known.nodes().len() as u32;
-        Router::Planning(Box::new(Planners {
+        Router::Forwarding(Box::new(Planners {
             search: Search::default(),
             planners: nodes.map(|node| Planner::new(known, Node(node))).collect(),
         }))
@@ -27,9 +27,9 @@ struct Planners {
     planners: Vec<Planner>,
 }
 
-impl Planning for Planners {
-    fn choose(&mut self, known: &Plan, waiting: &Waiting<'_>) -> Option<Contact> {
-        let Waiting { now, node, number, bundle, bytes, expires } = *waiting;
+impl Forwarding for Planners {
+    fn choose(&mut self, known: &Plan, outgoing: &OutgoingBundle<'_>) -> Option<Contact> {
+        let OutgoingBundle { now, node, number, bundle, bytes, expires } = *outgoing;
         let query = Query {
             priority: bundle.priority,
             deadline: Some(expires),

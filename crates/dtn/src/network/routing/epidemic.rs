@@ -6,7 +6,7 @@
 //! **Deviations.** Nodes know which bundles the other has had without exchanging summary vectors,
 //! and copies have no limit of hops.
 
-use super::{Copying, Router, Routing};
+use super::{Replication, Router, Routing};
 use crate::contacts::{Node, Plan};
 
 /// A copy to everyone who has none.
@@ -15,12 +15,12 @@ pub struct Epidemic;
 
 impl Routing for Epidemic {
     fn router(&self, _known: &Plan) -> Router {
-        Router::Copying(Box::new(*self))
+        Router::Replication(Box::new(*self))
     }
 }
 
-impl Copying for Epidemic {
-    fn wants(&self, _bundle: u64, _node: Node, _neighbour: Node, _to: Node) -> bool {
+impl Replication for Epidemic {
+    fn should_copy(&self, _bundle: u64, _node: Node, _neighbour: Node, _to: Node) -> bool {
         true
     }
 }

@@ -1,10 +1,9 @@
 //! Routings of bundles: the choice of the next node. Each routing is a file of this folder and a
 //! line of the list below.
 //!
-//! A routing is one of two kinds. One that [plans](Planning) decides over which contact of the
-//! known plan each stored bundle leaves. One that [copies](Copying) decides at each meeting of two
-//! nodes which bundles the neighbour gets, too; a bundle that meets its destination is always
-//! handed over.
+//! A routing is one of two kinds. [`Forwarding`] chooses the contact of the known plan over which
+//! each stored bundle leaves. [`Replication`] chooses, at each encounter of two nodes, the bundles
+//! of which the neighbour gets a copy; a bundle that meets its destination is always handed over.
 
 pub mod contact_graph;
 pub mod epidemic;
@@ -39,7 +38,7 @@ macro_rules! routings {
             /// Returns the routing of this name.
             pub fn routing(self, keys: &Keys) -> Arc<dyn Routing> {
                 match self {
-                    $(Method::$name => Arc::new(made($routing, keys)),)+
+                    $(Method::$name => Arc::new(build($routing, keys)),)+
                 }
             }
         }
@@ -59,7 +58,7 @@ routings! {
     Prophet => |_| prophet::Prophet::default(),
 }
 
-fn made<R: Routing>(make: fn(&Keys) -> R, keys: &Keys) -> R {
+fn build<R: Routing>(make: fn(&Keys) -> R, keys: &Keys) -> R {
     make(keys)
 }
 
@@ -79,14 +78,14 @@ pub trait Routing: Debug + Send + Sync {
 /// A routing in operation in a network.
 pub enum Router {
     /// A routing that decides for each bundle over which contact it leaves.
-    Planning(Box<dyn Planning>),
+    Forwarding(Box<dyn Forwarding>),
     /// A routing that decides at each meeting which bundles the neighbour gets.
-    Copying(Box<dyn Copying>),
+    Replication(Box<dyn Replication>),
 }
 
 /// A bundle that a node is to send.
 #[derive(Clone, Copy, Debug)]
-pub struct Waiting<'a> {
+pub struct OutgoingBundle<'a> {
     /// Time of the decision.
     pub now: Time,
     /// The node that has the bundle.
@@ -102,13 +101,13 @@ pub struct Waiting<'a> {
 }
 
 /// A routing that decides for each bundle over which known contact it leaves.
-pub trait Planning: Send {
+pub trait Forwarding: Send {
     /// Returns the contact over which a bundle is to leave, if there is one.
-    fn choose(&mut self, known: &Plan, waiting: &Waiting<'_>) -> Option<Contact>;
+    fn choose(&mut self, known: &Plan, outgoing: &OutgoingBundle<'_>) -> Option<Contact>;
 
     /// Takes the bundles at a node for which no contact was chosen, and which leave as soon as this
     /// neighbour is there.
-    fn waiting_for(&mut self, _node: Node, _neighbour: Node) -> Vec<u64> {
+    fn take_waiting(&mut self, _node: Node, _neighbour: Node) -> Vec<u64> {
         Vec::new()
     }
 
@@ -126,16 +125,16 @@ pub trait Planning: Send {
 }
 
 /// A routing that decides at each meeting which bundles the neighbour gets.
-pub trait Copying: Send {
+pub trait Replication: Send {
     /// Notes that two nodes meet: the first sees the second.
-    fn met(&mut self, _now: Time, _node: Node, _other: Node) {}
+    fn encounter(&mut self, _now: Time, _node: Node, _other: Node) {}
 
     /// Notes that a bundle has entered the network.
     fn created(&mut self, _bundle: u64, _from: Node) {}
 
     /// Returns true if a neighbour that has no copy of a bundle to `to` should get one from a node
     /// that has.
-    fn wants(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool;
+    fn should_copy(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool;
 
     /// Notes that a copy is on its way to a neighbour, and that the node keeps one.
     fn copied(&mut self, _bundle: u64, _node: Node, _neighbour: Node) {}
@@ -146,59 +145,59 @@ pub trait Copying: Send {
 
 impl Router {
     /// Returns true if the routing plans.
-    pub fn plans(&self) -> bool {
-        matches!(self, Router::Planning(_))
+    pub fn is_forwarding(&self) -> bool {
+        matches!(self, Router::Forwarding(_))
     }
 
-    /// Passes the call to [`Planning::departed`]; without effect if it copies.
+    /// Passes the call to [`Forwarding::departed`]; without effect if it copies.
     pub fn departed(&mut self, bundle: u64, node: Node) {
-        if let Router::Planning(router) = self {
+        if let Router::Forwarding(router) = self {
             router.departed(bundle, node);
         }
     }
 
-    /// Passes the call to [`Planning::release`]; without effect if it copies.
+    /// Passes the call to [`Forwarding::release`]; without effect if it copies.
     pub fn release(&mut self, bundle: u64, node: Node) {
-        if let Router::Planning(router) = self {
+        if let Router::Forwarding(router) = self {
             router.release(bundle, node);
         }
     }
 
-    /// Returns [`Planning::searches`]; 0 if it copies.
+    /// Returns [`Forwarding::searches`]; 0 if it copies.
     pub fn searches(&self) -> u64 {
         match self {
-            Router::Planning(router) => router.searches(),
-            Router::Copying(_) => 0,
+            Router::Forwarding(router) => router.searches(),
+            Router::Replication(_) => 0,
         }
     }
 
-    /// Passes the call to [`Copying::created`]; without effect if it plans.
+    /// Passes the call to [`Replication::created`]; without effect if it plans.
     pub fn created(&mut self, bundle: u64, from: Node) {
-        if let Router::Copying(router) = self {
+        if let Router::Replication(router) = self {
             router.created(bundle, from);
         }
     }
 
-    /// Passes the call to [`Copying::ended`]; without effect if it plans.
+    /// Passes the call to [`Replication::ended`]; without effect if it plans.
     pub fn ended(&mut self, bundle: u64) {
-        if let Router::Copying(router) = self {
+        if let Router::Replication(router) = self {
             router.ended(bundle);
         }
     }
 
     /// Returns true if a neighbour without a copy should get one; always true for the destination.
-    pub fn wants(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
+    pub fn should_copy(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
         match self {
-            Router::Copying(router) => neighbour == to || router.wants(bundle, node, neighbour, to),
-            Router::Planning(_) => neighbour == to,
+            Router::Replication(router) => neighbour == to || router.should_copy(bundle, node, neighbour, to),
+            Router::Forwarding(_) => neighbour == to,
         }
     }
 
     /// Notes that a copy is on its way to a neighbour. Returns true if the node keeps one: not if
     /// the routing plans, and not if the neighbour is the destination.
-    pub fn keeps(&mut self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
+    pub fn keeps_copy(&mut self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
         match self {
-            Router::Copying(router) if neighbour != to => {
+            Router::Replication(router) if neighbour != to => {
                 router.copied(bundle, node, neighbour);
                 true
             }

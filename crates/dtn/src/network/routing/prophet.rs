@@ -20,7 +20,7 @@
 //! each other's predictabilities without exchanging messages. A meeting is the start of a contact,
 //! in its direction only.
 
-use super::{Copying, Router, Routing};
+use super::{Replication, Router, Routing};
 use crate::contacts::{Node, Plan};
 use bentpipe_core::{math, Span, Time};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Default for Prophet {
 impl Routing for Prophet {
     fn router(&self, known: &Plan) -> Router {
         let nodes = known.nodes().len();
-        Router::Copying(Box::new(Predictabilities {
+        Router::Replication(Box::new(Predictabilities {
             parameters: *self,
             of: vec![BTreeMap::new(); nodes],
             aged: vec![Time::ZERO; nodes],
@@ -86,19 +86,19 @@ impl Predictabilities {
         self.of[place].values_mut().for_each(|chance| *chance *= math::powf(self.parameters.ageing, units));
     }
 
-    fn chance(&self, node: Node, other: Node) -> f64 {
+    fn predictability(&self, node: Node, other: Node) -> f64 {
         self.of[node.0 as usize].get(&other).copied().unwrap_or(0.0)
     }
 }
 
-impl Copying for Predictabilities {
-    fn met(&mut self, now: Time, node: Node, other: Node) {
+impl Replication for Predictabilities {
+    fn encounter(&mut self, now: Time, node: Node, other: Node) {
         let Prophet { encounter, first, transitive, interval, .. } = self.parameters;
         for node in [node, other] {
             self.age(now, node);
         }
         let before = self.met.insert((node, other), now);
-        let old = self.chance(node, other);
+        let old = self.predictability(node, other);
         let share = match before.map(|before| now.since(before)) {
             Some(gap) if gap < interval => gap.as_secs_f64() / interval.as_secs_f64(),
             _ => 1.0,
@@ -118,8 +118,8 @@ impl Copying for Predictabilities {
         }
     }
 
-    fn wants(&self, _bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
-        self.chance(neighbour, to) > self.chance(node, to)
+    fn should_copy(&self, _bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
+        self.predictability(neighbour, to) > self.predictability(node, to)
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
     /// Meetings by hand: seconds, the two nodes, and the predictabilities of the first for all
     /// three nodes afterwards.
     #[test]
-    fn predictabilities_are_those_of_the_equations() {
+    fn predictabilities_follow_the_equations() {
         let mut nodes = Predictabilities {
             parameters: Prophet::default(),
             of: vec![BTreeMap::new(); 3],
@@ -152,14 +152,14 @@ mod tests {
             (1000, 0, 1, [0.0, again, 0.5 * 0.5 * gamma(1000) * 0.9]),
             (4600, 0, 1, [0.0, late, late * 0.5 * gamma(4600) * 0.9]),
         ] {
-            nodes.met(Time::ZERO + Span::from_secs(seconds), Node(node), Node(other));
+            nodes.encounter(Time::ZERO + Span::from_secs(seconds), Node(node), Node(other));
             for (target, expected) in (0..).map(Node).zip(expected) {
-                let found = nodes.chance(Node(node), target);
+                let found = nodes.predictability(Node(node), target);
                 assert!((found - expected).abs() < 1e-12, "{seconds} s: {found}, not {expected}");
             }
         }
         // 1 is more likely to meet 2 than 0 is, and 2 has met nobody.
-        let wants = |node, neighbour| nodes.wants(0, Node(node), Node(neighbour), Node(2));
-        assert!(wants(0, 1) && !wants(1, 0) && !wants(0, 2));
+        let should_copy = |node, neighbour| nodes.should_copy(0, Node(node), Node(neighbour), Node(2));
+        assert!(should_copy(0, 1) && !should_copy(1, 0) && !should_copy(0, 2));
     }
 }

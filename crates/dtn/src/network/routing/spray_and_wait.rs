@@ -9,7 +9,7 @@
 //! **Deviation.** The network counts copies: those of a bundle that is lost on its way, or that a
 //! node drops, are lost, too.
 
-use super::{Copying, Router, Routing};
+use super::{Replication, Router, Routing};
 use crate::contacts::{Node, Plan};
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct SprayAndWait {
 
 impl Routing for SprayAndWait {
     fn router(&self, _known: &Plan) -> Router {
-        Router::Copying(Box::new(Spray { of_bundle: self.copies, copies: BTreeMap::new() }))
+        Router::Replication(Box::new(Spray { of_bundle: self.copies, copies: BTreeMap::new() }))
     }
 }
 
@@ -32,12 +32,12 @@ struct Spray {
     copies: BTreeMap<(u64, Node), u32>,
 }
 
-impl Copying for Spray {
+impl Replication for Spray {
     fn created(&mut self, bundle: u64, from: Node) {
         self.copies.insert((bundle, from), self.of_bundle);
     }
 
-    fn wants(&self, bundle: u64, node: Node, _neighbour: Node, _to: Node) -> bool {
+    fn should_copy(&self, bundle: u64, node: Node, _neighbour: Node, _to: Node) -> bool {
         self.copies.get(&(bundle, node)).is_some_and(|copies| *copies > 1)
     }
 

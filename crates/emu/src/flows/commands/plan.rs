@@ -5,7 +5,7 @@ use bentpipe_core::address::{self, Plan};
 use bentpipe_core::{Recorder, Time};
 use bentpipe_engine::instantiate_emulated;
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_transport::app::command::{words, Places};
+use bentpipe_transport::app::command::{words, Placeholders};
 use bentpipe_transport::app::{Config, End};
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub fn plan(scenario: &Scenario) -> Vec<Planned> {
         let (low, high) = address::ports(id);
         let addresses = Plan::default();
         let port = if to < from { low } else { high };
-        let places = Places { to: addresses.ipv4(to), from: addresses.ipv4(from), port };
+        let places = Placeholders { to: addresses.ipv4(to), from: addresses.ipv4(from), port };
         let one = |command: &str, host: &String, end, start| Planned {
             flow: flow.name.clone(),
             host: host.clone(),

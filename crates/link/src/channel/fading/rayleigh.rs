@@ -49,7 +49,7 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn power_is_exponential_and_its_correlation_that_of_clarkes_model() {
+    fn power_is_exponential_with_the_correlation_of_clarkes_model() {
         let mut stream = Streams::new(6, 0).stream("fading");
         let doppler = 2.0 * std::f64::consts::PI * 10.0;
         let (mut below, mut sum, mut products, trials) = ([0.0; 3], 0.0, [0.0; 3], 60_000);

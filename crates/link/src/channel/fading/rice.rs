@@ -97,7 +97,7 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn the_distribution_of_processes_is_the_density_that_means_are_taken_over() {
+    fn processes_have_the_density_used_for_means() {
         for k in [0.0, 4.0, 30.0, 900.0] {
             let config: Config = serde_json::from_value(serde_json::json!({ "k_factor": k })).unwrap();
             let mut stream = Streams::new(6, 0).stream("fading");

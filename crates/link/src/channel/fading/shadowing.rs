@@ -79,7 +79,7 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn the_deviation_is_that_of_the_key_and_correlation_falls_with_the_distance() {
+    fn shadowing_has_the_configured_deviation_and_distance() {
         let config: Config =
             serde_json::from_value(serde_json::json!({"deviation_db": 6, "distance": "4 m"})).unwrap();
         let mut stream = Streams::new(6, 0).stream("shadow");

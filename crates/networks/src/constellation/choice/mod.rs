@@ -6,9 +6,9 @@ pub mod longest_visibility;
 pub mod schedule;
 
 use bentpipe_core::{kinds, Problems};
-use bentpipe_orbit::crossing::Found;
+use bentpipe_orbit::crossing::SignChange;
 use bentpipe_orbit::epoch::Epoch;
-use bentpipe_orbit::look::Observer;
+use bentpipe_orbit::observer::Observer;
 use bentpipe_orbit::satellite::Satellite;
 use bentpipe_orbit::visibility::overtaking;
 
@@ -82,8 +82,8 @@ impl Sky<'_> {
     fn overtaking(&self, satellite: u32, other: u32, margin: f64, until: f64) -> f64 {
         let (a, b) = (&self.satellites[satellite as usize], &self.satellites[other as usize]);
         match overtaking(self.observer, a, b, margin, self.now, until) {
-            Found::At(moment) => moment,
-            Found::NotBefore(_) => f64::INFINITY,
+            SignChange::At(moment) => moment,
+            SignChange::NotBefore(_) => f64::INFINITY,
         }
     }
 

@@ -8,13 +8,13 @@
 //! the state certainly does not change.
 
 use super::Links;
-use crate::constellation::carrier::Kind;
+use crate::constellation::carrier::CarrierConfig;
 use bentpipe_core::{math, Angle, Distance, Problems, Rate, Sample};
 use bentpipe_link::{channel, queue};
 use bentpipe_orbit::crossing::Bound;
 use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
 use bentpipe_orbit::satellite::Satellite;
-use bentpipe_orbit::shell::{Neighbourhood, Neighbours};
+use bentpipe_orbit::shell::{NeighbourKind, Neighbours};
 use bentpipe_orbit::vector::{clearance, length, minus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,14 +45,14 @@ pub struct Config {
     pub max_range: Option<Distance>,
     /// Minimum height above the surface of the line between the ends, 80 km by default; a link is
     /// off below it, as the air would bend and absorb the beam.
-    #[serde(default = "above_the_air")]
+    #[serde(default = "default_clearance")]
     pub clearance: Distance,
     /// True to link the planes on both sides of a seam, too; false by default.
     #[serde(default)]
     pub cross_seam: bool,
 }
 
-fn above_the_air() -> Distance {
+fn default_clearance() -> Distance {
     Distance::from_metres(80e3)
 }
 
@@ -61,8 +61,8 @@ impl Sample for Config {
 }
 
 impl Links for Config {
-    fn joins(&self, neighbours: &Neighbours) -> bool {
-        neighbours.kind != Neighbourhood::AcrossSeam || self.cross_seam
+    fn connects(&self, neighbours: &Neighbours) -> bool {
+        neighbours.kind != NeighbourKind::AcrossSeam || self.cross_seam
     }
 
     fn margin(&self, neighbours: &Neighbours, (a, b): (&Satellite, &Satellite), t: f64) -> Bound {
@@ -72,34 +72,34 @@ impl Links for Config {
         let mut value = f64::INFINITY;
         let mut rule = |quantity: f64, fastest: f64| value = value.min(quantity / fastest);
         rule(clearance(&at_a, &at_b) - EQUATORIAL_RADIUS - self.clearance.metres(), fast_a.max(fast_b));
-        if let Some(most) = self.max_range {
-            rule(most.metres() - length(&minus(&at_a, &at_b)), fast_a + fast_b);
+        if let Some(max) = self.max_range {
+            rule(max.metres() - length(&minus(&at_a, &at_b)), fast_a + fast_b);
         }
-        if let (Some(most), false) = (self.max_latitude, neighbours.kind == Neighbourhood::InPlane) {
+        if let (Some(max), false) = (self.max_latitude, neighbours.kind == NeighbourKind::InPlane) {
             for (position, fastest) in [(at_a, fast_a), (at_b, fast_b)] {
                 let distance = length(&position);
                 let latitude = math::asin((position[2] / distance).clamp(-1.0, 1.0)).abs();
                 // With half the distance, as it may shrink in the meantime.
-                rule(most.radians() - latitude, 2.0 * fastest / distance);
+                rule(max.radians() - latitude, 2.0 * fastest / distance);
             }
         }
         match value.is_nan() {
-            true => Bound { value: -1.0, safe: 60.0 },
-            false => Bound { value, safe: value.abs() },
+            true => Bound { value: -1.0, holds_for: 60.0 },
+            false => Bound { value, holds_for: value.abs() },
         }
     }
 
-    fn link(&self) -> Option<Kind> {
-        Some(Kind { rate: self.rate, queue: self.queue.clone(), error: self.error.clone() })
+    fn link(&self) -> Option<CarrierConfig> {
+        Some(CarrierConfig { rate: self.rate, queue: self.queue.clone(), error: self.error.clone() })
     }
 
     fn check(&self, problems: &mut Problems) {
         problems.within("queue", |problems| self.queue.check(problems));
         problems.within("error", |problems| self.error.check(problems));
-        if let Some(latitude) = self.max_latitude.filter(|most| !(0.0..=90.0).contains(&most.degrees())) {
+        if let Some(latitude) = self.max_latitude.filter(|max| !(0.0..=90.0).contains(&max.degrees())) {
             problems.add("max_latitude", format!("{latitude} is out of range; allowed: 0 deg to 90 deg"));
         }
-        if let Some(range) = self.max_range.filter(|most| most.metres() <= 0.0) {
+        if let Some(range) = self.max_range.filter(|max| max.metres() <= 0.0) {
             problems.add("max_range", format!("must be greater than 0 m, is {range}"));
         }
     }

@@ -26,14 +26,14 @@ impl Default for Config {
 /// The factory of inter-satellite links, implemented by their `Config`.
 pub trait Links {
     /// Returns true if two neighbours ever have a link.
-    fn joins(&self, neighbours: &Neighbours) -> bool;
+    fn connects(&self, neighbours: &Neighbours) -> bool;
 
     /// State of an existing link at a time, positive if the link is up, and the time for which the
     /// state certainly lasts.
     fn margin(&self, kind: &Neighbours, ends: (&Satellite, &Satellite), t: f64) -> Bound;
 
     /// Rate, queue and errors of each link; `None` if there are no links.
-    fn link(&self) -> Option<super::carrier::Kind>;
+    fn link(&self) -> Option<super::carrier::CarrierConfig>;
 
     /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}

@@ -1,7 +1,7 @@
 //! No inter-satellite links: each satellite is a bent pipe between the sites that it sees.
 
 use super::Links;
-use crate::constellation::carrier::Kind;
+use crate::constellation::carrier::CarrierConfig;
 use bentpipe_core::Sample;
 use bentpipe_orbit::crossing::Bound;
 use bentpipe_orbit::satellite::Satellite;
@@ -19,15 +19,15 @@ impl Sample for Config {
 }
 
 impl Links for Config {
-    fn joins(&self, _neighbours: &Neighbours) -> bool {
+    fn connects(&self, _neighbours: &Neighbours) -> bool {
         false
     }
 
     fn margin(&self, _kind: &Neighbours, _ends: (&Satellite, &Satellite), _t: f64) -> Bound {
-        Bound { value: -1.0, safe: f64::INFINITY }
+        Bound { value: -1.0, holds_for: f64::INFINITY }
     }
 
-    fn link(&self) -> Option<Kind> {
+    fn link(&self) -> Option<CarrierConfig> {
         None
     }
 }

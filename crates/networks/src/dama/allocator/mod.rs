@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_more_than_demanded_nor_than_there_is_and_nothing_left_that_is_wanted(
+        fn grants_meet_demand_within_the_capacity_and_never_exceed_either(
             capacity in 0u32..200,
             rounds in prop::collection::vec(prop::collection::vec((0u32..10_000, 0u32..100_000, 1u32..9), 1..60), 1..30),
         ) {
@@ -109,7 +109,7 @@ mod tests {
         }
 
         #[test]
-        fn nobody_starves(
+        fn no_terminal_starves(
             capacity in 1u32..40,
             demands in prop::collection::vec((1u32..1000, 1u32..9), 1..60),
         ) {

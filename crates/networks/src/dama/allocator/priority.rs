@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn volumes_get_what_rates_leave() {
+    fn volumes_share_the_remainder_of_the_rates() {
         let demand =
             |(terminal, &(rate, volume)): (u16, &(u32, u32))| Demand { terminal, rate, volume, weight: 1 };
         let grants =

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_slot_after_slot_would() {
+    fn equals_allocation_slot_by_slot() {
         for (capacity, slots) in
             [(31, &[9u32, 9, 9, 9][..]), (31, &[100, 2, 2]), (5, &[1; 9]), (7, &[3, 1, 5, 2]), (0, &[1])]
         {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_turn_goes_on() {
+    fn the_turn_continues_in_the_next_superframe() {
         let mut allocator = Config {}.build(3);
         let mut rounds = Vec::new();
         for _ in 0..3 {

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn superframes_slept_through_count() {
+    fn idle_superframes_decay_the_estimate() {
         let (mut awake, mut asleep) = (Smoothed::default(), Smoothed::default());
         let estimate = |smoothed: &mut Smoothed, slept, queue| {
             smoothed.estimate(slept, &Load { queue, arrived: 0 }, 0.4)

@@ -11,8 +11,8 @@
 //! With an offered load of G requests per mini-slot, a fraction G e^-G of the mini-slots carries a
 //! request successfully.
 
-use super::contention::{Contention, MOST_REPLICAS};
-use super::{Path, Turns, Via};
+use super::contention::{Contention, MAX_REPLICAS};
+use super::{Path, RequestChannel, RequestOpportunities};
 use bentpipe_core::{Count, Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ impl Sample for Config {
 }
 
 impl Path for Config {
-    fn build(&self, _terminal: u16, response: u64) -> Box<dyn Turns> {
+    fn build(&self, _terminal: u16, response: u64) -> Box<dyn RequestOpportunities> {
         Box::new(Random::new(self.slots.value() as u16, 1, self.backoff.value() as u32, response))
     }
 
@@ -66,12 +66,17 @@ impl Random {
     }
 }
 
-impl Turns for Random {
-    fn turn(&mut self, superframe: u64, has_slots: bool, stream: &mut Stream) -> Option<Via> {
+impl RequestOpportunities for Random {
+    fn next_opportunity(
+        &mut self,
+        superframe: u64,
+        has_slots: bool,
+        stream: &mut Stream,
+    ) -> Option<RequestChannel> {
         if has_slots {
             self.asked = false;
             self.failures = 0;
-            return Some(Via::Burst);
+            return Some(RequestChannel::Piggybacked);
         }
         if superframe < self.waits_until {
             return None;
@@ -86,15 +91,15 @@ impl Turns for Random {
         }
         self.asked = true;
         self.waits_until = superframe + self.patience;
-        Some(Via::Shared(Contention::draw(
+        Some(RequestChannel::Shared(Contention::draw(
             superframe,
             self.slots,
-            self.replicas.min(MOST_REPLICAS as u8),
+            self.replicas.min(MAX_REPLICAS as u8),
             stream,
         )))
     }
 
-    fn heard(&mut self) {
+    fn answered(&mut self) {
         self.asked = false;
         self.failures = 0;
         self.waits_until = 0;
@@ -107,12 +112,12 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn failures_widen_the_window_and_an_answer_closes_it() {
+    fn failures_widen_the_backoff_window_and_an_answer_resets_it() {
         let mut stream = Streams::new(1, 0).stream("aloha");
-        let mut turns = Random::new(4, 1, 3, 5);
+        let mut opportunities = Random::new(4, 1, 3, 5);
         let mut tries = Vec::new();
         for superframe in 0..4000 {
-            if turns.turn(superframe, false, &mut stream).is_some() {
+            if opportunities.next_opportunity(superframe, false, &mut stream).is_some() {
                 tries.push(superframe);
             }
         }
@@ -123,8 +128,11 @@ mod tests {
         }
         let mean = gaps[2..].iter().sum::<u64>() as f64 / (gaps.len() - 2) as f64;
         assert!((mean - 9.5).abs() < 0.5, "6 + 7/2: {mean}");
-        turns.heard();
-        assert!(turns.turn(4000, false, &mut stream).is_some());
-        assert_eq!(turns.turn(4001, true, &mut stream), Some(Via::Burst));
+        opportunities.answered();
+        assert!(opportunities.next_opportunity(4000, false, &mut stream).is_some());
+        assert_eq!(
+            opportunities.next_opportunity(4001, true, &mut stream),
+            Some(RequestChannel::Piggybacked)
+        );
     }
 }

@@ -3,21 +3,21 @@
 use bentpipe_core::Stream;
 
 /// Maximum number of replicas of a burst.
-pub const MOST_REPLICAS: usize = 4;
+pub const MAX_REPLICAS: usize = 4;
 
 /// The mini-slots in which a burst is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contention {
     /// Number of the superframe in which the mini-slots are.
     pub superframe: u64,
-    slots: [u16; MOST_REPLICAS],
+    slots: [u16; MAX_REPLICAS],
     replicas: u8,
 }
 
 impl Contention {
     /// Draws different mini-slots out of `slots` at random.
     pub fn draw(superframe: u64, slots: u16, replicas: u8, stream: &mut Stream) -> Contention {
-        let mut drawn = [0; MOST_REPLICAS];
+        let mut drawn = [0; MAX_REPLICAS];
         for replica in 0..usize::from(replicas) {
             // Uniform among those not taken yet, counted past the taken ones in ascending order.
             let mut slot = (stream.uniform() * f64::from(slots - replica as u16)) as u16;
@@ -68,13 +68,13 @@ mod tests {
     use bentpipe_core::Streams;
 
     fn burst(slots: &[u16]) -> Contention {
-        let mut all = [0; MOST_REPLICAS];
+        let mut all = [0; MAX_REPLICAS];
         all[..slots.len()].copy_from_slice(slots);
         Contention { superframe: 1, slots: all, replicas: slots.len() as u8 }
     }
 
     #[test]
-    fn collisions_are_resolved_where_one_replica_is_alone() {
+    fn a_burst_with_one_collision_free_replica_is_resolved() {
         // Slotted ALOHA: 3 alone, 5 twice.
         assert_eq!(resolve(&[burst(&[3]), burst(&[5]), burst(&[5])]), [true, false, false]);
         // A is alone in 1; without it B is alone in 2, then C in 3.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn throughput_is_that_of_the_literature() {
+    fn throughput_matches_the_literature() {
         // Slotted ALOHA with n senders on N slots: G (1 - 1/N)^(n-1); G = 1: 0.370.
         for load in [0.2f64, 0.5, 1.0] {
             let expected = load * math::powf(1.0f64 - 0.01, load * 100.0 - 1.0);

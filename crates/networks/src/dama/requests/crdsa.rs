@@ -12,8 +12,8 @@
 //! no capture effect.
 
 use super::aloha::Random;
-use super::contention::MOST_REPLICAS;
-use super::{Path, Turns};
+use super::contention::MAX_REPLICAS;
+use super::{Path, RequestOpportunities};
 use bentpipe_core::{Count, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ impl Sample for Config {
 }
 
 impl Path for Config {
-    fn build(&self, _terminal: u16, response: u64) -> Box<dyn Turns> {
+    fn build(&self, _terminal: u16, response: u64) -> Box<dyn RequestOpportunities> {
         let (slots, replicas) = (self.slots.value() as u16, self.replicas.value() as u8);
         Box::new(Random::new(slots, replicas, self.backoff.value() as u32, response))
     }
@@ -60,7 +60,7 @@ impl Path for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
-        debug_assert!(self.replicas.value() as usize <= MOST_REPLICAS);
+        debug_assert!(self.replicas.value() as usize <= MAX_REPLICAS);
         if self.replicas.value() > self.slots.value() {
             let message = format!(
                 "{} replicas need as many mini-slots, and a superframe has {}; allowed: at most {1}",

@@ -2,7 +2,7 @@
 //! collisions, and no traffic slots are used up. With `every` above one, terminals take turns,
 //! which needs fewer request slots.
 
-use super::{Path, Turns, Via};
+use super::{Path, RequestChannel, RequestOpportunities};
 use bentpipe_core::{Count, Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ impl Sample for Config {
 }
 
 impl Path for Config {
-    fn build(&self, terminal: u16, _response: u64) -> Box<dyn Turns> {
+    fn build(&self, terminal: u16, _response: u64) -> Box<dyn RequestOpportunities> {
         let every = self.every.value();
         Box::new(Periodic { every, at: u64::from(terminal) % every })
     }
@@ -37,9 +37,14 @@ struct Periodic {
     at: u64,
 }
 
-impl Turns for Periodic {
+impl RequestOpportunities for Periodic {
     #[inline]
-    fn turn(&mut self, superframe: u64, _has_slots: bool, _stream: &mut Stream) -> Option<Via> {
-        (self.every == 1 || superframe % self.every == self.at).then_some(Via::Own)
+    fn next_opportunity(
+        &mut self,
+        superframe: u64,
+        _has_slots: bool,
+        _stream: &mut Stream,
+    ) -> Option<RequestChannel> {
+        (self.every == 1 || superframe % self.every == self.at).then_some(RequestChannel::Dedicated)
     }
 }

@@ -35,7 +35,7 @@ impl Default for Config {
 pub trait Path {
     /// Builds the half of terminal number `terminal`, whose requests take effect `response`
     /// superframes later.
-    fn build(&self, terminal: u16, response: u64) -> Box<dyn Turns>;
+    fn build(&self, terminal: u16, response: u64) -> Box<dyn RequestOpportunities>;
 
     /// Number of shared mini-slots in a superframe.
     fn shared_slots(&self) -> u32 {
@@ -53,21 +53,26 @@ pub trait Path {
 
 /// Transmission of a request in this superframe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Via {
+pub enum RequestChannel {
     /// At once, in a request slot of the terminal's own.
-    Own,
+    Dedicated,
     /// With the first traffic burst.
-    Burst,
+    Piggybacked,
     /// In mini-slots that several terminals share, where requests can collide.
     Shared(Contention),
 }
 
 /// A terminal's opportunities to send requests.
-pub trait Turns: Send {
+pub trait RequestOpportunities: Send {
     /// Returns whether and how the terminal may send a request in `superframe`, given whether it
     /// has traffic slots in it. It uses every opportunity.
-    fn turn(&mut self, superframe: u64, has_slots: bool, stream: &mut Stream) -> Option<Via>;
+    fn next_opportunity(
+        &mut self,
+        superframe: u64,
+        has_slots: bool,
+        stream: &mut Stream,
+    ) -> Option<RequestChannel>;
 
     /// Called when a plan that names the terminal has been received.
-    fn heard(&mut self) {}
+    fn answered(&mut self) {}
 }

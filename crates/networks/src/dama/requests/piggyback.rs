@@ -3,7 +3,7 @@
 //! slot, but a terminal without slots cannot send requests: give it constant slots (`cra`), or use
 //! a path with shared slots. The request arrives with the first burst of the superframe.
 
-use super::{Path, Turns, Via};
+use super::{Path, RequestChannel, RequestOpportunities};
 use bentpipe_core::{Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,15 +19,20 @@ impl Sample for Config {
 }
 
 impl Path for Config {
-    fn build(&self, _terminal: u16, _response: u64) -> Box<dyn Turns> {
-        Box::new(InBand)
+    fn build(&self, _terminal: u16, _response: u64) -> Box<dyn RequestOpportunities> {
+        Box::new(Piggybacked)
     }
 }
 
-struct InBand;
+struct Piggybacked;
 
-impl Turns for InBand {
-    fn turn(&mut self, _superframe: u64, has_slots: bool, _stream: &mut Stream) -> Option<Via> {
-        has_slots.then_some(Via::Burst)
+impl RequestOpportunities for Piggybacked {
+    fn next_opportunity(
+        &mut self,
+        _superframe: u64,
+        has_slots: bool,
+        _stream: &mut Stream,
+    ) -> Option<RequestChannel> {
+        has_slots.then_some(RequestChannel::Piggybacked)
     }
 }

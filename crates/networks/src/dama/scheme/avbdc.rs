@@ -16,7 +16,7 @@
 //! dama = { scheme = "avbdc", cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Link, Need, Requester, Scheme, Terms, Wanted};
+use super::{Account, CapacityRequest, Link, OfferedLoad, Requester, Scheme, SchemeContext, SlotDemand};
 use bentpipe_core::{Problems, RateOrZero, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,15 +39,15 @@ impl Sample for Config {
 }
 
 impl Scheme for Config {
-    fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
+    fn requester(&self, _context: &SchemeContext) -> Box<dyn Requester> {
         Box::new(Absolute::default())
     }
 
-    fn account(&self, terms: &Terms) -> Box<dyn Account> {
-        Box::new(Pending::new(terms.link.maximum(self.max)))
+    fn account(&self, context: &SchemeContext) -> Box<dyn Account> {
+        Box::new(Pending::new(context.link.maximum(self.max)))
     }
 
-    fn most(&self, link: &Link) -> u32 {
+    fn max_slots(&self, link: &Link) -> u32 {
         link.maximum(self.max)
     }
 
@@ -64,25 +64,25 @@ pub(super) struct Absolute {
 
 impl Absolute {
     /// The request when `queue` slots' worth of data is waiting.
-    pub(super) fn ask(&mut self, queue: u64) -> Option<u32> {
+    pub(super) fn request_slots(&mut self, queue: u64) -> Option<u32> {
         let slots = u32::try_from(queue).unwrap_or(u32::MAX);
         let released = slots == 0 && self.sent == 0;
         self.sent = slots;
         (!released).then_some(slots)
     }
 
-    pub(super) fn rests(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.sent == 0
     }
 }
 
 impl Requester for Absolute {
-    fn request(&mut self, _superframe: u64, need: &Need) -> Ask {
-        Ask { absolute: self.ask(need.all.queue), ..Ask::NOTHING }
+    fn request(&mut self, _superframe: u64, offered: &OfferedLoad) -> CapacityRequest {
+        CapacityRequest { absolute: self.request_slots(offered.all.queue), ..CapacityRequest::NOTHING }
     }
 
-    fn rests(&self) -> bool {
-        Absolute::rests(self)
+    fn is_idle(&self) -> bool {
+        Absolute::is_idle(self)
     }
 
     fn reset(&mut self) {
@@ -131,14 +131,14 @@ impl Pending {
 }
 
 impl Account for Pending {
-    fn request(&mut self, _superframe: u64, made: u64, ask: Ask) {
-        if let Some(slots) = ask.absolute {
+    fn request(&mut self, _superframe: u64, made: u64, capacity: CapacityRequest) {
+        if let Some(slots) = capacity.absolute {
             self.replace(made, slots);
         }
     }
 
-    fn demand(&mut self, _superframe: u64) -> Wanted {
-        Wanted { rate: 0, volume: self.volume() }
+    fn demand(&mut self, _superframe: u64) -> SlotDemand {
+        SlotDemand { rate: 0, volume: self.volume() }
     }
 
     fn grant(&mut self, superframe: u64, slots: u32) {
@@ -156,12 +156,12 @@ mod tests {
     use bentpipe_core::Streams;
     use proptest::prelude::*;
 
-    fn absolute(slots: u32) -> Ask {
-        Ask { absolute: Some(slots), ..Ask::NOTHING }
+    fn absolute(slots: u32) -> CapacityRequest {
+        CapacityRequest { absolute: Some(slots), ..CapacityRequest::NOTHING }
     }
 
     #[test]
-    fn what_was_granted_since_the_queue_was_measured_is_not_granted_again() {
+    fn slots_granted_since_the_measurement_are_deducted() {
         let mut account = Pending::new(u32::MAX);
         // Ten slots wait at the start of superframe 1; six and four are granted for superframes 7
         // and 8.
@@ -189,18 +189,18 @@ mod tests {
     }
 
     #[test]
-    fn all_that_waits_is_asked_for_until_nothing_does() {
+    fn the_whole_queue_is_requested_until_it_is_empty() {
         let mut requester = Absolute::default();
-        let ask = |requester: &mut Absolute, queue| {
+        let capacity = |requester: &mut Absolute, queue| {
             requester
-                .request(0, &Need { all: super::super::Load { queue, arrived: 0 }, by_class: None })
+                .request(0, &OfferedLoad { all: super::super::Load { queue, arrived: 0 }, by_class: None })
                 .absolute
         };
         assert_eq!(
-            [5, 7, 3, 0, 0].map(|queue| ask(&mut requester, queue)),
+            [5, 7, 3, 0, 0].map(|queue| capacity(&mut requester, queue)),
             [Some(5), Some(7), Some(3), Some(0), None]
         );
-        assert!(Requester::rests(&requester));
+        assert!(Requester::is_idle(&requester));
     }
 
     proptest! {
@@ -208,7 +208,7 @@ mod tests {
         /// made when the last lost plan is over, the controller takes to wait what waits, to the
         /// slot; and nothing is left in the end.
         #[test]
-        fn after_losses_it_is_the_true_backlog_that_is_pending(
+        fn after_losses_the_pending_volume_is_the_true_backlog(
             loss in 0.01..0.5f64,
             seed in 0u64..1_000_000,
             arrivals in prop::collection::vec(0u64..20, 1..150),
@@ -223,7 +223,7 @@ mod tests {
             let mut mended = 0;
             for superframe in 0..end {
                 let lost = |stream: &mut bentpipe_core::Stream| superframe < calm && stream.chance(loss);
-                if let Some(slots) = requester.ask(queue).filter(|_| !lost(&mut stream)) {
+                if let Some(slots) = requester.request_slots(queue).filter(|_| !lost(&mut stream)) {
                     said.push_back((superframe, slots));
                 }
                 // The controller plans superframe + down by what was said up ago.
@@ -246,7 +246,7 @@ mod tests {
                 }
                 queue += arrivals.get(superframe as usize).copied().unwrap_or(0);
             }
-            prop_assert_eq!((queue, account.slots, requester.rests()), (0, 0, true));
+            prop_assert_eq!((queue, account.slots, requester.is_idle()), (0, 0, true));
             // What waited for long enough was asked for again.
             prop_assert!(mended > 0 || arrivals.iter().sum::<u64>() <= u64::from(most) * (calm + up + down));
         }

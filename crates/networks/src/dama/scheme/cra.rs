@@ -8,7 +8,7 @@
 //! dama = { scheme = "cra", cra = "2048 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Link, Need, Requester, Scheme, Terms, Wanted};
+use super::{Account, CapacityRequest, Link, OfferedLoad, Requester, Scheme, SchemeContext, SlotDemand};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,40 +23,40 @@ impl Sample for Config {
 }
 
 impl Scheme for Config {
-    fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
-        Box::new(Silent)
+    fn requester(&self, _context: &SchemeContext) -> Box<dyn Requester> {
+        Box::new(NoRequests)
     }
 
-    fn account(&self, _terms: &Terms) -> Box<dyn Account> {
-        Box::new(Nothing)
+    fn account(&self, _context: &SchemeContext) -> Box<dyn Account> {
+        Box::new(NoAccount)
     }
 
-    fn most(&self, _link: &Link) -> u32 {
+    fn max_slots(&self, _link: &Link) -> u32 {
         0
     }
 }
 
-pub(super) struct Silent;
+pub(super) struct NoRequests;
 
-impl Requester for Silent {
-    fn request(&mut self, _superframe: u64, _need: &Need) -> Ask {
-        Ask::NOTHING
+impl Requester for NoRequests {
+    fn request(&mut self, _superframe: u64, _offered: &OfferedLoad) -> CapacityRequest {
+        CapacityRequest::NOTHING
     }
 
-    fn rests(&self) -> bool {
+    fn is_idle(&self) -> bool {
         true
     }
 
     fn reset(&mut self) {}
 }
 
-pub(super) struct Nothing;
+pub(super) struct NoAccount;
 
-impl Account for Nothing {
-    fn request(&mut self, _superframe: u64, _made: u64, _ask: Ask) {}
+impl Account for NoAccount {
+    fn request(&mut self, _superframe: u64, _made: u64, _capacity: CapacityRequest) {}
 
-    fn demand(&mut self, _superframe: u64) -> Wanted {
-        Wanted::default()
+    fn demand(&mut self, _superframe: u64) -> SlotDemand {
+        SlotDemand::default()
     }
 
     fn grant(&mut self, _superframe: u64, _slots: u32) {}

@@ -11,7 +11,7 @@
 //! dama = { scheme = "fca", cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Link, Requester, Scheme, Terms, Wanted};
+use super::{Account, CapacityRequest, Link, Requester, Scheme, SchemeContext, SlotDemand};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,26 +26,26 @@ impl Sample for Config {
 }
 
 impl Scheme for Config {
-    fn requester(&self, _terms: &Terms) -> Box<dyn Requester> {
-        Box::new(super::cra::Silent)
+    fn requester(&self, _context: &SchemeContext) -> Box<dyn Requester> {
+        Box::new(super::cra::NoRequests)
     }
 
-    fn account(&self, _terms: &Terms) -> Box<dyn Account> {
-        Box::new(Spare)
+    fn account(&self, _context: &SchemeContext) -> Box<dyn Account> {
+        Box::new(SpareAccount)
     }
 
-    fn most(&self, _link: &Link) -> u32 {
+    fn max_slots(&self, _link: &Link) -> u32 {
         u32::MAX
     }
 }
 
-struct Spare;
+struct SpareAccount;
 
-impl Account for Spare {
-    fn request(&mut self, _superframe: u64, _made: u64, _ask: Ask) {}
+impl Account for SpareAccount {
+    fn request(&mut self, _superframe: u64, _made: u64, _capacity: CapacityRequest) {}
 
-    fn demand(&mut self, _superframe: u64) -> Wanted {
-        Wanted::default()
+    fn demand(&mut self, _superframe: u64) -> SlotDemand {
+        SlotDemand::default()
     }
 
     fn grant(&mut self, _superframe: u64, _slots: u32) {}

@@ -16,7 +16,10 @@
 //! scheme = { kind = "mix", rbdc = { max = "256 kbit/s" }, vbdc = { max = "512 kbit/s" }, fca = true }
 //! ```
 
-use super::{avbdc, rbdc, vbdc, Account, Ask, Link, Need, Requester, Scheme, Terms, Wanted};
+use super::{
+    avbdc, rbdc, vbdc, Account, CapacityRequest, Link, OfferedLoad, Requester, Scheme, SchemeContext,
+    SlotDemand,
+};
 use bentpipe_core::{Problems, RateOrZero, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,32 +47,33 @@ impl Sample for Config {
 }
 
 impl Scheme for Config {
-    fn requester(&self, terms: &Terms) -> Box<dyn Requester> {
-        Box::new(Asking {
-            rate: self.rbdc.as_ref().map(|rbdc| rbdc::Rate::new(rbdc, terms)),
-            volume: self.vbdc.as_ref().map(|_| vbdc::Volume::new(terms.response)),
+    fn requester(&self, context: &SchemeContext) -> Box<dyn Requester> {
+        Box::new(MixRequester {
+            rate: self.rbdc.as_ref().map(|rbdc| rbdc::Rate::new(rbdc, context)),
+            volume: self.vbdc.as_ref().map(|_| vbdc::Volume::new(context.response)),
             absolute: self.avbdc.as_ref().map(|_| avbdc::Absolute::default()),
         })
     }
 
-    fn account(&self, terms: &Terms) -> Box<dyn Account> {
-        Box::new(Accounts {
-            rate: self.rbdc.as_ref().map(rbdc::Valid::new),
-            volume: self.vbdc.as_ref().map(|vbdc| vbdc::Pending::new(vbdc, terms)),
-            absolute: self.avbdc.as_ref().map(|avbdc| avbdc::Pending::new(terms.link.maximum(avbdc.max))),
+    fn account(&self, context: &SchemeContext) -> Box<dyn Account> {
+        Box::new(MixAccount {
+            rate: self.rbdc.as_ref().map(rbdc::RateAccount::new),
+            volume: self.vbdc.as_ref().map(|vbdc| vbdc::Pending::new(vbdc, context)),
+            absolute: self.avbdc.as_ref().map(|avbdc| avbdc::Pending::new(context.link.maximum(avbdc.max))),
             spare: self.fca,
-            wanted: Wanted::default(),
+            demand: SlotDemand::default(),
         })
     }
 
-    fn most(&self, link: &Link) -> u32 {
+    fn max_slots(&self, link: &Link) -> u32 {
         let Config { rbdc, vbdc, avbdc, fca } = self;
         let parts: [Option<&dyn Scheme>; 3] = [
             rbdc.as_ref().map(|part| part as &dyn Scheme),
             vbdc.as_ref().map(|part| part as &dyn Scheme),
             avbdc.as_ref().map(|part| part as &dyn Scheme),
         ];
-        let most = parts.into_iter().flatten().fold(0u32, |sum, part| sum.saturating_add(part.most(link)));
+        let most =
+            parts.into_iter().flatten().fold(0u32, |sum, part| sum.saturating_add(part.max_slots(link)));
         if *fca {
             u32::MAX
         } else {
@@ -111,27 +115,27 @@ impl Scheme for Config {
     }
 }
 
-struct Asking {
+struct MixRequester {
     rate: Option<rbdc::Rate>,
     volume: Option<vbdc::Volume>,
     absolute: Option<avbdc::Absolute>,
 }
 
-impl Requester for Asking {
-    fn request(&mut self, superframe: u64, need: &Need) -> Ask {
-        let (by_rate, by_volume) = need.by_class.unwrap_or((need.all, need.all));
-        let rate = self.rate.as_mut().and_then(|rate| rate.ask(superframe, &by_rate));
+impl Requester for MixRequester {
+    fn request(&mut self, superframe: u64, offered: &OfferedLoad) -> CapacityRequest {
+        let (by_rate, by_volume) = offered.by_class.unwrap_or((offered.all, offered.all));
+        let rate = self.rate.as_mut().and_then(|rate| rate.request_slots(superframe, &by_rate));
         // Without classes, the same bytes must not be requested twice.
-        let otherwise = if need.by_class.is_some() { 0 } else { rate.unwrap_or(0) };
+        let otherwise = if offered.by_class.is_some() { 0 } else { rate.unwrap_or(0) };
         let volume = self.volume.as_mut();
-        let volume = volume.and_then(|volume| volume.ask(superframe, by_volume.queue, otherwise));
+        let volume = volume.and_then(|volume| volume.request_slots(superframe, by_volume.queue, otherwise));
         let left = by_volume.queue.saturating_sub(u64::from(otherwise));
-        let absolute = self.absolute.as_mut().and_then(|absolute| absolute.ask(left));
-        Ask { rate, volume, absolute }
+        let absolute = self.absolute.as_mut().and_then(|absolute| absolute.request_slots(left));
+        CapacityRequest { rate, volume, absolute }
     }
 
-    fn observe(&mut self, superframe: u64, need: &Need) {
-        let load = need.by_class.map_or(need.all, |(by_rate, _)| by_rate);
+    fn observe(&mut self, superframe: u64, offered: &OfferedLoad) {
+        let load = offered.by_class.map_or(offered.all, |(by_rate, _)| by_rate);
         self.rate.iter_mut().for_each(|rate| _ = rate.measure(superframe, &load));
     }
 
@@ -139,9 +143,9 @@ impl Requester for Asking {
         self.rate.iter_mut().for_each(|rate| rate.resize(unit));
     }
 
-    fn rests(&self) -> bool {
-        self.rate.as_ref().is_none_or(rbdc::Rate::rests)
-            && self.absolute.as_ref().is_none_or(avbdc::Absolute::rests)
+    fn is_idle(&self) -> bool {
+        self.rate.as_ref().is_none_or(rbdc::Rate::is_idle)
+            && self.absolute.as_ref().is_none_or(avbdc::Absolute::is_idle)
     }
 
     fn change(&mut self, config: &super::Config) {
@@ -158,31 +162,31 @@ impl Requester for Asking {
     }
 }
 
-struct Accounts {
-    rate: Option<rbdc::Valid>,
+struct MixAccount {
+    rate: Option<rbdc::RateAccount>,
     volume: Option<vbdc::Pending>,
     absolute: Option<avbdc::Pending>,
     spare: bool,
-    wanted: Wanted,
+    demand: SlotDemand,
 }
 
-impl Account for Accounts {
-    fn request(&mut self, superframe: u64, made: u64, ask: Ask) {
-        self.rate.iter_mut().for_each(|rate| rate.request(superframe, made, ask));
-        self.volume.iter_mut().for_each(|volume| volume.request(superframe, made, ask));
-        self.absolute.iter_mut().for_each(|absolute| absolute.request(superframe, made, ask));
+impl Account for MixAccount {
+    fn request(&mut self, superframe: u64, made: u64, capacity: CapacityRequest) {
+        self.rate.iter_mut().for_each(|rate| rate.request(superframe, made, capacity));
+        self.volume.iter_mut().for_each(|volume| volume.request(superframe, made, capacity));
+        self.absolute.iter_mut().for_each(|absolute| absolute.request(superframe, made, capacity));
     }
 
-    fn demand(&mut self, superframe: u64) -> Wanted {
+    fn demand(&mut self, superframe: u64) -> SlotDemand {
         let rate = self.rate.as_mut().map_or(0, |rate| rate.slots(superframe));
         let volume = self.volume.as_mut().map_or(0, |volume| volume.volume(superframe));
         let absolute = self.absolute.as_ref().map_or(0, avbdc::Pending::volume);
-        self.wanted = Wanted { rate, volume: volume + absolute };
-        self.wanted
+        self.demand = SlotDemand { rate, volume: volume + absolute };
+        self.demand
     }
 
     fn grant(&mut self, superframe: u64, slots: u32) {
-        let volume = slots.saturating_sub(self.wanted.rate);
+        let volume = slots.saturating_sub(self.demand.rate);
         self.volume.iter_mut().for_each(|pending| pending.serve(volume));
         self.absolute.iter_mut().for_each(|pending| pending.serve(superframe, volume));
     }
@@ -210,9 +214,9 @@ mod tests {
     use super::super::Load;
     use super::*;
 
-    fn terms() -> Terms {
+    fn scheme_context() -> SchemeContext {
         let link = Link { rate: "2048 kbit/s".parse().unwrap(), slots: 32, longest: 32 };
-        Terms { link, response: 3, unit: 752 }
+        SchemeContext { link, response: 3, unit: 752 }
     }
 
     fn config(text: &str) -> Config {
@@ -223,34 +227,47 @@ mod tests {
         r#"{"rbdc": {"gamma": 1.0, "max": "256 kbit/s"}, "vbdc": {"max": "128 kbit/s"}, "fca": true}"#;
 
     #[test]
-    fn the_volume_is_what_the_rate_leaves_and_each_keeps_to_its_maximum() {
-        let mut asking = config(ALL).requester(&terms());
-        let need = |queue| Need { all: Load { queue, arrived: 0 }, by_class: None };
+    fn volume_covers_the_remainder_of_the_rate_and_both_respect_their_maximum() {
+        let mut requester = config(ALL).requester(&scheme_context());
+        let offered = |queue| OfferedLoad { all: Load { queue, arrived: 0 }, by_class: None };
         // Ten wait: a rate of four slots at most, and a volume of the other six.
-        assert_eq!(asking.request(1, &need(10)), Ask { rate: Some(4), volume: Some(6), absolute: None });
+        assert_eq!(
+            requester.request(1, &offered(10)),
+            CapacityRequest { rate: Some(4), volume: Some(6), absolute: None }
+        );
         // The ten are on their way; of twelve the rate asks for four more, which covers the other
         // two.
-        assert_eq!(asking.request(2, &need(12)), Ask { rate: Some(4), volume: None, absolute: None });
+        assert_eq!(
+            requester.request(2, &offered(12)),
+            CapacityRequest { rate: Some(4), volume: None, absolute: None }
+        );
 
-        let mut accounts = config(ALL).account(&terms());
-        accounts.request(5, 1, Ask { rate: Some(4), volume: Some(6), absolute: None });
-        assert_eq!(accounts.demand(5), Wanted { rate: 4, volume: 2 }, "two slots of volume in a superframe");
-        accounts.grant(5, 5);
-        assert_eq!(accounts.demand(6), Wanted { rate: 4, volume: 2 });
-        accounts.grant(6, 6);
+        let mut account = config(ALL).account(&scheme_context());
+        account.request(5, 1, CapacityRequest { rate: Some(4), volume: Some(6), absolute: None });
+        assert_eq!(
+            account.demand(5),
+            SlotDemand { rate: 4, volume: 2 },
+            "two slots of volume in a superframe"
+        );
+        account.grant(5, 5);
+        assert_eq!(account.demand(6), SlotDemand { rate: 4, volume: 2 });
+        account.grant(6, 6);
         // The rate's time-out of two superframes has passed; 6 - 1 - 2 = 3 are pending.
-        assert_eq!(accounts.demand(7), Wanted { rate: 0, volume: 2 });
-        accounts.grant(7, 2);
-        assert_eq!(accounts.demand(8), Wanted { rate: 0, volume: 1 });
-        assert!(accounts.takes_spare());
+        assert_eq!(account.demand(7), SlotDemand { rate: 0, volume: 2 });
+        account.grant(7, 2);
+        assert_eq!(account.demand(8), SlotDemand { rate: 0, volume: 1 });
+        assert!(account.takes_spare());
     }
 
     #[test]
-    fn classes_ask_each_for_their_own() {
-        let mut asking = config(ALL).requester(&terms());
+    fn each_class_requests_its_own_slots() {
+        let mut requester = config(ALL).requester(&scheme_context());
         let load = |queue| Load { queue, arrived: 0 };
-        let need = Need { all: load(13), by_class: Some((load(3), load(10))) };
-        assert_eq!(asking.request(1, &need), Ask { rate: Some(3), volume: Some(10), absolute: None });
+        let offered = OfferedLoad { all: load(13), by_class: Some((load(3), load(10))) };
+        assert_eq!(
+            requester.request(1, &offered),
+            CapacityRequest { rate: Some(3), volume: Some(10), absolute: None }
+        );
     }
 
     #[test]
@@ -264,7 +281,7 @@ mod tests {
             ("{}", ""),
         ] {
             let mut problems = Problems::default();
-            config(text).check(&terms().link, &mut problems);
+            config(text).check(&scheme_context().link, &mut problems);
             let found = problems.into_vec();
             assert_eq!(found.len(), 1, "{text}: {found:?}");
             assert_eq!(found[0].path.join("."), key, "{text}");

@@ -42,15 +42,15 @@ impl Default for Config {
 /// The factory of a scheme, implemented by its `Config`.
 pub trait Scheme {
     /// Builds the terminal's half.
-    fn requester(&self, terms: &Terms) -> Box<dyn Requester>;
+    fn requester(&self, context: &SchemeContext) -> Box<dyn Requester>;
 
     /// Builds the controller's half, for one terminal.
-    fn account(&self, terms: &Terms) -> Box<dyn Account>;
+    fn account(&self, context: &SchemeContext) -> Box<dyn Account>;
 
     /// The most slots that a terminal gets by request.
-    fn most(&self, link: &Link) -> u32;
+    fn max_slots(&self, link: &Link) -> u32;
 
-    /// Notes about keys that delay or limit a terminal beyond [`Scheme::most`].
+    /// Notes about keys that delay or limit a terminal beyond [`Scheme::max_slots`].
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -61,7 +61,7 @@ pub trait Scheme {
 
 /// Properties of the network that a scheme depends on.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct SchemeContext {
     /// The return link whose capacity is requested.
     pub link: Link,
     /// Number of superframes from a request to its assignment (L).
@@ -135,16 +135,16 @@ impl Link {
     }
 }
 
-impl Terms {
+impl SchemeContext {
     /// Returns the terms that follow from a network's return link, response time and frame.
-    pub fn new(link: Link, response: u64, frame: &Frame) -> Terms {
-        Terms { link, response, unit: frame.unit() }
+    pub fn new(link: Link, response: u64, frame: &Frame) -> SchemeContext {
+        SchemeContext { link, response, unit: frame.unit() }
     }
 }
 
 /// The data that a terminal has to send when it makes a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Need {
+pub struct OfferedLoad {
     /// All data that waits.
     pub all: Load,
     /// The data of the classes that request by rate, and of those that request by volume; `None`
@@ -155,7 +155,7 @@ pub struct Need {
 /// The contents of a request message, by the kinds of capacity request of EN 301 790, section
 /// 8.5.5.2, in slots. `None` makes no request of that kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Ask {
+pub struct CapacityRequest {
     /// A rate, which replaces the previous one (RBDC).
     pub rate: Option<u32>,
     /// A volume, which adds to the pending volume (VBDC).
@@ -164,13 +164,13 @@ pub struct Ask {
     pub absolute: Option<u32>,
 }
 
-impl Ask {
+impl CapacityRequest {
     /// A message that requests nothing.
-    pub const NOTHING: Ask = Ask { rate: None, volume: None, absolute: None };
+    pub const NOTHING: CapacityRequest = CapacityRequest { rate: None, volume: None, absolute: None };
 
     /// Returns true if there is no request to send.
     pub fn is_nothing(&self) -> bool {
-        *self == Ask::NOTHING
+        *self == CapacityRequest::NOTHING
     }
 
     /// The sum of the requested slots.
@@ -182,12 +182,12 @@ impl Ask {
 /// The terminal's half of a scheme.
 pub trait Requester: Send {
     /// The request in `superframe`; an empty one is not sent. Called in ascending order. In a
-    /// superframe that is skipped the queue was empty and the requester [at rest](Self::rests).
-    fn request(&mut self, superframe: u64, need: &Need) -> Ask;
+    /// superframe that is skipped the queue was empty and the requester [at rest](Self::is_idle).
+    fn request(&mut self, superframe: u64, offered: &OfferedLoad) -> CapacityRequest;
 
     /// Informs the requester of the need in a superframe in which the terminal cannot send a
     /// request.
-    fn observe(&mut self, _superframe: u64, _need: &Need) {}
+    fn observe(&mut self, _superframe: u64, _offered: &OfferedLoad) {}
 
     /// Adopts another configuration of the same kind.
     fn change(&mut self, _config: &Config) {}
@@ -197,7 +197,7 @@ pub trait Requester: Send {
 
     /// Returns true if no request is sent as long as the queue stays empty, so that the terminal
     /// may sleep.
-    fn rests(&self) -> bool;
+    fn is_idle(&self) -> bool;
 
     /// Starts over, after the terminal has logged off.
     fn reset(&mut self);
@@ -205,14 +205,14 @@ pub trait Requester: Send {
 
 /// The slots that an account wants assigned in a superframe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wanted {
+pub struct SlotDemand {
     /// Slots by rate requests, and constant slots.
     pub rate: u32,
     /// Slots by volume requests.
     pub volume: u32,
 }
 
-impl Wanted {
+impl SlotDemand {
     /// Slots of both kinds.
     pub fn slots(self) -> u32 {
         self.rate.saturating_add(self.volume)
@@ -222,11 +222,11 @@ impl Wanted {
 /// The controller's half of a scheme: the account of one terminal.
 pub trait Account: Send {
     /// Enters a request that was made in superframe `made` and may be served from `superframe` on.
-    fn request(&mut self, superframe: u64, made: u64, ask: Ask);
+    fn request(&mut self, superframe: u64, made: u64, capacity: CapacityRequest);
 
     /// The demand in `superframe`. A demand of nothing puts the account to rest until the next
     /// request.
-    fn demand(&mut self, superframe: u64) -> Wanted;
+    fn demand(&mut self, superframe: u64) -> SlotDemand;
 
     /// Enters what was assigned in `superframe` out of the last demand; rate is served before
     /// volume.

@@ -16,7 +16,9 @@
 //! dama = { scheme = { kind = "rbdc", gamma = 0.4 }, cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Link, Load, Need, Requester, Scheme, Terms, Wanted};
+use super::{
+    Account, CapacityRequest, Link, Load, OfferedLoad, Requester, Scheme, SchemeContext, SlotDemand,
+};
 use crate::dama::estimator::{self, Estimator};
 use bentpipe_core::{Count, Fraction, Problems, RateOrZero, Sample};
 use schemars::JsonSchema;
@@ -67,15 +69,15 @@ impl Sample for Config {
 }
 
 impl Scheme for Config {
-    fn requester(&self, terms: &Terms) -> Box<dyn Requester> {
-        Box::new(Rate::new(self, terms))
+    fn requester(&self, context: &SchemeContext) -> Box<dyn Requester> {
+        Box::new(Rate::new(self, context))
     }
 
-    fn account(&self, _terms: &Terms) -> Box<dyn Account> {
-        Box::new(Valid::new(self))
+    fn account(&self, _context: &SchemeContext) -> Box<dyn Account> {
+        Box::new(RateAccount::new(self))
     }
 
-    fn most(&self, link: &Link) -> u32 {
+    fn max_slots(&self, link: &Link) -> u32 {
         link.maximum(self.max)
     }
 
@@ -100,7 +102,7 @@ impl Scheme for Config {
 
 pub(super) struct Rate {
     config: estimator::Config,
-    terms: Terms,
+    context: SchemeContext,
     estimator: Box<dyn Estimator>,
     gamma: f64,
     max: u32,
@@ -110,13 +112,13 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    pub(super) fn new(config: &Config, terms: &Terms) -> Rate {
+    pub(super) fn new(config: &Config, context: &SchemeContext) -> Rate {
         Rate {
             config: config.estimator.clone(),
-            terms: *terms,
-            estimator: config.estimator.build(terms.response, terms.unit),
+            context: *context,
+            estimator: config.estimator.build(context.response, context.unit),
             gamma: config.gamma.value(),
-            max: terms.link.maximum(config.max),
+            max: context.link.maximum(config.max),
             superframe: 0,
             sent: 0,
         }
@@ -129,14 +131,14 @@ impl Rate {
         ((self.estimator.estimate(slept, load, self.gamma) + 0.5) as u32).min(self.max)
     }
 
-    pub(super) fn ask(&mut self, superframe: u64, load: &Load) -> Option<u32> {
+    pub(super) fn request_slots(&mut self, superframe: u64, load: &Load) -> Option<u32> {
         let slots = self.measure(superframe, load);
         let released = slots == 0 && self.sent == 0;
         self.sent = slots;
         (!released).then_some(slots)
     }
 
-    pub(super) fn rests(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.sent == 0
     }
 
@@ -145,18 +147,18 @@ impl Rate {
     }
 
     pub(super) fn resize(&mut self, unit: u64) {
-        self.terms.unit = unit;
+        self.context.unit = unit;
         self.estimator.resize(unit);
     }
 }
 
 impl Requester for Rate {
-    fn request(&mut self, superframe: u64, need: &Need) -> Ask {
-        Ask { rate: self.ask(superframe, &need.all), ..Ask::NOTHING }
+    fn request(&mut self, superframe: u64, offered: &OfferedLoad) -> CapacityRequest {
+        CapacityRequest { rate: self.request_slots(superframe, &offered.all), ..CapacityRequest::NOTHING }
     }
 
-    fn observe(&mut self, superframe: u64, need: &Need) {
-        self.measure(superframe, &need.all);
+    fn observe(&mut self, superframe: u64, offered: &OfferedLoad) {
+        self.measure(superframe, &offered.all);
     }
 
     fn change(&mut self, config: &super::Config) {
@@ -169,25 +171,25 @@ impl Requester for Rate {
         Rate::resize(self, unit);
     }
 
-    fn rests(&self) -> bool {
-        Rate::rests(self)
+    fn is_idle(&self) -> bool {
+        Rate::is_idle(self)
     }
 
     fn reset(&mut self) {
-        self.estimator = self.config.build(self.terms.response, self.terms.unit);
+        self.estimator = self.config.build(self.context.response, self.context.unit);
         self.sent = 0;
     }
 }
 
-pub(super) struct Valid {
+pub(super) struct RateAccount {
     timeout: u64,
     slots: u32,
     until: u64,
 }
 
-impl Valid {
-    pub(super) fn new(config: &Config) -> Valid {
-        Valid { timeout: config.timeout.value(), slots: 0, until: 0 }
+impl RateAccount {
+    pub(super) fn new(config: &Config) -> RateAccount {
+        RateAccount { timeout: config.timeout.value(), slots: 0, until: 0 }
     }
 
     pub(super) fn slots(&mut self, superframe: u64) -> u32 {
@@ -202,16 +204,16 @@ impl Valid {
     }
 }
 
-impl Account for Valid {
-    fn request(&mut self, superframe: u64, _made: u64, ask: Ask) {
-        if let Some(slots) = ask.rate {
+impl Account for RateAccount {
+    fn request(&mut self, superframe: u64, _made: u64, capacity: CapacityRequest) {
+        if let Some(slots) = capacity.rate {
             self.slots = slots;
             self.until = superframe + self.timeout;
         }
     }
 
-    fn demand(&mut self, superframe: u64) -> Wanted {
-        Wanted { rate: self.slots(superframe), volume: 0 }
+    fn demand(&mut self, superframe: u64) -> SlotDemand {
+        SlotDemand { rate: self.slots(superframe), volume: 0 }
     }
 
     fn change(&mut self, config: &super::Config) {
@@ -233,11 +235,11 @@ mod tests {
 
     fn rate(config: &Config) -> Rate {
         let link = Link { rate: "2048 kbit/s".parse().unwrap(), slots: 32, longest: 32 };
-        Rate::new(config, &Terms { link, response: 11, unit: 752 })
+        Rate::new(config, &SchemeContext { link, response: 11, unit: 752 })
     }
 
-    fn asked(rate: &mut Rate, superframe: u64, queue: u64) -> Option<u32> {
-        rate.ask(superframe, &Load { queue, arrived: 0 })
+    fn requested(rate: &mut Rate, superframe: u64, queue: u64) -> Option<u32> {
+        rate.request_slots(superframe, &Load { queue, arrived: 0 })
     }
 
     #[test]
@@ -246,41 +248,41 @@ mod tests {
         // 0.4 x 10 = 4; 2.4 + 4 = 6.4; 3.84 + 4 = 7.84; 4.704; 2.8224; 1.69344; 1.016064;
         // 0.6096384; 0.36578304.
         let queue = [10, 10, 10, 0, 0, 0, 0, 0, 0, 0];
-        let requests: Vec<_> = (5..).zip(queue).map(|(n, queue)| asked(&mut rate, n, queue)).collect();
+        let requests: Vec<_> = (5..).zip(queue).map(|(n, queue)| requested(&mut rate, n, queue)).collect();
         let expected = [4, 6, 8, 5, 3, 2, 1, 1, 0].map(Some);
         assert_eq!(requests[..9], expected);
         assert_eq!(requests[9], None, "the release is sent once");
-        assert!(rate.rests());
+        assert!(rate.is_idle());
     }
 
     #[test]
-    fn superframes_slept_through_count() {
+    fn idle_superframes_decay_the_estimate() {
         let (mut awake, mut asleep) = (rate(&Config::default()), rate(&Config::default()));
         for rate in [&mut awake, &mut asleep] {
-            assert_eq!(asked(rate, 1, 1), None);
+            assert_eq!(requested(rate, 1, 1), None);
         }
         for n in 2..5 {
-            assert_eq!(asked(&mut awake, n, 0), None);
+            assert_eq!(requested(&mut awake, n, 0), None);
         }
         // 0.4 x 0.6^4 + 1.2 = 1.25184.
-        assert_eq!(asked(&mut awake, 5, 3), Some(1));
-        assert_eq!(asked(&mut asleep, 5, 3), Some(1));
-        assert_eq!(asked(&mut asleep, 6, 100), asked(&mut awake, 6, 100));
+        assert_eq!(requested(&mut awake, 5, 3), Some(1));
+        assert_eq!(requested(&mut asleep, 5, 3), Some(1));
+        assert_eq!(requested(&mut asleep, 6, 100), requested(&mut awake, 6, 100));
     }
 
     #[test]
     fn no_more_than_the_maximum() {
         let config = Config { max: Some("256 kbit/s".parse().unwrap()), ..Config::default() };
-        assert_eq!(asked(&mut rate(&config), 1, 100), Some(4));
+        assert_eq!(requested(&mut rate(&config), 1, 100), Some(4));
     }
 
     #[test]
-    fn an_assignment_is_replaced_and_runs_out() {
-        let mut account = Valid::new(&Config { timeout: Count::new(3), ..Config::default() });
-        let ask = |slots| Ask { rate: Some(slots), ..Ask::NOTHING };
-        account.request(10, 4, ask(5));
+    fn a_rate_assignment_is_replaced_and_expires() {
+        let mut account = RateAccount::new(&Config { timeout: Count::new(3), ..Config::default() });
+        let capacity = |slots| CapacityRequest { rate: Some(slots), ..CapacityRequest::NOTHING };
+        account.request(10, 4, capacity(5));
         assert_eq!(account.slots(10), 5);
-        account.request(11, 5, ask(2));
+        account.request(11, 5, capacity(2));
         assert_eq!([11, 12, 13, 14, 15].map(|n| account.slots(n)), [2, 2, 2, 0, 0]);
     }
 

@@ -20,7 +20,7 @@
 //! dama = { scheme = "vbdc", cra = "64 kbit/s" }
 //! ```
 
-use super::{Account, Ask, Link, Need, Requester, Scheme, Terms, Wanted};
+use super::{Account, CapacityRequest, Link, OfferedLoad, Requester, Scheme, SchemeContext, SlotDemand};
 use bentpipe_core::{Count, Problems, RateOrZero, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,15 +47,15 @@ impl Sample for Config {
 }
 
 impl Scheme for Config {
-    fn requester(&self, terms: &Terms) -> Box<dyn Requester> {
-        Box::new(Volume::new(terms.response))
+    fn requester(&self, context: &SchemeContext) -> Box<dyn Requester> {
+        Box::new(Volume::new(context.response))
     }
 
-    fn account(&self, terms: &Terms) -> Box<dyn Account> {
-        Box::new(Pending::new(self, terms))
+    fn account(&self, context: &SchemeContext) -> Box<dyn Account> {
+        Box::new(Pending::new(self, context))
     }
 
-    fn most(&self, link: &Link) -> u32 {
+    fn max_slots(&self, link: &Link) -> u32 {
         link.maximum(self.max)
     }
 
@@ -71,30 +71,30 @@ impl Scheme for Config {
 pub(super) struct Volume {
     response: u64,
     /// Requests by superframe, of the last L superframes.
-    asked: VecDeque<(u64, u32)>,
+    requested: VecDeque<(u64, u32)>,
     sum: u64,
 }
 
 impl Volume {
     pub(super) fn new(response: u64) -> Volume {
-        Volume { response, asked: VecDeque::new(), sum: 0 }
+        Volume { response, requested: VecDeque::new(), sum: 0 }
     }
 
     /// The request: what waits and has not been requested in the last L superframes, by volume or,
     /// with `otherwise` slots, by rate.
-    pub(super) fn ask(&mut self, superframe: u64, queue: u64, otherwise: u32) -> Option<u32> {
-        while let Some(&(asked, slots)) = self.asked.front() {
-            if asked + self.response >= superframe {
+    pub(super) fn request_slots(&mut self, superframe: u64, queue: u64, otherwise: u32) -> Option<u32> {
+        while let Some(&(requested, slots)) = self.requested.front() {
+            if requested + self.response >= superframe {
                 break;
             }
-            self.asked.pop_front();
+            self.requested.pop_front();
             self.sum -= u64::from(slots);
         }
         let known = self.sum + u64::from(otherwise);
         let slots = u32::try_from(queue.saturating_sub(known)).unwrap_or(u32::MAX);
         let noted = slots.saturating_add(otherwise);
         if noted > 0 {
-            self.asked.push_back((superframe, noted));
+            self.requested.push_back((superframe, noted));
             self.sum += u64::from(noted);
         }
         (slots > 0).then_some(slots)
@@ -102,11 +102,14 @@ impl Volume {
 }
 
 impl Requester for Volume {
-    fn request(&mut self, superframe: u64, need: &Need) -> Ask {
-        Ask { volume: self.ask(superframe, need.all.queue, 0), ..Ask::NOTHING }
+    fn request(&mut self, superframe: u64, offered: &OfferedLoad) -> CapacityRequest {
+        CapacityRequest {
+            volume: self.request_slots(superframe, offered.all.queue, 0),
+            ..CapacityRequest::NOTHING
+        }
     }
 
-    fn rests(&self) -> bool {
+    fn is_idle(&self) -> bool {
         true
     }
 
@@ -124,9 +127,9 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(config: &Config, terms: &Terms) -> Pending {
+    pub(super) fn new(config: &Config, context: &SchemeContext) -> Pending {
         let timeout = config.timeout.map(|timeout| timeout.value());
-        Pending { slots: 0, max: terms.link.maximum(config.max), timeout, until: 0 }
+        Pending { slots: 0, max: context.link.maximum(config.max), timeout, until: 0 }
     }
 
     pub(super) fn add(&mut self, superframe: u64, slots: u32) {
@@ -147,14 +150,14 @@ impl Pending {
 }
 
 impl Account for Pending {
-    fn request(&mut self, superframe: u64, _made: u64, ask: Ask) {
-        if let Some(slots) = ask.volume {
+    fn request(&mut self, superframe: u64, _made: u64, capacity: CapacityRequest) {
+        if let Some(slots) = capacity.volume {
             self.add(superframe, slots);
         }
     }
 
-    fn demand(&mut self, superframe: u64) -> Wanted {
-        Wanted { rate: 0, volume: self.volume(superframe) }
+    fn demand(&mut self, superframe: u64) -> SlotDemand {
+        SlotDemand { rate: 0, volume: self.volume(superframe) }
     }
 
     fn grant(&mut self, _superframe: u64, slots: u32) {
@@ -179,24 +182,25 @@ mod tests {
         let mut volume = Volume::new(3);
         let queue = [5, 5, 7, 9, 9, 4, 2, 0];
         let requests: Vec<_> =
-            (0..).zip(queue).map(|(n, queue)| volume.ask(n, queue, 0).unwrap_or(0)).collect();
+            (0..).zip(queue).map(|(n, queue)| volume.request_slots(n, queue, 0).unwrap_or(0)).collect();
         // n=3: 9 - (5+0+2) = 2; n=4: 9 - (0+2+2) = 5, the 5 of n=0 forgotten; n=5: 4 - (2+2+5) < 0;
         // n=6: 2 - (2+5+0) < 0.
         assert_eq!(requests, [5, 0, 2, 2, 5, 0, 0, 0]);
     }
 
     #[test]
-    fn what_is_asked_for_by_rate_is_not_asked_for_by_volume() {
+    fn slots_requested_by_rate_are_not_requested_by_volume() {
         let mut volume = Volume::new(2);
         // Queue and rate: 10 - 4; 10 - (10 + 4) < 0; 20 - (10 + 4 + 1) = 5; 20 - (4 + 6 + 0) = 10,
         // the first forgotten.
-        let asked = [(10, 4), (10, 4), (20, 1), (20, 0)];
-        let asked: Vec<_> = (0..).zip(asked).map(|(n, (queue, rate))| volume.ask(n, queue, rate)).collect();
-        assert_eq!(asked, [Some(6), None, Some(5), Some(10)]);
+        let requested = [(10, 4), (10, 4), (20, 1), (20, 0)];
+        let requested: Vec<_> =
+            (0..).zip(requested).map(|(n, (queue, rate))| volume.request_slots(n, queue, rate)).collect();
+        assert_eq!(requested, [Some(6), None, Some(5), Some(10)]);
     }
 
     #[test]
-    fn what_is_not_served_stays() {
+    fn unserved_volume_stays_pending() {
         let mut account = pending(None);
         account.add(1, 10);
         account.add(2, 5);
@@ -210,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_forgets_what_is_not_asked_for_again() {
+    fn volume_expires_unless_it_is_requested_again() {
         let mut account = pending(Some(3));
         account.add(10, 7);
         assert_eq!([10, 12, 13].map(|n| account.volume(n)), [7, 7, 0]);

@@ -28,7 +28,7 @@
 //! the network control centre, out 2 to the gateway. What comes from the satellite and is no
 //! message for the MAC is passed on at once.
 
-mod asking;
+mod requesting;
 mod results;
 mod sending;
 mod session;
@@ -38,22 +38,22 @@ pub use results::{REPORT, TRACE};
 pub use session::{Logon, LOGGED_OFF};
 
 use self::results::Counters;
-use super::board::{Posted, Shared};
+use super::board::{PostedRequest, SharedBoard};
 use super::config::Config;
 use super::estimator::Load;
 use super::frame::{Frame, Run};
 use super::message::{self, DataBurst, LogonRequest, LogonResponse, Request, Tbtp};
 use super::requests::contention::Contention;
-use super::requests::{Turns, Via};
-use super::scheme::{Ask, Need, Requester};
-use super::slots::{Placed, Slots};
+use super::requests::{RequestChannel, RequestOpportunities};
+use super::scheme::{CapacityRequest, OfferedLoad, Requester};
+use super::slots::{Placement, Slots};
 use super::timing::Timeline;
-use super::traffic::{Asks, Traffic, Waiting};
+use super::traffic::{Asks, QueuedPacket, Traffic};
 use super::waits::{self, Controller, Requests};
 use crate::constellation::NO_SATELLITE;
 use bentpipe_core::{NodeId, Probe, Rate, Report, Span, Stream, Time, Whole};
 use bentpipe_link::acm::{self, Adaptation, Modcod};
-use bentpipe_link::channel::{Errors, Fate, SPOILED};
+use bentpipe_link::channel::{Errors, Fate, CORRUPTED};
 use bentpipe_link::framing::{self, Added, Unit, TOO_LONG};
 use bentpipe_link::queue::Verdict;
 use bentpipe_stage::packet::quick_start::{self, Grants};
@@ -69,14 +69,14 @@ pub struct Parts {
     /// The terminal's half of the scheme.
     pub requester: Box<dyn Requester>,
     /// Opportunities of the terminal to send requests.
-    pub turns: Box<dyn Turns>,
+    pub opportunities: Box<dyn RequestOpportunities>,
     /// Board on which it finds plans and posts requests, if it is logged on for the whole run and
     /// has request slots of its own.
-    pub(super) board: Option<Shared>,
+    pub(super) board: Option<SharedBoard>,
     /// Time structure of the return link.
     pub frame: Frame,
     /// Time of requests, relative to the start of a superframe.
-    pub ask: Span,
+    pub request_offset: Span,
     /// Probe of the trace [`TRACE`], if it is recorded.
     pub probe: Option<Probe>,
     /// Probe of the trace [`super::waits::TRACE`], if it is recorded.
@@ -129,7 +129,7 @@ struct Flight {
     /// Time of arrival at the gateway.
     arrival: Time,
     /// The row that explains its wait, if that is traced.
-    waited: Option<Box<waits::Row>>,
+    wait_row: Option<Box<waits::Row>>,
     added: Added,
     class: u8,
     /// The waveform of data, with ACM.
@@ -144,13 +144,13 @@ pub struct Terminal {
     /// Plans for future superframes that it was sent.
     plans: VecDeque<(u64, Run)>,
     /// Packets by their time of arrival at the gateway.
-    flying: VecDeque<Flight>,
+    in_flight: VecDeque<Flight>,
     /// Time of this superframe's request, if it has not been made.
-    ask: Option<Time>,
+    request_at: Option<Time>,
     logoff: Option<Time>,
-    ask_logon: Option<Time>,
+    logon_request_at: Option<Time>,
     /// Start of the next slot to fill, if slots are filled one by one.
-    fill: Option<Time>,
+    next_fill: Option<Time>,
     /// Constant slots and the first superframe in which they may be used.
     constant: Option<(Run, u64)>,
     /// Bytes of all classes without a slot.
@@ -162,7 +162,7 @@ pub struct Terminal {
     /// True if a satellite serves in this superframe.
     served: bool,
     /// The last superframe whose plan is not to be looked up on the board.
-    looked_up: Option<u64>,
+    last_board_plan: Option<u64>,
     /// Queue, request and used bytes of this superframe, for the trace.
     row: (u64, u64, u64),
     held: Held,
@@ -172,33 +172,33 @@ pub struct Terminal {
     /// Number of logoffs so far.
     sessions: u64,
     /// Slots and their capacity in bytes before the present waveform.
-    former: (u64, u64),
+    previous_totals: (u64, u64),
     requests: Requests,
 }
 
 impl Terminal {
     /// Creates a terminal at the start of superframe 0.
     pub fn new(parts: Parts, timeline: Timeline) -> Terminal {
-        let (constant, ask_logon) = match parts.logon {
+        let (constant, logon_request_at) = match parts.logon {
             Logon::Done(run) => (Some((run, 0)), None),
             Logon::Begins(at) => (None, Some(at)),
         };
         let mut terminal = Terminal {
             constant,
-            ask_logon,
+            logon_request_at,
             logoff: parts.logoff.map(|(at, _)| at),
             sessions: 0,
-            ask: None,
+            request_at: None,
             plans: VecDeque::new(),
-            looked_up: None,
+            last_board_plan: None,
             slots: Slots::new(parts.frame, timeline),
             waveform: None,
             served: true,
-            former: (0, 0),
+            previous_totals: (0, 0),
             active: false,
             unsent: 0,
-            fill: None,
-            flying: VecDeque::new(),
+            next_fill: None,
+            in_flight: VecDeque::new(),
             requests: Requests::default(),
             held: Held::default(),
             row: (0, 0, 0),
@@ -221,7 +221,7 @@ impl Terminal {
         let constant = self.constant();
         let sent = self.plans.drain(..due).map(|(_, run)| run);
         match &self.parts.board {
-            Some(board) if self.looked_up.is_none_or(|last| last < superframe) => {
+            Some(board) if self.last_board_plan.is_none_or(|last| last < superframe) => {
                 let mut board = board.open();
                 let posted = board.runs(superframe, self.parts.terminal);
                 self.slots.assign([constant].into_iter().chain(sent).chain(posted));
@@ -239,9 +239,9 @@ impl Terminal {
         if now >= self.slots.end() {
             self.begin_superframe(now, out);
         }
-        if self.ask.is_some_and(|at| at < now) {
+        if self.request_at.is_some_and(|at| at < now) {
             // There was nothing to request then.
-            self.ask = None;
+            self.request_at = None;
         }
     }
 
@@ -257,43 +257,43 @@ impl Terminal {
         }
         self.assign();
         self.row = (self.unsent, 0, 0);
-        let ask = self.slots.start() + self.parts.ask;
-        self.ask = Some(ask).filter(|ask| *ask >= now);
-        if ask == now && self.wants_to_ask() {
+        let request_at = self.slots.start() + self.parts.request_offset;
+        self.request_at = Some(request_at).filter(|at| *at >= now);
+        if request_at == now && self.has_request() {
             self.make_request(now, out);
         }
-        self.fill = None;
+        self.next_fill = None;
         // Until the logon has been answered, it is the answer that ends the wait.
         self.active |= self.unsent > 0 && self.constant.is_some();
         self.send(now);
-        self.look_later();
+        self.register_on_board();
     }
 
-    /// Takes down on the board whether the terminal looks there at the end of the superframe. If
-    /// not, it notes what is there.
-    fn look_later(&mut self) {
+    /// Registers on the board if the terminal reads it at the end of the superframe. Otherwise
+    /// copies the posted plans of this terminal.
+    fn register_on_board(&mut self) {
         let Some(board) = &self.parts.board else { return };
         let mut board = board.open();
         if board.set_awake(self.parts.terminal, self.active) && !self.active {
             // What it noted when it last went to sleep may still stand there.
-            let known = self.slots.superframe().max(self.looked_up.unwrap_or(0));
+            let known = self.slots.superframe().max(self.last_board_plan.unwrap_or(0));
             self.plans.extend(board.later(known, self.parts.terminal));
-            self.looked_up = board.last();
+            self.last_board_plan = board.last();
         }
     }
 
     /// Adds something to what is in flight; messages may be placed before data and vice versa.
     #[inline]
-    fn fly(&mut self, flight: Flight) {
-        if self.flying.back().is_none_or(|last| last.arrival <= flight.arrival) {
-            return self.flying.push_back(flight);
+    fn launch(&mut self, flight: Flight) {
+        if self.in_flight.back().is_none_or(|last| last.arrival <= flight.arrival) {
+            return self.in_flight.push_back(flight);
         }
-        let at = self.flying.partition_point(|other| other.arrival <= flight.arrival);
-        self.flying.insert(at, flight);
+        let at = self.in_flight.partition_point(|other| other.arrival <= flight.arrival);
+        self.in_flight.insert(at, flight);
     }
 
     fn accept(&mut self, now: Time, mut packet: Packet, out: &mut Outbox) {
-        if self.constant.is_none() && self.ask_logon.is_none() {
+        if self.constant.is_none() && self.logon_request_at.is_none() {
             return out.drop(packet, LOGGED_OFF);
         }
         if packet.size > self.parts.longest {
@@ -304,7 +304,7 @@ impl Terminal {
             false => 0,
         };
         let traffic = &mut self.parts.traffic[class];
-        traffic.forget_begun(now);
+        traffic.release_begun(now);
         let (grants, capacity) = &mut self.parts.grants;
         quick_start::pass(grants, now, *capacity, &mut packet);
         match traffic.admission.admit(now, &mut packet, traffic.backlog, &mut self.parts.stream) {
@@ -320,7 +320,13 @@ impl Terminal {
                 self.unsent += left;
                 traffic.unsent += left;
                 traffic.arrived += left;
-                traffic.waiting.push_back(Waiting { arrival: now, left, added, begun: false, packet });
+                traffic.waiting.push_back(QueuedPacket {
+                    arrival: now,
+                    unsent_bytes: left,
+                    added,
+                    begun: false,
+                    packet,
+                });
                 let alone = traffic.waiting.len() == 1;
                 self.active |= self.constant.is_some();
                 if self.parts.classes {
@@ -332,7 +338,7 @@ impl Terminal {
         }
     }
 
-    fn hear_plan(&mut self, plan: &Tbtp) {
+    fn receive_plan(&mut self, plan: &Tbtp) {
         for run in plan.runs_of(self.parts.terminal) {
             if plan.superframe <= self.slots.superframe() {
                 self.counters.late += u64::from(run.count);
@@ -342,14 +348,14 @@ impl Terminal {
                 self.plans.insert(at, (plan.superframe, run));
             }
         }
-        self.parts.turns.heard();
+        self.parts.opportunities.answered();
     }
 }
 
 impl Terminal {
     /// Applies the channel's errors to something on its way.
     #[inline]
-    fn meet(
+    fn apply_errors(
         &mut self,
         arrival: Time,
         class: u8,
@@ -381,10 +387,10 @@ impl Stage for Terminal {
         if port == FROM_HOST {
             self.accept(now, packet, out);
         } else if let Some(plan) = packet.body.of::<Tbtp>() {
-            self.hear_plan(plan);
+            self.receive_plan(plan);
             out.consume(packet);
         } else if let Some(response) = packet.body.of::<LogonResponse>() {
-            self.hear_logon(response);
+            self.receive_logon(response);
             out.consume(packet);
         } else {
             out.send(TO_HOST, packet);
@@ -393,41 +399,41 @@ impl Stage for Terminal {
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         self.advance(now, out);
-        if self.ask_logon.is_some_and(|at| at <= now) {
-            self.ask_logon = Some(now + self.parts.retry);
+        if self.logon_request_at.is_some_and(|at| at <= now) {
+            self.logon_request_at = Some(now + self.parts.retry);
             let body = Arc::new(LogonRequest { terminal: self.parts.terminal });
-            self.tell(now, message::LOGON_REQUEST_BYTES, body, out);
+            self.send_message(now, message::LOGON_REQUEST_BYTES, body, out);
         }
-        if self.ask == Some(now) && self.wants_to_ask() {
+        if self.request_at == Some(now) && self.has_request() {
             self.make_request(now, out);
         }
-        if self.fill.is_some_and(|at| at <= now) {
+        if self.next_fill.is_some_and(|at| at <= now) {
             self.fill_slots(now);
         }
-        while self.flying.front().is_some_and(|flight| flight.arrival <= now) {
-            let Flight { arrival, class, added, waited, packet, waveform } =
-                self.flying.pop_front().expect("there is a front");
+        while self.in_flight.front().is_some_and(|flight| flight.arrival <= now) {
+            let Flight { arrival, class, added, wait_row, packet, waveform } =
+                self.in_flight.pop_front().expect("there is a front");
             let mut packet = packet.into_inner();
             self.held.packets -= 1;
             self.held.bytes -= u64::from(packet.size);
-            if let (Some(probe), Some(row)) = (self.parts.waits, waited) {
+            if let (Some(probe), Some(row)) = (self.parts.waits, wait_row) {
                 out.record(probe, now, &row[..]);
             }
             let is_request = packet.body.of::<Request>().is_some();
-            if !self.is_heard(arrival, waveform) {
+            if !self.is_received(arrival, waveform) {
                 if is_request {
                     self.requests.lose(arrival);
                 }
                 out.drop(packet, acm::FADED);
                 continue;
             }
-            let fate = self.meet(arrival, class, added, is_request, &mut packet);
+            let fate = self.apply_errors(arrival, class, added, is_request, &mut packet);
             self.counters.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
                 if is_request {
                     self.requests.lose(arrival);
                 }
-                out.drop(packet, SPOILED);
+                out.drop(packet, CORRUPTED);
             } else {
                 out.send(if packet.body.is_signalling() { TO_CENTRE } else { TO_GATEWAY }, packet);
             }
@@ -456,16 +462,16 @@ impl Stage for Terminal {
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        let mut next = self.flying.front().map_or(Time::MAX, |flight| flight.arrival);
+        let mut next = self.in_flight.front().map_or(Time::MAX, |flight| flight.arrival);
         if self.active {
             next = next.min(self.slots.end());
         } else if let Some((superframe, _)) = self.plans.front() {
             next = next.min(self.slots.timeline().start(&self.parts.frame, *superframe));
         }
-        if let Some(at) = self.ask_logon {
+        if let Some(at) = self.logon_request_at {
             next = next.min(at);
         }
-        if let Some(at) = self.fill {
+        if let Some(at) = self.next_fill {
             next = next.min(at);
         }
         if let Some(at) = self.logoff.filter(|_| !self.active) {
@@ -476,7 +482,7 @@ impl Stage for Terminal {
             let superframe = superframe + u64::from(start < at);
             next = next.min(timeline.start(&self.parts.frame, superframe).max(self.slots.end()));
         }
-        if let Some(at) = self.ask.filter(|_| self.wants_to_ask()) {
+        if let Some(at) = self.request_at.filter(|_| self.has_request()) {
             next = next.min(at);
         }
         (next != Time::MAX).then_some(next)

@@ -16,62 +16,63 @@ impl Terminal {
     #[inline]
     pub(super) fn send_first(&mut self, now: Time) -> bool {
         let first = &self.parts.traffic[0].waiting[0];
-        let placed = match first.left {
+        let placed = match first.unsent_bytes {
             0 => self.parts.traffic[0].last.expect("it shares a unit that has its slot").shared(),
             left => match self.slots.place(now, left) {
                 Some(placed) => placed,
                 None => return false,
             },
         };
-        self.put(0, placed)
+        self.commit(0, placed)
     }
 
     /// Fills the slots that start now, class by class, and sets the time of the next one.
     pub(super) fn fill_slots(&mut self, now: Time) {
-        self.fill = None;
+        self.next_fill = None;
         loop {
             let Some(class) = self.parts.traffic.iter().position(|traffic| !traffic.waiting.is_empty())
             else {
                 return;
             };
             let traffic = &self.parts.traffic[class];
-            let placed = match traffic.waiting[0].left {
+            let placed = match traffic.waiting[0].unsent_bytes {
                 0 => traffic.last.expect("it shares a unit that has its slot").shared(),
                 left => {
                     let Some((begin, _)) = self.slots.next(now) else { return };
                     if begin > now {
-                        self.fill = Some(begin);
+                        self.next_fill = Some(begin);
                         return;
                     }
                     self.slots.place_in_one(now, left).expect("a slot begins now")
                 }
             };
-            self.put(class, placed);
+            self.commit(class, placed);
         }
     }
 
     /// Commits the placed bytes of a class's first packet. Returns whether the
     /// packet is complete.
     #[inline]
-    pub(super) fn put(&mut self, class: usize, placed: Placed) -> bool {
+    pub(super) fn commit(&mut self, class: usize, placed: Placement) -> bool {
         self.unsent -= placed.bytes;
         self.row.2 += placed.bytes;
         self.counters.used += placed.bytes;
         self.active = true;
-        let Some(Waiting { arrival, added, packet, .. }) = self.parts.traffic[class].put(placed) else {
+        let Some(QueuedPacket { arrival, added, packet, .. }) = self.parts.traffic[class].commit(placed)
+        else {
             return false;
         };
         self.counters.delay.add(placed.end.since(arrival));
-        let waited = self.parts.waits.map(|_| self.explain(class, arrival, placed.end, &packet));
+        let wait_row = self.parts.waits.map(|_| self.wait_row(class, arrival, placed.end, &packet));
         let arrival = placed.end + self.slots.timing().one_way;
         let (packet, waveform) = (Whole::new(packet), self.waveform);
-        self.fly(Flight { packet, arrival, waited, added, class: class as u8, waveform });
+        self.launch(Flight { packet, arrival, wait_row, added, class: class as u8, waveform });
         true
     }
 
     /// Returns the row that explains why a packet waited.
     #[cold]
-    pub(super) fn explain(
+    pub(super) fn wait_row(
         &mut self,
         class: usize,
         arrival: Time,

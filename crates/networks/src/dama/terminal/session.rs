@@ -2,7 +2,7 @@
 
 use super::super::frame::Run;
 use super::super::message::{self, Logoff, LogonResponse};
-use super::{Terminal, Waiting};
+use super::{QueuedPacket, Terminal};
 use bentpipe_core::Time;
 use bentpipe_stage::{DropReason, Outbox};
 use std::sync::Arc;
@@ -43,17 +43,17 @@ impl Terminal {
             Logon::Begins(at) => at,
             Logon::Done(_) => Time::ZERO,
         };
-        self.ask_logon = again.map(|again| (begin + again).max(now));
+        self.logon_request_at = again.map(|again| (begin + again).max(now));
         if self.constant.take().is_some() {
             let (terminal, superframe) = (self.parts.terminal, self.slots.superframe());
-            self.tell(now, message::LOGOFF_BYTES, Arc::new(Logoff { terminal, superframe }), out);
+            self.send_message(now, message::LOGOFF_BYTES, Arc::new(Logoff { terminal, superframe }), out);
         }
         self.plans.clear();
         self.parts.requester.reset();
         self.unsent = 0;
-        self.fill = None;
+        self.next_fill = None;
         for traffic in &mut self.parts.traffic {
-            for Waiting { packet, .. } in traffic.waiting.drain(..) {
+            for QueuedPacket { packet, .. } in traffic.waiting.drain(..) {
                 self.held.packets -= 1;
                 self.held.bytes -= u64::from(packet.size);
                 out.drop(packet, LOGGED_OFF);
@@ -62,11 +62,11 @@ impl Terminal {
         }
     }
 
-    pub(super) fn hear_logon(&mut self, response: &LogonResponse) {
-        if self.ask_logon.is_some() {
+    pub(super) fn receive_logon(&mut self, response: &LogonResponse) {
+        if self.logon_request_at.is_some() {
             let from = response.superframe.max(self.slots.superframe() + 1);
             self.constant = Some((response.constant, from));
-            self.ask_logon = None;
+            self.logon_request_at = None;
             self.active |= self.unsent > 0;
         }
     }

@@ -6,8 +6,7 @@ use bentpipe_core::Time;
 use bentpipe_link::acm::Modcod;
 
 impl Terminal {
-    /// Takes the waveform of the superframe that starts, and finds out whether a satellite serves
-    /// in it.
+    /// Sets the waveform and the service of the superframe that starts.
     pub(super) fn adapt(&mut self, now: Time) {
         let served = self.slots.are_served();
         let waveform = match &mut self.parts.acm {
@@ -22,7 +21,7 @@ impl Terminal {
         }
         let (slots, capacity) =
             (self.total_slots(self.slots.superframe()), self.total_capacity_before(self.slots.superframe()));
-        self.former = (slots, capacity);
+        self.previous_totals = (slots, capacity);
         (self.waveform, self.served) = (waveform, served);
         let bytes = match (served, &self.parts.acm) {
             (false, _) => 0,
@@ -52,11 +51,11 @@ impl Terminal {
 
     /// Returns true if the gateway decodes an arrival that was sent with this waveform, or as a
     /// message if none.
-    pub(super) fn is_heard(&mut self, now: Time, waveform: Option<&'static Modcod>) -> bool {
+    pub(super) fn is_received(&mut self, now: Time, waveform: Option<&'static Modcod>) -> bool {
         let Some((_, adaptation)) = &mut self.parts.acm else { return true };
         let heard = match waveform {
             Some(waveform) => adaptation.signal(now) >= waveform.threshold_db,
-            None => adaptation.hears_signalling(now),
+            None => adaptation.receives_signalling(now),
         };
         if !heard {
             adaptation.lose();
@@ -66,7 +65,7 @@ impl Terminal {
 
     /// Capacity of the superframes before this one, and of the slots assigned in it.
     pub(super) fn total_capacity_before(&self, superframe: u64) -> u64 {
-        let (slots, bytes) = self.former;
+        let (slots, bytes) = self.previous_totals;
         let unit = if self.is_cut_off() { 0 } else { self.parts.frame.unit() };
         bytes + (self.total_slots(superframe) - slots) * unit
     }

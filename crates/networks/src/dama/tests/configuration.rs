@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_cannot_be_is_refused_with_the_arithmetic() {
+fn invalid_configurations_are_refused_with_the_arithmetic() {
     let good = || config(r#"{"scheme": {"rbdc": {}}}"#, r#"["a"]"#);
     let wrong = |change: fn(&mut Config)| {
         let mut config = good();
@@ -149,7 +149,7 @@ fn rates_of_slots_of_broken_bits_are_those_that_messages_suggest() {
 }
 
 #[test]
-fn the_configuration_prints_what_it_read() {
+fn the_configuration_prints_as_it_was_read() {
     let config = config(
         r#"{"scheme": {"rbdc": {}}, "response": 11}"#,
         r#"["a", {"name": "b", "cra": "128 kbit/s"}, {"name": "c", "count": 3, "logon": "2 s"}]"#,

@@ -2,7 +2,7 @@
 //! interruptions.
 
 use super::*;
-use crate::propagation::{Legs, Moving};
+use crate::propagation::{Legs, SharedEphemeris};
 
 /// Sites on the equator below which an O3b satellite passes at the start of the run: Greenwich
 /// sidereal time is 280.4606 deg then.
@@ -20,13 +20,13 @@ fn over(satellites: u32, more: &str, terminals: &str) -> Config {
     config
 }
 
-fn moving(config: &Config) -> Moving {
-    config.moving(&config.members()).unwrap()
+fn ephemeris(config: &Config) -> SharedEphemeris {
+    config.ephemeris(&config.members()).unwrap()
 }
 
 fn legs(config: &Config, seconds: u64) -> Legs {
     let member = &config.members()[0];
-    moving(config).track(&config.site(member).unwrap()).legs(ms(1000 * seconds))
+    ephemeris(config).track(&config.site(member).unwrap()).legs(ms(1000 * seconds))
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn the_response_during_a_pass_by_hand() {
 fn bursts_of_all_terminals_are_aligned_at_the_satellite() {
     let terminals = r#"["a", {"name": "b", "site": {"latitude": "-20 deg", "longitude": "95 deg"}}]"#;
     let config = over(8, "", terminals);
-    let moving = moving(&config);
+    let ephemeris = ephemeris(&config);
     let longest = config.members()[0].timing.up;
     let (superframe, slot) = (Span::from_micros(23_500), Span::from_nanos(734_375));
     let mut rig = Rig::new(&config);
@@ -74,7 +74,7 @@ fn bursts_of_all_terminals_are_aligned_at_the_satellite() {
         for (time, packet) in &rig.arrived {
             let place = u64::from(packet.source.0) - 1;
             let member = &config.members()[place as usize];
-            let track = moving.track(&config.site(member).unwrap());
+            let track = ephemeris.track(&config.site(member).unwrap());
             // The constant slot of terminal a is the first, that of b the second.
             let number = (ms(1000 * at).since(Time::ZERO)) / superframe;
             let passages = (number..number + 4).map(|number| Time::ZERO + superframe * number + longest);
@@ -115,7 +115,7 @@ fn a_handover_changes_the_delay_and_loses_nothing() {
 #[test]
 fn nothing_is_sent_during_an_interruption() {
     let config = over(8, r#", "interruption": "2 s""#, r#"["a"]"#);
-    let sky = moving(&config);
+    let sky = ephemeris(&config);
     let handover =
         (1_340_000..1_360_000).map(ms).find(|at| sky.satellite(*at) != sky.satellite(ms(1_340_000)));
     let handover = handover.unwrap();

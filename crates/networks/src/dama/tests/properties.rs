@@ -27,7 +27,7 @@ fn schemes() -> impl Strategy<Value = &'static str> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
-    fn what_holds_for_any_traffic(
+    fn invariants_hold_for_any_traffic(
         dama in schemes(),
         count in 1u32..8,
         traffic in prop::collection::vec((0u32..8, 0u64..60_000, 20u32..1501), 1..150),

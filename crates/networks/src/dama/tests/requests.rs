@@ -74,7 +74,7 @@ fn idle_terminals_never_wake() {
 }
 
 #[test]
-fn absolute_volume_asks_for_what_waits_and_no_more() {
+fn absolute_volume_requests_exactly_the_queue() {
     // The overload that VBDC as printed answers with almost three times the slots.
     for (scheme, most) in [("vbdc", 4.0), ("avbdc", 1.06)] {
         let mut rig = Rig::new(&config(
@@ -96,7 +96,7 @@ fn absolute_volume_asks_for_what_waits_and_no_more() {
 }
 
 #[test]
-fn spare_slots_go_to_all_in_turn_and_only_when_they_are_spare() {
+fn spare_slots_go_to_all_terminals_in_turn() {
     let mix = r#"{"scheme": {"mix": {"vbdc": {"max": "2048 kbit/s"}, "fca": true}}, "cra": "64 kbit/s"}"#;
     let mut rig = Rig::new(&config(mix, r#"["a", "b", "c"]"#));
     for _ in 0..400 {
@@ -122,7 +122,7 @@ fn spare_slots_go_to_all_in_turn_and_only_when_they_are_spare() {
 }
 
 #[test]
-fn guaranteed_slots_come_first_and_nobody_gets_more_than_the_most() {
+fn guaranteed_slots_come_first_and_no_terminal_exceeds_its_maximum() {
     let terminals = r#"[{"name": "a", "max": "640 kbit/s"}, {"name": "b", "min": "192 kbit/s"}, "c"]"#;
     let dama = r#"{"scheme": {"vbdc": {}}, "cra": "0 bit/s"}"#;
     let mut rig = Rig::new(&config(dama, terminals));
@@ -143,7 +143,7 @@ fn guaranteed_slots_come_first_and_nobody_gets_more_than_the_most() {
 }
 
 #[test]
-fn lost_messages_delay_and_do_not_lock() {
+fn lost_messages_delay_without_deadlock() {
     for scheme in ["rbdc", "vbdc", "avbdc"] {
         let mut config = config(
             &format!(r#"{{"scheme": {{"{scheme}": {{}}}}, "cra": "0 bit/s"}}"#),
@@ -166,7 +166,7 @@ fn lost_messages_delay_and_do_not_lock() {
 }
 
 #[test]
-fn classes_go_before_each_other_and_ask_each_for_their_own() {
+fn classes_have_priority_and_request_their_own_slots() {
     let mix = r#"{"scheme": {"mix": {"rbdc": {"gamma": 1.0, "max": "512 kbit/s"}, "avbdc": {"max": "2048 kbit/s"}}}}"#;
     let mut config = config(mix, r#"["a"]"#);
     config.return_link.classes = serde_json::from_str(CLASSES).unwrap();
@@ -197,7 +197,7 @@ fn classes_go_before_each_other_and_ask_each_for_their_own() {
 }
 
 #[test]
-fn requests_find_their_way_on_every_path() {
+fn requests_arrive_over_every_request_path() {
     for (requests, cra) in [
         (r#"{"dedicated": {"every": 7}}"#, "0 bit/s"),
         (r#"{"piggyback": {}}"#, "64 kbit/s"),
@@ -246,7 +246,7 @@ fn requests_find_their_way_on_every_path() {
 }
 
 #[test]
-fn a_request_rides_in_the_first_burst() {
+fn a_request_is_piggybacked_on_the_first_burst() {
     let dama = r#"{"scheme": {"vbdc": {}}, "requests": {"piggyback": {}}, "response": 11}"#;
     let mut rig = Rig::new(&config(dama, r#"["b", "a"]"#));
     rig.run(ms(93));

@@ -34,7 +34,7 @@ fn packets_at_the_line_rate() {
 }
 
 #[test]
-fn a_burst_carries_only_what_was_there_when_its_slot_began() {
+fn a_burst_carries_only_packets_that_arrived_before_its_slot() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "2048 kbit/s"}"#, r#"["a"]"#));
     rig.send(0, 100);
     rig.run(Time::from_nanos(1));
@@ -132,7 +132,7 @@ fn terminals_at_different_places_are_aligned_at_the_satellite() {
 }
 
 #[test]
-fn with_constant_slots_alone_what_is_not_given_is_shared() {
+fn with_constant_slots_alone_the_remaining_slots_are_shared() {
     let slots = |dama: &str, terminals: &str| -> Vec<u32> {
         config(dama, terminals).members().iter().map(|member| member.constant).collect()
     };

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn terminals_come_and_go_and_leave_nothing() {
+fn terminals_log_on_and_off_without_leaving_state() {
     let terminals =
         r#"["a", {"name": "b", "logon": "1 s", "logoff": "5 s", "period": "10 s", "cra": "128 kbit/s"}]"#;
     let mut rig = Rig::new(&config(r#"{"scheme": {"vbdc": {}}, "cra": "64 kbit/s"}"#, terminals));
@@ -102,7 +102,7 @@ fn packed_packets_share_slots() {
 }
 
 #[test]
-fn the_signal_decides_what_a_slot_carries() {
+fn the_signal_determines_the_capacity_of_a_slot() {
     let mut config = config(
         r#"{"scheme": {"avbdc": {}}, "cra": "0 bit/s"}"#,
         r#"[{"name": "good", "esn0_db": 20.0}, {"name": "bad", "esn0_db": 0.0}, "mean"]"#,

@@ -7,7 +7,7 @@
 //! An endless TCP flow fills any link, so it stays on the last one. Only flows that need a given
 //! rate distinguish the links.
 
-use super::{Choice, Direction, Handover, Order, Policy, View};
+use super::{Choice, Decision, Direction, Handover, Policy, View};
 use bentpipe_core::{Fraction, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ impl Choice for Config {
         &self,
         _links: &[String],
         handover: Handover,
-        _schedule: Vec<(Time, Order)>,
+        _schedule: Vec<(Time, Decision)>,
         _stream: Stream,
     ) -> Box<dyn Policy> {
         Box::new(Load { config: self.clone(), handover, offered: [0; 2], next: Time::ZERO + self.period })
@@ -80,7 +80,7 @@ impl Policy for Load {
         Some(self.next)
     }
 
-    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order> {
+    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Decision> {
         let bytes = [0, 1].map(|side| view.offered[side] - self.offered[side]);
         let load = |link: usize| {
             let of =
@@ -93,6 +93,6 @@ impl Policy for Load {
         self.offered = view.offered;
         self.next = now + self.config.period.max(self.handover.interruption).max(self.handover.overlap);
         let to = if up { serving + 1 } else { serving.wrapping_sub(1) };
-        (up || down).then_some(Order { to, direction: Direction::Both, handover: self.handover })
+        (up || down).then_some(Decision { to, direction: Direction::Both, handover: self.handover })
     }
 }

@@ -33,7 +33,7 @@ pub trait Choice {
         &self,
         links: &[String],
         handover: Handover,
-        schedule: Vec<(Time, Order)>,
+        schedule: Vec<(Time, Decision)>,
         stream: Stream,
     ) -> Box<dyn Policy>;
 
@@ -43,7 +43,7 @@ pub trait Choice {
 
 /// A handover that starts now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct Decision {
     /// Index of the new link.
     pub to: usize,
     /// The directions of traffic that are handed over.
@@ -69,5 +69,5 @@ pub trait Policy: Send {
     fn next(&self) -> Option<Time>;
 
     /// Returns the handover that starts now, if any.
-    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order>;
+    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Decision>;
 }

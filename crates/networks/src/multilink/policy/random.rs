@@ -6,7 +6,7 @@
 //! With two links of mean stays a and b, the fraction of time on the first tends to a / (a + b)
 //! (alternating renewal process; Ross, "Introduction to Probability Models", section 7.5.1).
 
-use super::{Choice, Direction, Handover, Order, Policy, View};
+use super::{Choice, Decision, Direction, Handover, Policy, View};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ impl Choice for Config {
         &self,
         _links: &[String],
         handover: Handover,
-        _schedule: Vec<(Time, Order)>,
+        _schedule: Vec<(Time, Decision)>,
         stream: Stream,
     ) -> Box<dyn Policy> {
         let mut random = Random { stay: self.stay.clone(), handover, stream, next: Time::ZERO };
@@ -76,11 +76,11 @@ impl Policy for Random {
         Some(self.next)
     }
 
-    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order> {
+    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Decision> {
         let others = self.stay.len() - 1;
         let drawn = ((self.stream.uniform() * others as f64) as usize).min(others - 1);
         let to = if drawn >= view.serving[0] { drawn + 1 } else { drawn };
         self.stay_on(now, to);
-        Some(Order { to, direction: Direction::Both, handover: self.handover })
+        Some(Decision { to, direction: Direction::Both, handover: self.handover })
     }
 }

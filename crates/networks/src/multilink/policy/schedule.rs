@@ -1,6 +1,6 @@
 //! Handovers at the times given by the scenario's `[[handover]]`s.
 
-use super::{Choice, Handover, Order, Policy, View};
+use super::{Choice, Decision, Handover, Policy, View};
 use bentpipe_core::{Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ impl Choice for Config {
         &self,
         _links: &[String],
         _handover: Handover,
-        schedule: Vec<(Time, Order)>,
+        schedule: Vec<(Time, Decision)>,
         _stream: Stream,
     ) -> Box<dyn Policy> {
         Box::new(Schedule(schedule.into()))
@@ -28,14 +28,14 @@ impl Choice for Config {
 }
 
 /// The handovers in order of time.
-struct Schedule(VecDeque<(Time, Order)>);
+struct Schedule(VecDeque<(Time, Decision)>);
 
 impl Policy for Schedule {
     fn next(&self) -> Option<Time> {
         self.0.front().map(|(at, _)| *at)
     }
 
-    fn decide(&mut self, _now: Time, _view: &View<'_>) -> Option<Order> {
-        self.0.pop_front().map(|(_, order)| order)
+    fn decide(&mut self, _now: Time, _view: &View<'_>) -> Option<Decision> {
+        self.0.pop_front().map(|(_, decision)| decision)
     }
 }

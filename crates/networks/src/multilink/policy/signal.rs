@@ -10,7 +10,7 @@
 //! 12.5,8.5,14
 //! ```
 
-use super::{Choice, Direction, Handover, Order, Policy, View};
+use super::{Choice, Decision, Direction, Handover, Policy, View};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
 use bentpipe_link::series::Table;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub struct Config {
     pub samples: Table,
     /// Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0
     /// dB.
-    #[serde(default = "three")]
+    #[serde(default = "default_hysteresis")]
     pub hysteresis: f64,
     /// Time for which the other signal must stay stronger by the margin before the handover starts,
     /// 0 s by default.
@@ -38,7 +38,7 @@ pub struct Config {
     pub time_to_trigger: Span,
 }
 
-fn three() -> f64 {
+fn default_hysteresis() -> f64 {
     3.0
 }
 
@@ -51,7 +51,7 @@ impl Choice for Config {
         &self,
         links: &[String],
         handover: Handover,
-        _schedule: Vec<(Time, Order)>,
+        _schedule: Vec<(Time, Decision)>,
         _stream: Stream,
     ) -> Box<dyn Policy> {
         let columns = links.iter().map(|link| self.samples.column(link).expect("the columns are checked"));
@@ -96,7 +96,7 @@ impl Policy for Signal {
         self.next
     }
 
-    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Order> {
+    fn decide(&mut self, now: Time, view: &View<'_>) -> Option<Decision> {
         while self.times.get(self.sample).is_some_and(|at| *at <= now) {
             self.sample += 1;
         }
@@ -116,6 +116,6 @@ impl Policy for Signal {
         let sample = self.times.get(self.sample).copied();
         // After a handover, the other links are compared with the new one at the next sample.
         self.next = triggers.chain(sample).min();
-        best.map(|to| Order { to, direction: Direction::Both, handover: self.handover })
+        best.map(|to| Decision { to, direction: Direction::Both, handover: self.handover })
     }
 }

@@ -20,7 +20,7 @@ pub enum Protocol {
 
 impl Protocol {
     /// Returns the protocol with this number in the IP header.
-    pub fn numbered(number: u8) -> Option<Protocol> {
+    pub fn from_number(number: u8) -> Option<Protocol> {
         match number {
             TCP => Some(Protocol::Tcp),
             UDP => Some(Protocol::Udp),
@@ -31,7 +31,7 @@ impl Protocol {
 
 /// A flow in the form by which packets are recognised.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct FlowEnds {
     /// Number of the flow in packets.
     pub flow: FlowId,
     /// Node of its source.
@@ -55,7 +55,7 @@ pub struct Connection {
 #[derive(Clone, Debug, Default)]
 pub struct Pattern {
     /// Flows, to one of which the packet must belong; all if empty.
-    pub flows: Vec<Known>,
+    pub flows: Vec<FlowEnds>,
     /// Nodes from one of which the packet comes; all if empty.
     pub from: Vec<NodeId>,
     /// Nodes to one of which the packet goes; all if empty.
@@ -68,7 +68,7 @@ pub struct Pattern {
 
 impl Pattern {
     /// Returns the connection of a packet if the pattern matches it.
-    pub fn fits(&self, packet: &Packet) -> Option<Connection> {
+    pub fn matches(&self, packet: &Packet) -> Option<Connection> {
         let among = |nodes: &[NodeId], node| nodes.is_empty() || nodes.contains(&node);
         if !among(&self.from, packet.source) || !among(&self.to, packet.destination) {
             return None;
@@ -93,7 +93,7 @@ impl Pattern {
     }
 }
 
-impl Known {
+impl FlowEnds {
     /// Returns true if a real packet belongs to this flow, by the port at either end: further
     /// connections have others at the end that opens them. Fragments belong to no known flow, since
     /// only the first of a datagram has ports (RFC 2475, section 2.3.1).
@@ -115,11 +115,11 @@ impl Known {
 fn protocol_of(body: &Body) -> Option<Protocol> {
     match body {
         Body::Frame(bytes) => {
-            bentpipe_wire::read(bytes).and_then(|headers| Protocol::numbered(headers.protocol))
+            bentpipe_wire::read(bytes).and_then(|headers| Protocol::from_number(headers.protocol))
         }
         body => {
             let payload = body.payload().filter(|payload| payload.content() != Content::Signalling);
-            payload.and_then(|payload| Protocol::numbered(payload.protocol()))
+            payload.and_then(|payload| Protocol::from_number(payload.protocol()))
         }
     }
 }
@@ -143,15 +143,15 @@ mod tests {
     }
 
     #[test]
-    fn fragments_are_told_by_their_protocol_and_not_by_ports() {
+    fn fragments_are_classified_by_protocol_and_not_by_ports() {
         let (from, to) = (NodeId(0), NodeId(1));
-        let flow = Pattern { flows: vec![Known { flow: FlowId(0), from, to }], ..Pattern::default() };
+        let flow = Pattern { flows: vec![FlowEnds { flow: FlowId(0), from, to }], ..Pattern::default() };
         let udp = Pattern { protocol: Some(Protocol::Udp), ..Pattern::default() };
         let tcp = Pattern { protocol: Some(Protocol::Tcp), ..Pattern::default() };
         let (low, high) = address::ports(FlowId(0));
         // The header of a datagram; in a later fragment, payload that looks like one.
         let ports = [low.to_be_bytes(), high.to_be_bytes(), [0, 12], [0, 0], [1, 2]].concat();
-        let fits = |pattern: &Pattern, packet: &Packet| pattern.fits(packet).is_some();
+        let fits = |pattern: &Pattern, packet: &Packet| pattern.matches(packet).is_some();
         let whole = packet(0, 17, &ports);
         assert_eq!((fits(&flow, &whole), fits(&udp, &whole), fits(&tcp, &whole)), (true, true, false));
         for fragment in [0x2000, 0x2005, 5] {

@@ -100,8 +100,8 @@ pub enum Action {
 
 impl<'de> Deserialize<'de> for Action {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Action, D::Error> {
-        struct Said;
-        impl Visitor<'_> for Said {
+        struct ActionVisitor;
+        impl Visitor<'_> for ActionVisitor {
             type Value = Action;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("\"keep\", \"drop\" or a DSCP")
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Action {
                 self.visit_str(&number.to_string())
             }
         }
-        deserializer.deserialize_any(Said)
+        deserializer.deserialize_any(ActionVisitor)
     }
 }
 
@@ -202,12 +202,12 @@ pub static REPORT: Table = Table {
 /// The edge of a node.
 pub struct Edge {
     name: String,
-    rules: Vec<Active>,
+    rules: Vec<ActiveRule>,
     stream: Stream,
 }
 
 /// The state of a rule.
-struct Active {
+struct ActiveRule {
     pattern: Pattern,
     config: Option<meter::Config>,
     each: Each,
@@ -220,7 +220,7 @@ struct Active {
 impl Edge {
     /// Creates the edge of node `name` from its rules and the packets that they match.
     pub fn new<'a>(name: &str, rules: impl Iterator<Item = (&'a Rule, Pattern)>, stream: Stream) -> Edge {
-        let active = |(rule, pattern): (&Rule, Pattern)| Active {
+        let active = |(rule, pattern): (&Rule, Pattern)| ActiveRule {
             pattern,
             config: rule.meter.clone(),
             each: rule.each,
@@ -237,7 +237,7 @@ impl Edge {
     /// # Errors
     /// The reason for which it is dropped.
     pub fn condition(&mut self, now: Time, packet: &mut Packet) -> Result<(), DropReason> {
-        let fitting = self.rules.iter_mut().find_map(|rule| Some((rule.pattern.fits(packet)?, rule)));
+        let fitting = self.rules.iter_mut().find_map(|rule| Some((rule.pattern.matches(packet)?, rule)));
         let Some((connection, rule)) = fitting else { return Ok(()) };
         let colour = rule.colour(now, connection, packet, &mut self.stream);
         rule.counts[colour as usize] += 1;
@@ -264,7 +264,7 @@ impl Edge {
     }
 }
 
-impl Active {
+impl ActiveRule {
     fn colour(&mut self, now: Time, connection: Connection, packet: &Packet, stream: &mut Stream) -> Colour {
         let Some(config) = &self.config else { return Colour::Green };
         let before = match Dscp::new(packet.dscp & 63).map_or(0, Dscp::precedence) {

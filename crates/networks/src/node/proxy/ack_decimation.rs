@@ -10,11 +10,11 @@
 //! The queue is the proxy's own ([`super::thinning`]): `rate` is that of the link beyond, or
 //! slightly less.
 
-use super::ack_filter::hundred;
-use super::acknowledgments::{self, acknowledges, alike};
-use super::thinning::{Thinned, Thinning};
+use super::ack_filter::default_queue;
+use super::acknowledgments::{self, acknowledges, same_acknowledgment};
+use super::thinning::{Thinning, ThinningStage};
 use super::Enhancement;
-use crate::node::service::{Served, Supply};
+use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Count, Rate, Sample, Table, Tables};
 use bentpipe_stage::{DropReason, Packet, Stage};
 use schemars::JsonSchema;
@@ -31,14 +31,14 @@ pub struct Config {
     /// Rate of the slow link at the network layer, or slightly less.
     pub rate: Rate,
     /// Maximum number of waiting acknowledgments per connection, 1 by default.
-    #[serde(default = "one")]
+    #[serde(default = "default_keep")]
     pub keep: Count<1, 1_000_000>,
     /// Maximum number of waiting packets in total, 100 by default.
-    #[serde(default = "hundred")]
+    #[serde(default = "default_queue")]
     pub queue: Count<1, 1_000_000>,
 }
 
-fn one() -> Count<1, 1_000_000> {
+fn default_keep() -> Count<1, 1_000_000> {
     Count::new(1)
 }
 
@@ -50,7 +50,7 @@ impl Thinning for Decimation {
     const REASON: DropReason = DropReason::new("acknowledgment decimated");
 
     fn superseded(&self, queue: &VecDeque<Packet>, arriving: &Packet, places: &mut Vec<usize>) {
-        let waits = |packet: &Packet| alike(packet, arriving) && acknowledges(packet);
+        let waits = |packet: &Packet| same_acknowledgment(packet, arriving) && acknowledges(packet);
         places.extend(queue.iter().enumerate().filter(|(_, packet)| waits(packet)).map(|(place, _)| place));
         // The new one is one of those that stay.
         places.truncate((places.len() + 1).saturating_sub(self.keep));
@@ -66,9 +66,16 @@ impl Tables for Config {
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, _: &mut dyn Supply) -> Box<dyn Stage> {
         let decimation = Decimation { keep: self.keep.value() as usize };
-        Box::new(Thinned::new(decimation, name, flows, &self.over, self.rate, self.queue.value() as usize))
+        Box::new(ThinningStage::new(
+            decimation,
+            name,
+            flows,
+            &self.over,
+            self.rate,
+            self.queue.value() as usize,
+        ))
     }
 
     fn over(&self) -> Option<&str> {

@@ -15,10 +15,10 @@
 //! window that counts acknowledgments grows more slowly (section 5.2.1).
 //! [`super::ack_reconstruction`] behind the link fixes both.
 
-use super::acknowledgments::{self, ahead, alike, pure};
-use super::thinning::{Thinned, Thinning};
+use super::acknowledgments::{self, pure, same_acknowledgment, sequence_difference};
+use super::thinning::{Thinning, ThinningStage};
 use super::Enhancement;
-use crate::node::service::{Served, Supply};
+use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Count, Rate, Sample, Table, Tables};
 use bentpipe_stage::{DropReason, Packet, Stage};
 use schemars::JsonSchema;
@@ -35,11 +35,11 @@ pub struct Config {
     /// Rate of the slow link at the network layer, or slightly less.
     pub rate: Rate,
     /// Maximum number of waiting packets, 100 by default.
-    #[serde(default = "hundred")]
+    #[serde(default = "default_queue")]
     pub queue: Count<1, 1_000_000>,
 }
 
-pub(super) fn hundred() -> Count<1, 1_000_000> {
+pub(super) fn default_queue() -> Count<1, 1_000_000> {
     Count::new(100)
 }
 
@@ -51,8 +51,9 @@ impl Thinning for Filter {
     fn superseded(&self, queue: &VecDeque<Packet>, arriving: &Packet, places: &mut Vec<usize>) {
         let Some(new) = pure(arriving) else { return };
         let older = |packet: &Packet| {
-            alike(packet, arriving)
-                && pure(packet).is_some_and(|old| ahead(new.acknowledgment, old.acknowledgment) > 0)
+            same_acknowledgment(packet, arriving)
+                && pure(packet)
+                    .is_some_and(|old| sequence_difference(new.acknowledgment, old.acknowledgment) > 0)
         };
         places.extend(queue.iter().enumerate().filter(|(_, packet)| older(packet)).map(|(place, _)| place));
     }
@@ -67,8 +68,8 @@ impl Tables for Config {
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
-        Box::new(Thinned::new(Filter, name, flows, &self.over, self.rate, self.queue.value() as usize))
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, _: &mut dyn Supply) -> Box<dyn Stage> {
+        Box::new(ThinningStage::new(Filter, name, flows, &self.over, self.rate, self.queue.value() as usize))
     }
 
     fn over(&self) -> Option<&str> {

@@ -12,9 +12,9 @@
 //! Duplicates, selective acknowledgments and data are not held; waiting acknowledgments are sent at
 //! once before them.
 
-use super::acknowledgments::{self, ahead, pure, Counters};
+use super::acknowledgments::{self, pure, sequence_difference, Counters};
 use super::Enhancement;
-use crate::node::service::{Served, Supply};
+use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{FlowId, Problems, Report, Sample, Size, Span, Table, Tables, Time};
 use bentpipe_stage::{Body, Held, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
@@ -29,23 +29,23 @@ pub struct Config {
     /// Name of the slow link or network from which the acknowledgments come.
     pub over: String,
     /// Number of bytes per acknowledgment, 2920 B (two full segments) by default; at least 1 B.
-    #[serde(default = "two_segments")]
+    #[serde(default = "default_every")]
     pub every: Size,
     /// Maximum time for which an acknowledgment is held, 200 ms by default.
-    #[serde(default = "fifth")]
+    #[serde(default = "default_longest")]
     pub longest: Span,
 }
 
-fn two_segments() -> Size {
+fn default_every() -> Size {
     Size::from_bytes(2 * 1460)
 }
 
-fn fifth() -> Span {
+fn default_longest() -> Span {
     Span::from_millis(200)
 }
 
 /// Maximum number of acknowledgments created for one, whatever it acknowledges.
-const MOST: u32 = 1000;
+const MAX_GENERATED: u32 = 1000;
 
 /// Weight of the newest rate.
 const GAIN: f64 = 1.0 / 8.0;
@@ -72,14 +72,14 @@ pub struct Reconstruction {
     every: u32,
     longest: Span,
     /// Flows, and their ends beyond the slow link.
-    flows: BTreeMap<FlowId, (Served, [bool; 2], Counters)>,
+    flows: BTreeMap<FlowId, (ServedFlow, [bool; 2], Counters)>,
     states: BTreeMap<Key, State>,
     due: BTreeSet<(Time, Key)>,
 }
 
 impl Reconstruction {
-    fn new(name: &str, config: &Config, flows: Vec<Served>) -> Reconstruction {
-        let flow = |passing: Served| {
+    fn new(name: &str, config: &Config, flows: Vec<ServedFlow>) -> Reconstruction {
+        let flow = |passing: ServedFlow| {
             let slow = passing.links.each_ref().map(|link| *link == config.over);
             (passing.flow, (passing, slow, Counters::default()))
         };
@@ -111,7 +111,7 @@ impl State {
             self.last = Some((number, now));
             return None;
         };
-        let advance = u32::try_from(ahead(number, last)).ok().filter(|advance| *advance > 0)?;
+        let advance = u32::try_from(sequence_difference(number, last)).ok().filter(|advance| *advance > 0)?;
         self.last = Some((number, now));
         let seconds = now.since(at).as_secs_f64();
         if seconds > 0.0 {
@@ -140,7 +140,7 @@ impl Stage for Reconstruction {
             return out.send(Port(0), packet);
         };
         counters.arrived += 1;
-        let made = ((advance - 1) / self.every).min(MOST);
+        let made = ((advance - 1) / self.every).min(MAX_GENERATED);
         if made == 0 && state.waiting.is_empty() {
             return out.send(Port(0), packet);
         }
@@ -153,7 +153,7 @@ impl Stage for Reconstruction {
             out.create_held(&copy);
             state.waiting.push_back(copy);
         }
-        counters.made += u64::from(made);
+        counters.generated += u64::from(made);
         state.waiting.push_back(packet);
         let spacing = state.rate.map_or(Span::ZERO, |rate| Span::from_secs_f64(f64::from(self.every) / rate));
         state.interval = spacing.min(self.longest / state.waiting.len() as u64);
@@ -205,7 +205,7 @@ impl Tables for Config {
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, _: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Reconstruction::new(name, self, flows))
     }
 

@@ -29,13 +29,13 @@ pub struct Counters {
     /// Acknowledgments that were removed.
     pub removed: u64,
     /// Acknowledgments that were created.
-    pub made: u64,
+    pub generated: u64,
 }
 
 impl Counters {
     /// Writes the row of a flow.
     pub fn report(&self, flow: &str, proxy: &str, report: &mut Report) {
-        let values = [self.arrived, self.removed, self.made].map(|count| count as f64);
+        let values = [self.arrived, self.removed, self.generated].map(|count| count as f64);
         report.row(&REPORT, &at(flow, proxy), &values);
     }
 }
@@ -59,13 +59,13 @@ pub fn acknowledges(packet: &Packet) -> bool {
 
 /// Returns true if two packets belong to the same connection and direction.
 #[inline]
-pub fn alike(one: &Packet, two: &Packet) -> bool {
+pub fn same_acknowledgment(one: &Packet, two: &Packet) -> bool {
     (one.flow, one.connection, one.source) == (two.flow, two.connection, two.source)
 }
 
 /// Returns the difference by which one acknowledgment number is ahead of another; negative if it is
 /// behind.
 #[inline]
-pub fn ahead(one: u32, of: u32) -> i32 {
+pub fn sequence_difference(one: u32, of: u32) -> i32 {
     one.wrapping_sub(of) as i32
 }

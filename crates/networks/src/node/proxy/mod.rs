@@ -13,7 +13,7 @@ pub mod snoop;
 pub mod split;
 mod thinning;
 
-use crate::node::service::{Served, Service, Supply, Takes};
+use crate::node::service::{ServedFlow, ServedPackets, Service, Supply};
 use bentpipe_core::{kinds, Problems};
 use bentpipe_stage::Stage;
 use bentpipe_transport::names::reverse;
@@ -39,7 +39,7 @@ pub struct Config {
     pub node: String,
     /// Switch of the proxy, true by default. If false, the scenario runs as without this proxy, so
     /// a campaign can compare both: `vary.proxy.pep.enabled = [false, true]`.
-    #[serde(default = "on", skip_serializing_if = "is_on")]
+    #[serde(default = "default_enabled", skip_serializing_if = "is_on")]
     pub enabled: bool,
     /// Names of the flows that it serves, which must use TCP and pass the node in both directions.
     /// If unset, all such flows; an empty list means no flow.
@@ -49,7 +49,7 @@ pub struct Config {
     pub mechanism: Mechanism,
 }
 
-fn on() -> bool {
+fn default_enabled() -> bool {
     true
 }
 
@@ -73,7 +73,7 @@ kinds! {
 pub trait Enhancement {
     /// Builds the stage for the passing flows: input port 0 takes arriving packets, output port 0
     /// those that continue or are sent.
-    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
     /// Returns the links and networks of the node named in its keys, and the TCP that it uses
     /// there.
@@ -96,15 +96,15 @@ pub trait Enhancement {
 }
 
 impl Service for Mechanism {
-    fn takes(&self) -> Takes {
-        Takes::Passing
+    fn served_packets(&self) -> ServedPackets {
+        ServedPackets::Passing
     }
 
-    fn refuses(&self, transport: &transport::Config) -> Option<&'static str> {
+    fn incompatibility(&self, transport: &transport::Config) -> Option<&'static str> {
         transport.tcp().is_none().then_some("is not over tcp")
     }
 
-    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage> {
         (**self).build(name, flows, supply)
     }
 

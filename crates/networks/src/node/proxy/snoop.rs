@@ -21,16 +21,16 @@
 //!
 //! In addition, the first kept packet is retransmitted if no acknowledgment has come for twice the
 //! smoothed round-trip time of the link, and at least `shortest`. The time doubles while that does
-//! not help, and after [`PATIENCE`] times the packet is left to the source.
+//! not help, and after [`MAX_BACKOFF`] times the packet is left to the source.
 //!
 //! Deviations: retransmissions wait in the link's queue like everything else, whereas the paper
 //! gives them priority; the round-trip time is measured with every packet sent once, not once per
 //! window. If `cache` is full, packets pass without being kept. With selective acknowledgments, the
 //! source does not see those that are dropped here.
 
-use super::acknowledgments::{acknowledges, ahead};
+use super::acknowledgments::{acknowledges, sequence_difference};
 use super::{at, Enhancement};
-use crate::node::service::{Served, Supply};
+use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Column, Count, FlowId, Report, Sample, Span, Table, Tables, Time};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
@@ -48,19 +48,19 @@ pub struct Config {
     pub over: String,
     /// Maximum number of packets that are kept per connection, 1000 by default. Beyond it, packets
     /// pass without being kept.
-    #[serde(default = "thousand")]
+    #[serde(default = "default_cache")]
     pub cache: Count<1, 1_000_000>,
     /// Minimum time without an acknowledgment after which a packet is retransmitted, 20 ms by
     /// default.
-    #[serde(default = "shortest")]
+    #[serde(default = "default_shortest")]
     pub shortest: Span,
 }
 
-fn thousand() -> Count<1, 1_000_000> {
+fn default_cache() -> Count<1, 1_000_000> {
     Count::new(1000)
 }
 
-fn shortest() -> Span {
+fn default_shortest() -> Span {
     Span::from_millis(20)
 }
 
@@ -86,29 +86,29 @@ pub static REPORT: Table = Table {
 };
 
 /// Number of times that a packet is retransmitted without any acknowledgment.
-pub const PATIENCE: u32 = 6;
+pub const MAX_BACKOFF: u32 = 6;
 
 /// The source need not see the acknowledgment: the node repairs the loss, or the acknowledgment is
 /// older than one that has passed.
 pub const SUPPRESSED: DropReason = DropReason::new("acknowledgment suppressed");
 
 /// A packet that the receiver has not acknowledged.
-struct Kept {
+struct CachedPacket {
     packet: Packet,
     /// Time at which it was last forwarded.
     sent: Time,
     /// True if it was sent once, so that its acknowledgment gives the round-trip time.
-    once: bool,
+    sent_once: bool,
     /// True if the source knows, or must find out, that it was lost.
-    marked: bool,
+    known_lost: bool,
     /// True if the node has retransmitted it.
-    repaired: bool,
+    retransmitted: bool,
 }
 
 /// The state of a connection's data over the link.
 #[derive(Default)]
 struct State {
-    kept: VecDeque<Kept>,
+    cached: VecDeque<CachedPacket>,
     /// The next byte expected from the source.
     next: u32,
     /// The last acknowledgment, unchanged.
@@ -122,16 +122,16 @@ struct State {
 
 #[derive(Clone, Copy, Default)]
 struct Counters {
-    repaired: u64,
-    repaired_late: u64,
+    retransmitted: u64,
+    retransmitted_on_timeout: u64,
     suppressed: u64,
-    most_kept: u64,
+    max_cached: u64,
 }
 
 struct Flow {
-    passing: Served,
+    served: ServedFlow,
     /// True for each end that is beyond the link.
-    beyond: [bool; 2],
+    behind_link: [bool; 2],
     counters: Counters,
 }
 
@@ -148,10 +148,10 @@ pub struct Snoop {
 }
 
 impl Snoop {
-    fn new(name: &str, config: &Config, flows: Vec<Served>) -> Snoop {
-        let flow = |passing: Served| {
-            let beyond = passing.links.each_ref().map(|link| *link == config.over);
-            (passing.flow, Flow { passing, beyond, counters: Counters::default() })
+    fn new(name: &str, config: &Config, flows: Vec<ServedFlow>) -> Snoop {
+        let flow = |served: ServedFlow| {
+            let behind_link = served.links.each_ref().map(|link| *link == config.over);
+            (served.flow, Flow { served, behind_link, counters: Counters::default() })
         };
         Snoop {
             name: name.to_owned(),
@@ -177,13 +177,13 @@ fn end(segment: &Segment) -> u32 {
 
 impl State {
     /// Returns the time to wait for an acknowledgment.
-    fn patience(&self, shortest: Span) -> Span {
+    fn timeout(&self, shortest: Span) -> Span {
         self.rtt.map_or(shortest * 10, |rtt| (rtt * 2).max(shortest)) * (1 << self.backed_off)
     }
 
-    fn arm(&mut self, now: Time, shortest: Span) {
-        let waits = self.kept.front().is_some_and(|first| !first.marked);
-        self.due = waits.then(|| now + self.patience(shortest));
+    fn set_timer(&mut self, now: Time, shortest: Span) {
+        let waits = self.cached.front().is_some_and(|first| !first.known_lost);
+        self.due = waits.then(|| now + self.timeout(shortest));
     }
 
     /// Handles data from the source. Returns the acknowledgment that answers it, if it is not to be
@@ -191,28 +191,34 @@ impl State {
     fn data(&mut self, now: Time, packet: &Packet, (cache, shortest): (usize, Span)) -> Option<Packet> {
         let data = segment(packet)?;
         let acknowledged = self.last.as_deref().and_then(segment).map(|ack| ack.acknowledgment);
-        if self.last.is_none() && self.kept.is_empty() {
+        if self.last.is_none() && self.cached.is_empty() {
             self.next = data.sequence;
         }
-        let place = ahead(data.sequence, self.next);
+        let place = sequence_difference(data.sequence, self.next);
         if place < 0 {
-            if acknowledged.is_some_and(|acknowledged| ahead(end(data), acknowledged) <= 0) {
+            if acknowledged.is_some_and(|acknowledged| sequence_difference(end(data), acknowledged) <= 0) {
                 return self.last.as_deref().cloned();
             }
             // The source's retransmission time-out has expired.
-            let same =
-                |kept: &&mut Kept| segment(&kept.packet).is_some_and(|own| own.sequence == data.sequence);
-            if let Some(kept) = self.kept.iter_mut().find(same) {
-                (kept.marked, kept.once, kept.sent) = (true, false, now);
+            let same = |cached: &&mut CachedPacket| {
+                segment(&cached.packet).is_some_and(|own| own.sequence == data.sequence)
+            };
+            if let Some(cached) = self.cached.iter_mut().find(same) {
+                (cached.known_lost, cached.sent_once, cached.sent) = (true, false, now);
             }
             return None;
         }
-        if self.kept.len() < cache {
-            let kept =
-                Kept { packet: packet.clone(), sent: now, once: true, marked: place > 0, repaired: false };
-            self.kept.push_back(kept);
-            if self.kept.len() == 1 {
-                self.arm(now, shortest);
+        if self.cached.len() < cache {
+            let cached = CachedPacket {
+                packet: packet.clone(),
+                sent: now,
+                sent_once: true,
+                known_lost: place > 0,
+                retransmitted: false,
+            };
+            self.cached.push_back(cached);
+            if self.cached.len() == 1 {
+                self.set_timer(now, shortest);
             }
         }
         self.next = end(data);
@@ -224,40 +230,42 @@ impl State {
     fn acknowledgment(&mut self, now: Time, packet: &Packet, shortest: Span) -> (bool, Option<Packet>) {
         let Some(ack) = segment(packet) else { return (true, None) };
         let last = self.last.as_deref().and_then(segment);
-        let advance = last.map_or(1, |last| ahead(ack.acknowledgment, last.acknowledgment));
+        let advance = last.map_or(1, |last| sequence_difference(ack.acknowledgment, last.acknowledgment));
         if advance < 0 {
             return (false, None);
         }
         if advance > 0 || last.is_some_and(|last| last.window != ack.window) || !acknowledges(packet) {
-            while let Some(first) = self.kept.front() {
-                if segment(&first.packet).is_some_and(|data| ahead(end(data), ack.acknowledgment) > 0) {
+            while let Some(first) = self.cached.front() {
+                if segment(&first.packet)
+                    .is_some_and(|data| sequence_difference(end(data), ack.acknowledgment) > 0)
+                {
                     break;
                 }
-                if first.once {
+                if first.sent_once {
                     let sample = now.since(first.sent);
                     self.rtt = Some(self.rtt.map_or(sample, |rtt| (rtt * 7 + sample) / 8));
                 }
-                self.kept.pop_front();
+                self.cached.pop_front();
             }
             if advance > 0 {
                 self.expected = 0;
                 self.backed_off = 0;
-                self.arm(now, shortest);
+                self.set_timer(now, shortest);
             }
             self.last = Some(Box::new(packet.clone()));
             return (true, None);
         }
-        let behind = self.kept.len().saturating_sub(1) as u32;
-        let Some(first) = self.kept.front_mut() else { return (true, None) };
+        let behind = self.cached.len().saturating_sub(1) as u32;
+        let Some(first) = self.cached.front_mut() else { return (true, None) };
         let missing = segment(&first.packet).is_some_and(|data| data.sequence == ack.acknowledgment);
-        if !missing || first.marked {
+        if !missing || first.known_lost {
             return (true, None);
         }
-        if !first.repaired {
-            (first.repaired, first.once, first.sent) = (true, false, now);
+        if !first.retransmitted {
+            (first.retransmitted, first.sent_once, first.sent) = (true, false, now);
             self.expected = behind;
             let again = first.packet.clone();
-            self.arm(now, shortest);
+            self.set_timer(now, shortest);
             return (false, Some(again));
         }
         // Beyond the expected duplicates there is another loss, which the source may notice.
@@ -270,31 +278,31 @@ impl State {
 impl Stage for Snoop {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         let Some(flow) = self.flows.get_mut(&packet.flow) else { return out.send(Port(0), packet) };
-        let from = flow.passing.side(packet.source);
+        let from = flow.served.side(packet.source);
         let Some(tcp) = segment(&packet) else { return out.send(Port(0), packet) };
         if tcp.flags.0 & (SegmentFlags::SYN.0 | SegmentFlags::RST.0) != 0 {
             return out.send(Port(0), packet);
         }
         let counters = &mut flow.counters;
-        if flow.beyond[from] && tcp.flags.contains(SegmentFlags::ACK) {
+        if flow.behind_link[from] && tcp.flags.contains(SegmentFlags::ACK) {
             let state = self.states.entry((packet.flow, packet.connection, from)).or_default();
-            let (goes_on, again) = state.acknowledgment(now, &packet, self.shortest);
+            let (forwards, again) = state.acknowledgment(now, &packet, self.shortest);
             if let Some(again) = again {
-                counters.repaired += 1;
-                out.create(Port(0), Packet { leg: again.leg.beyond(flow.passing.number), ..again });
+                counters.retransmitted += 1;
+                out.create(Port(0), Packet { leg: again.leg.beyond(flow.served.number), ..again });
             }
-            if !goes_on && tcp.payload == 0 {
+            if !forwards && tcp.payload == 0 {
                 counters.suppressed += 1;
                 return out.drop(packet, SUPPRESSED);
             }
         }
-        if flow.beyond[1 - from] && tcp.payload > 0 {
+        if flow.behind_link[1 - from] && tcp.payload > 0 {
             let state = self.states.entry((packet.flow, packet.connection, 1 - from)).or_default();
             if let Some(answer) = state.data(now, &packet, (self.cache, self.shortest)) {
                 out.consume(packet);
                 return out.create(Port(0), answer);
             }
-            counters.most_kept = counters.most_kept.max(state.kept.len() as u64);
+            counters.max_cached = counters.max_cached.max(state.cached.len() as u64);
         }
         out.send(Port(0), packet);
     }
@@ -304,17 +312,17 @@ impl Stage for Snoop {
             if state.due.is_none_or(|due| due > now) {
                 continue;
             }
-            if let Some(first) = state.kept.front_mut() {
-                (first.once, first.repaired, first.sent) = (false, true, now);
-                first.marked = state.backed_off == PATIENCE;
+            if let Some(first) = state.cached.front_mut() {
+                (first.sent_once, first.retransmitted, first.sent) = (false, true, now);
+                first.known_lost = state.backed_off == MAX_BACKOFF;
                 if let Some(flow) = self.flows.get_mut(flow) {
-                    flow.counters.repaired_late += 1;
-                    let leg = first.packet.leg.beyond(flow.passing.number);
+                    flow.counters.retransmitted_on_timeout += 1;
+                    let leg = first.packet.leg.beyond(flow.served.number);
                     out.create(Port(0), Packet { leg, ..first.packet.clone() });
                 }
             }
-            state.backed_off = (state.backed_off + 1).min(PATIENCE);
-            state.arm(now, self.shortest);
+            state.backed_off = (state.backed_off + 1).min(MAX_BACKOFF);
+            state.set_timer(now, self.shortest);
         }
     }
 
@@ -324,9 +332,10 @@ impl Stage for Snoop {
 
     fn report(&self, _now: Time, report: &mut Report) {
         for flow in self.flows.values() {
-            let Counters { repaired, repaired_late, suppressed, most_kept } = flow.counters;
-            let values = [repaired, repaired_late, suppressed, most_kept].map(|count| count as f64);
-            report.row(&REPORT, &at(&flow.passing.name, &self.name), &values);
+            let Counters { retransmitted, retransmitted_on_timeout, suppressed, max_cached } = flow.counters;
+            let values =
+                [retransmitted, retransmitted_on_timeout, suppressed, max_cached].map(|count| count as f64);
+            report.row(&REPORT, &at(&flow.served.name, &self.name), &values);
         }
     }
 }
@@ -340,7 +349,7 @@ impl Tables for Config {
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, _: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Snoop::new(name, self, flows))
     }
 

@@ -3,7 +3,7 @@
 //! wait here, where they can be removed, and not there.
 
 use super::acknowledgments::{acknowledges, Counters};
-use crate::node::service::Served;
+use crate::node::service::ServedFlow;
 use bentpipe_core::{FlowId, Rate, Report, Time};
 use bentpipe_link::queue::drop_tail::FULL;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
@@ -20,14 +20,14 @@ pub trait Thinning: Send {
 }
 
 struct Flow {
-    passing: Served,
+    served: ServedFlow,
     /// True for each end that is reached over the slow link.
     slow: [bool; 2],
     counters: Counters,
 }
 
 /// The proxy as a stage, with input port 0 and output port 0.
-pub struct Thinned<T: Thinning> {
+pub struct ThinningStage<T: Thinning> {
     thinning: T,
     name: String,
     rate: Rate,
@@ -39,22 +39,22 @@ pub struct Thinned<T: Thinning> {
     places: Vec<usize>,
 }
 
-impl<T: Thinning> Thinned<T> {
+impl<T: Thinning> ThinningStage<T> {
     /// Creates the stage for packets that leave over the link or network `over`, which has this
     /// rate.
     pub fn new(
         thinning: T,
         name: &str,
-        flows: Vec<Served>,
+        flows: Vec<ServedFlow>,
         over: &str,
         rate: Rate,
         limit: usize,
-    ) -> Thinned<T> {
-        let flow = |passing: Served| {
-            let slow = passing.links.each_ref().map(|link| link == over);
-            (passing.flow, Flow { passing, slow, counters: Counters::default() })
+    ) -> ThinningStage<T> {
+        let flow = |served: ServedFlow| {
+            let slow = served.links.each_ref().map(|link| link == over);
+            (served.flow, Flow { served, slow, counters: Counters::default() })
         };
-        Thinned {
+        ThinningStage {
             thinning,
             name: name.to_owned(),
             rate,
@@ -72,10 +72,10 @@ impl<T: Thinning> Thinned<T> {
     }
 }
 
-impl<T: Thinning> Stage for Thinned<T> {
+impl<T: Thinning> Stage for ThinningStage<T> {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         // The packet goes to the end from which it does not come.
-        let slow = |flow: &&mut Flow| flow.slow[1 - flow.passing.side(packet.source)];
+        let slow = |flow: &&mut Flow| flow.slow[1 - flow.served.side(packet.source)];
         let Some(flow) = self.flows.get_mut(&packet.flow).filter(slow) else {
             return out.send(Port(0), packet);
         };
@@ -117,7 +117,7 @@ impl<T: Thinning> Stage for Thinned<T> {
 
     fn report(&self, _now: Time, report: &mut Report) {
         for flow in self.flows.values() {
-            flow.counters.report(&flow.passing.name, &self.name, report);
+            flow.counters.report(&flow.served.name, &self.name, report);
         }
     }
 }

@@ -25,7 +25,7 @@
 //! role = "bridge"
 //! ```
 
-use super::{Served, Service, Supply, Takes};
+use super::{ServedFlow, ServedPackets, Service, Supply};
 use bentpipe_core::{Column, Problems, Report, Sample, Span, Table, Tables, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use bentpipe_transport::app::End;
@@ -65,19 +65,19 @@ impl Tables for Config {
 }
 
 impl Service for Config {
-    fn takes(&self) -> Takes {
-        Takes::Addressed
+    fn served_packets(&self) -> ServedPackets {
+        ServedPackets::Addressed
     }
 
-    fn refuses(&self, transport: &Transport) -> Option<&'static str> {
+    fn incompatibility(&self, transport: &Transport) -> Option<&'static str> {
         (!transport.carries_calls()).then_some("is not over sip or iax2")
     }
 
-    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Bridge::new(name, flows, supply))
     }
 
-    fn check_flows(&self, flows: &[Served], problems: &mut Problems) {
+    fn check_flows(&self, flows: &[ServedFlow], problems: &mut Problems) {
         let packets =
             flows.iter().filter_map(|served| Some((served, served.calls.as_ref()?.sending().packet())));
         let packets: Vec<_> = packets.collect();
@@ -107,7 +107,7 @@ struct Bridge {
 }
 
 impl Bridge {
-    fn new(name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Bridge {
+    fn new(name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Bridge {
         let places = flows.iter().enumerate().map(|(place, served)| (served.flow.0, place)).collect();
         let mut packet = Span::from_millis(20);
         let mut ends = Vec::new();
@@ -163,7 +163,7 @@ impl Bridge {
     }
 
     /// Schedules the next mix if none is scheduled.
-    fn rouse(&mut self, now: Time) {
+    fn start_ticks(&mut self, now: Time) {
         if self.tick.is_none() {
             self.tick = Some(self.next_tick(now));
         }
@@ -174,7 +174,7 @@ impl Stage for Bridge {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
         let place = self.places[&packet.flow.0];
         self.ends[place].receive(now, port, packet, out);
-        self.rouse(now);
+        self.start_ticks(now);
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {

@@ -2,10 +2,10 @@
 //! conference relays, bundle agents or gateways of sensors.
 //!
 //! A service is one stage next to the router of its node. The router gives it packets of the flows
-//! that it serves: those that pass the node, or those that are addressed to the node ([`Takes`]).
-//! Packets that the service forwards or creates take the routes of the node as if no service were
-//! there. So a service works at any node, over links and networks of every kind, which do not know
-//! of it.
+//! that it serves: those that pass the node, or those that are addressed to the node
+//! ([`ServedPackets`]). Packets that the service forwards or creates take the routes of the node as
+//! if no service were there. So a service works at any node, over links and networks of every kind,
+//! which do not know of it.
 //!
 //! A kind of service is a `Config` that implements [`Service`], and one line in the list [`Role`].
 //! Performance-enhancing proxies ([`crate::node::proxy`]) are services, too, with a list of their
@@ -57,28 +57,28 @@ kinds! {
 /// The functions of a service's `Config`.
 pub trait Service {
     /// Returns the kind of packets of its flows that the service takes.
-    fn takes(&self) -> Takes;
+    fn served_packets(&self) -> ServedPackets;
 
     /// Returns the reason for which the service cannot serve flows over `transport`, as in "flow
     /// "a" is not over tcp", if there is one.
-    fn refuses(&self, _transport: &transport::Config) -> Option<&'static str> {
+    fn incompatibility(&self, _transport: &transport::Config) -> Option<&'static str> {
         None
     }
 
     /// Returns the stage of service `name`. Input port 0 takes the packets of `flows`; packets that
     /// leave by output port 0 take the routes of the node.
-    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage>;
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
     /// Adds the problems of the configuration.
     fn check(&self, _problems: &mut Problems) {}
 
     /// Adds the problems of the flows that the service would serve.
-    fn check_flows(&self, _flows: &[Served], _problems: &mut Problems) {}
+    fn check_flows(&self, _flows: &[ServedFlow], _problems: &mut Problems) {}
 }
 
 /// The packets of its flows that a service takes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Takes {
+pub enum ServedPackets {
     /// Packets that pass its node, from both ends of the flow. Flows that begin or end at the node
     /// are not served.
     Passing,
@@ -90,7 +90,7 @@ pub enum Takes {
 
 /// A flow that a service serves.
 #[derive(Clone, Debug)]
-pub struct Served {
+pub struct ServedFlow {
     /// Number of the service in its scenario, from 1, which distinguishes the packets that it
     /// creates from others ([`Leg`](bentpipe_stage::packet::Leg)).
     pub number: u16,
@@ -113,7 +113,7 @@ pub struct Served {
     pub calls: Option<calls::Config>,
 }
 
-impl Served {
+impl ServedFlow {
     /// Returns the end, 0 for the source, from which a packet from `node` comes.
     #[inline]
     pub fn side(&self, node: NodeId) -> usize {

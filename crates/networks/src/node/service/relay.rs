@@ -22,7 +22,7 @@
 //! role = "relay"
 //! ```
 
-use super::{Served, Service, Supply, Takes};
+use super::{ServedFlow, ServedPackets, Service, Supply};
 use bentpipe_core::{Column, NodeId, Problems, Report, Sample, Table, Tables, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::packet::Leg;
@@ -61,19 +61,19 @@ impl Tables for Config {
 }
 
 impl Service for Config {
-    fn takes(&self) -> Takes {
-        Takes::Addressed
+    fn served_packets(&self) -> ServedPackets {
+        ServedPackets::Addressed
     }
 
-    fn refuses(&self, transport: &Transport) -> Option<&'static str> {
+    fn incompatibility(&self, transport: &Transport) -> Option<&'static str> {
         (!matches!(transport, Transport::Udp(_))).then_some("is not over udp")
     }
 
-    fn build(&self, name: &str, flows: Vec<Served>, _: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, _: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Relay::new(name, flows))
     }
 
-    fn check_flows(&self, flows: &[Served], problems: &mut Problems) {
+    fn check_flows(&self, flows: &[ServedFlow], problems: &mut Problems) {
         if let [only] = flows {
             let message =
                 format!("flow \"{}\" alone has nobody to talk to; allowed: two or more flows", only.name);
@@ -84,12 +84,12 @@ impl Service for Config {
 
 /// A flow of one participant, whose packets the relay receives and to whom it sends.
 struct Participant {
-    served: Served,
+    served: ServedFlow,
     /// Number of the next datagram to it.
     number: u32,
-    heard: SourceCounters,
-    said: DestinationCounters,
-    spoiled: Received,
+    received_counters: SourceCounters,
+    sent_counters: DestinationCounters,
+    corrupted: Received,
 }
 
 /// The relay as a stage, with input port 0 and output port 0.
@@ -105,15 +105,15 @@ pub struct Relay {
 
 impl Relay {
     /// Creates a relay between the sources of `flows`.
-    pub fn new(name: &str, flows: Vec<Served>) -> Relay {
+    pub fn new(name: &str, flows: Vec<ServedFlow>) -> Relay {
         let places = flows.iter().enumerate().map(|(place, served)| (served.flow.0, place)).collect();
         let node = flows.first().map_or(NodeId::default(), |served| served.ends[1]);
         let participant = |served| Participant {
             served,
             number: 0,
-            heard: SourceCounters::default(),
-            said: DestinationCounters::default(),
-            spoiled: Received::default(),
+            received_counters: SourceCounters::default(),
+            sent_counters: DestinationCounters::default(),
+            corrupted: Received::default(),
         };
         let participants = flows.into_iter().map(participant).collect();
         Relay { name: name.to_owned(), node, participants, places, received: 0, relayed: 0 }
@@ -132,9 +132,9 @@ impl Relay {
                 ..packet.clone()
             };
             to.number = to.number.wrapping_add(1);
-            to.heard.start.get_or_insert(now);
-            to.heard.sent_bytes += payload;
-            to.heard.sent_packets += 1;
+            to.received_counters.start.get_or_insert(now);
+            to.received_counters.sent_bytes += payload;
+            to.received_counters.sent_packets += 1;
             self.relayed += 1;
             out.create(Port(0), copy);
         }
@@ -147,16 +147,16 @@ impl Stage for Relay {
         let participant = &mut self.participants[from];
         let packet = match packet.body.datagram() {
             Some(_) => packet,
-            None => match participant.spoiled.open(packet, NOT_UDP, out) {
+            None => match participant.corrupted.open(packet, NOT_UDP, out) {
                 Some(packet) => packet,
                 None => return,
             },
         };
         self.received += 1;
-        participant.said.delivered_bytes += u64::from(packet.size.saturating_sub(HEADER));
-        participant.said.delivered_packets += 1;
-        participant.said.last_delivery = Some(now);
-        participant.said.arrive(now, &packet);
+        participant.sent_counters.delivered_bytes += u64::from(packet.size.saturating_sub(HEADER));
+        participant.sent_counters.delivered_packets += 1;
+        participant.sent_counters.last_delivery = Some(now);
+        participant.sent_counters.arrive(now, &packet);
         let packet = out.consume(packet);
         self.relay(now, from, &packet, out);
     }
@@ -168,12 +168,12 @@ impl Stage for Relay {
     }
 
     fn report(&self, _now: Time, report: &mut Report) {
-        for Participant { served, heard, said, spoiled, .. } in &self.participants {
-            said.report(&served.name, report);
-            if heard.sent_packets > 0 {
-                heard.report(&names::reverse(&served.name), report);
+        for Participant { served, received_counters, sent_counters, corrupted, .. } in &self.participants {
+            sent_counters.report(&served.name, report);
+            if received_counters.sent_packets > 0 {
+                received_counters.report(&names::reverse(&served.name), report);
             }
-            spoiled.report(&served.name, report);
+            corrupted.report(&served.name, report);
         }
         let values = [self.participants.len() as f64, self.received as f64, self.relayed as f64];
         report.row(&REPORT, &self.name, &values);

@@ -61,7 +61,7 @@ impl Adaptation for Config {
         Box::new(Aarf {
             limits: lowest,
             lowest,
-            most: self.most_successes.value() as u32,
+            max_successes: self.most_successes.value() as u32,
             factor: self.factor.value() as u32,
             steps: Steps::new(rates.len() - 1),
         })
@@ -79,7 +79,7 @@ impl Adaptation for Config {
 struct Aarf {
     limits: Limits,
     lowest: Limits,
-    most: u32,
+    max_successes: u32,
     factor: u32,
     steps: Steps,
 }
@@ -89,13 +89,13 @@ impl Adapter for Aarf {
         Choice { rate: self.steps.rate, rts: false }
     }
 
-    fn learn(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
+    fn record_outcome(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
         let Some(success) = outcome.success() else { return };
         match self.steps.count(success, self.limits) {
             Some(Step::Back) => {
-                self.limits.successes = (self.limits.successes * self.factor).min(self.most);
+                self.limits.successes = (self.limits.successes * self.factor).min(self.max_successes);
                 // At the largest number of successes the timer stops growing, too.
-                let largest = self.lowest.timer * self.most / self.lowest.successes;
+                let largest = self.lowest.timer * self.max_successes / self.lowest.successes;
                 self.limits.timer = (self.limits.timer * self.factor).min(largest);
             }
             Some(Step::Down) => self.limits = self.lowest,
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn probes_that_are_lost_make_the_next_one_later_up_to_a_limit() {
+    fn lost_probes_delay_the_next_probe_up_to_a_limit() {
         // After each row of acknowledgments, its length at which the rate rises: 10, 20, 40, 60,
         // 60.
         let row = |count: usize| format!("{}s", "a".repeat(count));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn two_failures_in_a_row_bring_the_first_threshold_back() {
+    fn two_consecutive_failures_reset_the_threshold() {
         let outcomes = format!("{}s{}aassa{}", "a".repeat(10), "a".repeat(20), "a".repeat(10));
         let expected = format!("{}1{}11110{}", "0".repeat(10), "0".repeat(20), "0".repeat(9) + "1");
         assert_eq!(trajectory(&Config::default(), &outcomes), expected);

@@ -134,13 +134,13 @@ pub(super) struct Arf {
     steps: Steps,
     /// Returns true for a transmission that counts as a success, false for a failure, and `None` if
     /// it counts as neither.
-    judge: fn(Outcome) -> Option<bool>,
+    interpret: fn(Outcome) -> Option<bool>,
 }
 
 impl Arf {
     /// Starts at the lowest of these rates.
-    pub(super) fn new(limits: Limits, rates: &[Speed], judge: fn(Outcome) -> Option<bool>) -> Arf {
-        Arf { limits, steps: Steps::new(rates.len() - 1), judge }
+    pub(super) fn new(limits: Limits, rates: &[Speed], interpret: fn(Outcome) -> Option<bool>) -> Arf {
+        Arf { limits, steps: Steps::new(rates.len() - 1), interpret }
     }
 }
 
@@ -149,8 +149,8 @@ impl Adapter for Arf {
         Choice { rate: self.steps.rate, rts: false }
     }
 
-    fn learn(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
-        if let Some(success) = (self.judge)(outcome) {
+    fn record_outcome(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
+        if let Some(success) = (self.interpret)(outcome) {
             self.steps.count(success, self.limits);
         }
     }
@@ -163,7 +163,7 @@ mod tests {
 
     /// Sequences worked out by hand from the rules of the paper.
     #[test]
-    fn trajectories_are_those_worked_out_by_hand() {
+    fn trajectories_match_those_worked_out_by_hand() {
         let check = |outcomes: &str, expected: &str| {
             assert_eq!(trajectory(&Config::default(), outcomes), expected, "{outcomes}");
         };

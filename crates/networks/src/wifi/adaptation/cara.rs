@@ -89,7 +89,7 @@ impl Adapter for Cara {
         Choice { rate: self.rate, rts: self.failures >= self.config.probe.value() }
     }
 
-    fn learn(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
+    fn record_outcome(&mut self, _now: Time, _rate: usize, _attempt: u32, outcome: Outcome) {
         let Some(success) = outcome.success() else { return };
         self.transmissions += 1;
         if success {
@@ -115,7 +115,7 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn an_rts_goes_before_the_second_attempt_and_its_loss_does_not_count() {
+    fn an_rts_precedes_the_second_attempt_and_its_loss_is_not_counted() {
         let check = |outcomes: &str, expected: &str| {
             assert_eq!(trajectory(&Config::default(), outcomes), expected, "{outcomes}");
         };
@@ -124,9 +124,9 @@ mod tests {
         let mut adapter = Config::default().build(&rates());
         let mut stream = Streams::new(1, 0).stream("adaptation");
         assert!(!adapter.choose(Time::ZERO, 0, &mut stream).rts);
-        adapter.learn(Time::ZERO, 0, 0, Outcome::Silent { sent: 1 });
+        adapter.record_outcome(Time::ZERO, 0, 0, Outcome::Unanswered { sent: 1 });
         assert!(adapter.choose(Time::ZERO, 1, &mut stream).rts);
-        adapter.learn(Time::ZERO, 0, 1, Outcome::Answered { sent: 1, acknowledged: 1 });
+        adapter.record_outcome(Time::ZERO, 0, 1, Outcome::Acknowledged { sent: 1, acknowledged: 1 });
         assert!(!adapter.choose(Time::ZERO, 0, &mut stream).rts);
     }
 }

@@ -80,7 +80,7 @@ impl Adapter for Fixed {
         Choice { rate: self.0, rts: false }
     }
 
-    fn learn(&mut self, _now: Time, _rate: usize, _attempt: u32, _outcome: Outcome) {}
+    fn record_outcome(&mut self, _now: Time, _rate: usize, _attempt: u32, _outcome: Outcome) {}
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_stays_and_must_be_one_of_the_network() {
+    fn the_rate_is_constant_and_must_be_a_rate_of_the_network() {
         let config = |text| -> Config { serde_json::from_str(text).unwrap() };
         assert_eq!(trajectory(&config(r#"{"rate": "5.5 Mbit/s"}"#), "asssa"), "22222");
         assert_eq!(trajectory(&config("{}"), "asssa"), "33333");

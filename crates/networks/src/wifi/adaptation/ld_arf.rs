@@ -65,8 +65,8 @@ impl Adaptation for Config {
 /// Returns what ARF would count, without the transmissions that collided.
 fn differentiated(outcome: Outcome) -> Option<bool> {
     match outcome {
-        Outcome::Silent { .. } | Outcome::Blocked => None,
-        Outcome::Answered { .. } | Outcome::Spoiled { .. } => outcome.success(),
+        Outcome::Unanswered { .. } | Outcome::Blocked => None,
+        Outcome::Acknowledged { .. } | Outcome::Corrupted { .. } => outcome.success(),
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collisions_change_nothing_and_corrupted_frames_count_as_in_arf() {
+    fn collisions_are_ignored_and_corrupted_frames_count_as_in_arf() {
         let check = |outcomes: &str, expected: &str| {
             assert_eq!(trajectory(&Config::default(), outcomes), expected, "{outcomes}");
         };

@@ -59,7 +59,7 @@ impl Sample for Config {
 
 impl Adaptation for Config {
     fn build(&self, rates: &[Speed]) -> Box<dyn Adapter> {
-        let judged = rates.iter().map(|speed| Judged {
+        let statistics = rates.iter().map(|speed| RateStatistics {
             seconds: speed.airtime.as_secs_f64(),
             attempts: (SEGMENT / speed.airtime).clamp(2, 10) as u32,
             probability: None,
@@ -69,7 +69,7 @@ impl Adaptation for Config {
         let fastest = rates.len() - 1;
         Box::new(Minstrel {
             config: self.clone(),
-            rates: judged.collect(),
+            rates: statistics.collect(),
             ends: Time::ZERO,
             best: [0, 0, 0],
             chain: [fastest, fastest, 0, 0],
@@ -86,7 +86,7 @@ impl Adaptation for Config {
 /// Time in which a rate may be tried for a frame.
 const SEGMENT: Span = Span::from_millis(6);
 
-struct Judged {
+struct RateStatistics {
     /// Time on the air of a frame of 1200 bytes.
     seconds: f64,
     /// Transmissions of a frame at this rate before the next one is tried.
@@ -98,7 +98,7 @@ struct Judged {
     acknowledged: u32,
 }
 
-impl Judged {
+impl RateStatistics {
     fn throughput(&self) -> f64 {
         let probability = self.probability.unwrap_or(0.0);
         if probability < 0.1 {
@@ -110,7 +110,7 @@ impl Judged {
 
 struct Minstrel {
     config: Config,
-    rates: Vec<Judged>,
+    rates: Vec<RateStatistics>,
     /// End of the present period.
     ends: Time,
     /// Rates with the best throughput, the second best, and the best probability.
@@ -120,14 +120,14 @@ struct Minstrel {
 }
 
 impl Minstrel {
-    fn judge(&mut self) {
+    fn update_statistics(&mut self) {
         let old = self.config.ewma.value();
         for rate in self.rates.iter_mut().filter(|rate| rate.sent > 0) {
             let now = f64::from(rate.acknowledged) / f64::from(rate.sent);
             rate.probability = Some(rate.probability.map_or(now, |known| (1.0 - old) * now + old * known));
             (rate.sent, rate.acknowledged) = (0, 0);
         }
-        let (mut first, mut second, mut surest) = (0, 0, 0);
+        let (mut first, mut second, mut most_reliable) = (0, 0, 0);
         for index in 1..self.rates.len() {
             let of = |index: usize| self.rates[index].throughput();
             if of(index) > of(first) {
@@ -137,31 +137,35 @@ impl Minstrel {
             }
             // Among rates that lose hardly anything, the fastest counts as the surest.
             let certain = |index: usize| self.rates[index].probability.unwrap_or(0.0);
-            let better = match certain(index) >= 0.95 && certain(surest) >= 0.95 {
-                true => of(index) > of(surest),
-                false => certain(index) > certain(surest),
+            let better = match certain(index) >= 0.95 && certain(most_reliable) >= 0.95 {
+                true => of(index) > of(most_reliable),
+                false => certain(index) > certain(most_reliable),
             };
             if better {
-                surest = index;
+                most_reliable = index;
             }
         }
-        self.best = [first, second, surest];
+        self.best = [first, second, most_reliable];
     }
 }
 
 impl Adapter for Minstrel {
     fn choose(&mut self, now: Time, attempt: u32, stream: &mut Stream) -> Choice {
         if now >= self.ends {
-            self.judge();
+            self.update_statistics();
             self.ends = now + self.config.interval;
         }
         if attempt == 0 {
-            let [first, second, surest] = self.best;
-            self.chain = [first, second, surest, 0];
+            let [first, second, most_reliable] = self.best;
+            self.chain = [first, second, most_reliable, 0];
             if stream.chance(self.config.look_around.value()) {
                 let random = (stream.uniform() * self.rates.len() as f64) as usize;
                 let faster = self.rates[random].seconds < self.rates[first].seconds;
-                self.chain = if faster { [random, first, surest, 0] } else { [first, random, surest, 0] };
+                self.chain = if faster {
+                    [random, first, most_reliable, 0]
+                } else {
+                    [first, random, most_reliable, 0]
+                };
             }
         }
         let mut left = attempt;
@@ -175,7 +179,7 @@ impl Adapter for Minstrel {
         Choice { rate: 0, rts: false }
     }
 
-    fn learn(&mut self, _now: Time, rate: usize, _attempt: u32, outcome: Outcome) {
+    fn record_outcome(&mut self, _now: Time, rate: usize, _attempt: u32, outcome: Outcome) {
         let (sent, acknowledged) = outcome.frames();
         self.rates[rate].sent += sent;
         self.rates[rate].acknowledged += acknowledged;
@@ -199,10 +203,10 @@ mod tests {
             let rate = adapter.choose(now, attempt, &mut stream).rate;
             let arrived = stream.chance(success[rate]);
             let outcome = match arrived {
-                true => Outcome::Answered { sent: 1, acknowledged: 1 },
-                false => Outcome::Silent { sent: 1 },
+                true => Outcome::Acknowledged { sent: 1, acknowledged: 1 },
+                false => Outcome::Unanswered { sent: 1 },
             };
-            adapter.learn(now, rate, attempt, outcome);
+            adapter.record_outcome(now, rate, attempt, outcome);
             attempt = if arrived || attempt == 6 { 0 } else { attempt + 1 };
             if step >= (seconds - 1) * 500 {
                 used[rate] += 1;
@@ -230,13 +234,13 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_frame_goes_down_the_chain_to_the_slowest_rate() {
+    fn a_lost_frame_falls_back_along_the_chain_to_the_slowest_rate() {
         let mut adapter =
             Config { look_around: Fraction::thousandths(0), ..Config::default() }.build(&rates());
         let mut stream = Streams::new(3, 0).stream("adaptation");
         for rate in 0..4 {
             let acknowledged = [10, 10, 8, 5][rate];
-            adapter.learn(Time::ZERO, rate, 0, Outcome::Answered { sent: 10, acknowledged });
+            adapter.record_outcome(Time::ZERO, rate, 0, Outcome::Acknowledged { sent: 10, acknowledged });
         }
         let chain: Vec<usize> =
             (0..13).map(|attempt| adapter.choose(Time::ZERO, attempt, &mut stream).rate).collect();

@@ -66,8 +66,8 @@ impl Sample for Config {
 
 impl Adaptation for Config {
     fn build(&self, rates: &[Speed]) -> Box<dyn Adapter> {
-        let judged = rates.iter().map(|speed| {
-            let mut rate = Judged {
+        let statistics = rates.iter().map(|speed| {
+            let mut rate = RateStatistics {
                 speed: *speed,
                 seconds: 0.0,
                 attempts: 0,
@@ -75,14 +75,14 @@ impl Adaptation for Config {
                 sent: 0,
                 acknowledged: 0,
             };
-            rate.reckon_with(1.0);
+            rate.record_aggregate(1.0);
             rate
         });
         Box::new(MinstrelHt {
             config: self.clone(),
-            rates: judged.collect(),
+            rates: statistics.collect(),
             filter: Filter::new(),
-            judging: Time::ZERO,
+            next_update: Time::ZERO,
             sampling: Time::ZERO,
             samples: 0,
             frames: 1.0,
@@ -103,21 +103,21 @@ impl Adaptation for Config {
 
 /// Time in which a rate may be tried for a frame, and the fewest and most tries.
 const SEGMENT: Span = Span::from_millis(6);
-const FEWEST: u32 = 2;
-const MOST: u32 = 7;
+const MIN_ATTEMPTS: u32 = 2;
+const MAX_ATTEMPTS: u32 = 7;
 /// Back-off that is assumed for attempts in every standard: the slot and the windows of OFDM.
-const SLOT: Span = Span::from_micros(9);
-const WINDOWS: (u64, u64) = (15, 1023);
+const BACKOFF_SLOT: Span = Span::from_micros(9);
+const CONTENTION_WINDOWS: (u64, u64) = (15, 1023);
 /// Period of the filter, in number of judgings.
-const PERIOD: f64 = 16.0;
+const FILTER_PERIOD: f64 = 16.0;
 /// Weight of earlier periods in the mean length of aggregates (Linux).
-const MEMORY: f64 = 0.75;
+const AGGREGATE_WEIGHT: f64 = 0.75;
 /// Number of rates of a kind that can wait to be tested.
 const CANDIDATES: usize = 4;
 
 /// The reason for which a rate is tested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum SampleKind {
     /// The rate is the next faster one.
     Next,
     /// The rate is faster, drawn at random.
@@ -127,19 +127,26 @@ enum Kind {
 }
 
 /// The kinds of samples in their order.
-const ORDER: [Kind; 6] = [Kind::Next, Kind::Jump, Kind::Next, Kind::Jump, Kind::Next, Kind::Between];
+const ORDER: [SampleKind; 6] = [
+    SampleKind::Next,
+    SampleKind::Jump,
+    SampleKind::Next,
+    SampleKind::Jump,
+    SampleKind::Next,
+    SampleKind::Between,
+];
 
 /// Returns the number of tries of a transmission that takes `airtime` in a segment, with the mean
 /// back-off of each attempt.
 fn attempts(airtime: Span) -> u32 {
-    let (mut window, mut taken, mut count) = (WINDOWS.0, Span::ZERO, 0);
-    while count < MOST {
-        taken += SLOT * window / 2 + airtime;
-        if count >= FEWEST && taken >= SEGMENT {
+    let (mut window, mut taken, mut count) = (CONTENTION_WINDOWS.0, Span::ZERO, 0);
+    while count < MAX_ATTEMPTS {
+        taken += BACKOFF_SLOT * window / 2 + airtime;
+        if count >= MIN_ATTEMPTS && taken >= SEGMENT {
             break;
         }
         count += 1;
-        window = (2 * window + 1).min(WINDOWS.1);
+        window = (2 * window + 1).min(CONTENTION_WINDOWS.1);
     }
     count
 }
@@ -154,7 +161,7 @@ struct Filter {
 
 impl Filter {
     fn new() -> Filter {
-        let angle = SQRT_2 * PI / PERIOD;
+        let angle = SQRT_2 * PI / FILTER_PERIOD;
         let a = math::exp(-angle);
         let (last, before) = (2.0 * a * math::cos(2.0 * angle), -a * a);
         Filter { present: 1.0 - last - before, last, before }
@@ -167,7 +174,7 @@ impl Filter {
     }
 }
 
-struct Judged {
+struct RateStatistics {
     speed: Speed,
     /// Time of a frame of 1200 bytes with its share of the acknowledgment.
     seconds: f64,
@@ -180,9 +187,9 @@ struct Judged {
     acknowledged: u32,
 }
 
-impl Judged {
+impl RateStatistics {
     /// Sets the values that depend on the mean number of `frames` in a transmission.
-    fn reckon_with(&mut self, frames: f64) {
+    fn record_aggregate(&mut self, frames: f64) {
         let Speed { airtime, further, answer, .. } = self.speed;
         let whole = airtime + answer + Span::from_nanos(((frames - 1.0) * further.as_nanos() as f64) as u64);
         self.seconds = whole.as_secs_f64() / frames;
@@ -203,7 +210,7 @@ impl Judged {
 
     fn attempts(&self) -> u32 {
         if self.probability() < 0.2 {
-            FEWEST
+            MIN_ATTEMPTS
         } else {
             self.attempts
         }
@@ -212,10 +219,10 @@ impl Judged {
 
 struct MinstrelHt {
     config: Config,
-    rates: Vec<Judged>,
+    rates: Vec<RateStatistics>,
     filter: Filter,
     /// Time of the next judging, and time from which on a frame may sample.
-    judging: Time,
+    next_update: Time,
     sampling: Time,
     /// Number of frames that had a turn to sample.
     samples: usize,
@@ -234,11 +241,11 @@ struct MinstrelHt {
 }
 
 impl MinstrelHt {
-    fn judge(&mut self, stream: &mut Stream) {
+    fn update_statistics(&mut self, stream: &mut Stream) {
         if let (transmissions @ 1.., frames) = std::mem::take(&mut self.sent) {
             let now = f64::from(frames) / f64::from(transmissions);
-            self.frames = MEMORY * self.frames + (1.0 - MEMORY) * now;
-            self.rates.iter_mut().for_each(|rate| rate.reckon_with(self.frames));
+            self.frames = AGGREGATE_WEIGHT * self.frames + (1.0 - AGGREGATE_WEIGHT) * now;
+            self.rates.iter_mut().for_each(|rate| rate.record_aggregate(self.frames));
         }
         for rate in self.rates.iter_mut().filter(|rate| rate.sent > 0) {
             let now = f64::from(rate.acknowledged) / f64::from(rate.sent);
@@ -251,17 +258,17 @@ impl MinstrelHt {
         order.sort_by(|one, other| value(other).partial_cmp(&value(one)).expect("they are numbers"));
         let sure = order.iter().find(|index| self.rates[**index].probability() > 0.75);
         let by_probability = |one: &&usize, other: &&usize| value(one).1.total_cmp(&value(other).1);
-        let surest = sure.or_else(|| order.iter().rev().max_by(by_probability));
-        let surest = *surest.expect("a physical layer has rates");
+        let most_reliable = sure.or_else(|| order.iter().rev().max_by(by_probability));
+        let most_reliable = *most_reliable.expect("a physical layer has rates");
         let place = |place: usize| order[place.min(order.len() - 1)];
-        self.best = [place(0), place(1), place(2), surest];
+        self.best = [place(0), place(1), place(2), most_reliable];
         self.find_candidates(stream);
     }
 
     /// Chooses the rates to test in the period that begins.
     fn find_candidates(&mut self, stream: &mut Stream) {
-        let [first, second, _, surest] = self.best;
-        let used = [first, second, surest].map(|index| self.rates[index].seconds);
+        let [first, second, _, most_reliable] = self.best;
+        let used = [first, second, most_reliable].map(|index| self.rates[index].seconds);
         let least = used.iter().copied().fold(f64::INFINITY, f64::min);
         let most = used.iter().copied().fold(0.0, f64::max);
         let among = |wanted: &dyn Fn(f64) -> bool| -> Vec<usize> {
@@ -298,9 +305,9 @@ impl MinstrelHt {
 
 impl Adapter for MinstrelHt {
     fn choose(&mut self, now: Time, attempt: u32, stream: &mut Stream) -> Choice {
-        if now >= self.judging {
-            self.judge(stream);
-            self.judging = now + self.config.interval;
+        if now >= self.next_update {
+            self.update_statistics(stream);
+            self.next_update = now + self.config.interval;
         }
         if attempt == 0 {
             self.chain = self.best;
@@ -320,7 +327,7 @@ impl Adapter for MinstrelHt {
         Choice { rate: self.chain[3], rts: false }
     }
 
-    fn learn(&mut self, _now: Time, rate: usize, _attempt: u32, outcome: Outcome) {
+    fn record_outcome(&mut self, _now: Time, rate: usize, _attempt: u32, outcome: Outcome) {
         let (sent, acknowledged) = outcome.frames();
         if sent > 0 {
             self.sent.0 += 1;
@@ -338,12 +345,14 @@ mod tests {
     use bentpipe_core::Streams;
 
     fn answered(sent: u32, acknowledged: u32) -> Outcome {
-        Outcome::Answered { sent, acknowledged }
+        Outcome::Acknowledged { sent, acknowledged }
     }
 
     /// Reports ten frames, each sent alone, of which so many were acknowledged.
     fn learn_ten(adapter: &mut dyn Adapter, now: Time, rate: usize, acknowledged: u32) {
-        (0..10).for_each(|frame| adapter.learn(now, rate, 0, answered(1, u32::from(frame < acknowledged))));
+        (0..10).for_each(|frame| {
+            adapter.record_outcome(now, rate, 0, answered(1, u32::from(frame < acknowledged)))
+        });
     }
 
     /// Returns the rates of a frame's attempts.
@@ -377,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregates_are_tried_less_often() {
+    fn aggregates_have_fewer_attempts() {
         let mut adapter = Config::default().build(&rates());
         let mut stream = Streams::new(3, 0).stream("adaptation");
         let mut attempts = Vec::new();
@@ -387,7 +396,7 @@ mod tests {
             attempts.push(frame.iter().skip_while(|rate| **rate != 3).take_while(|rate| **rate == 3).count());
             // Periods of single frames, then of six together.
             let count = if period < 20 { 1 } else { 6 };
-            (0..10).for_each(|_| adapter.learn(now, 3, 0, answered(count, count)));
+            (0..10).for_each(|_| adapter.record_outcome(now, 3, 0, answered(count, count)));
         }
         // A frame takes 1.38 ms with its acknowledgment and is tried three times; six of them take
         // 5.7 ms.
@@ -395,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_goes_from_the_best_rates_to_the_surest_and_a_sample_is_tried_once() {
+    fn a_frame_falls_back_to_the_most_reliable_rate_and_a_sample_is_tried_once() {
         let mut adapter = Config::default().build(&rates());
         let mut stream = Streams::new(3, 0).stream("adaptation");
         for rate in 0..4 {
@@ -453,7 +462,7 @@ mod tests {
                     first += u32::from(rate == best);
                 }
                 let arrived = stream.chance(success[rate]);
-                adapter.learn(now, rate, attempt, answered(1, u32::from(arrived)));
+                adapter.record_outcome(now, rate, attempt, answered(1, u32::from(arrived)));
                 attempt = if arrived || attempt == 6 { 0 } else { attempt + 1 };
             }
             let share = f64::from(first) / f64::from(frames);

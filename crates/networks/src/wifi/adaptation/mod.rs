@@ -88,20 +88,20 @@ pub struct Choice {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// An acknowledgment arrived for some of the frames.
-    Answered {
+    Acknowledged {
         /// Number of frames that were sent; 1 without aggregation.
         sent: u32,
         /// Number of frames that were acknowledged.
         acknowledged: u32,
     },
     /// No acknowledgment of the transmission arrived.
-    Silent {
+    Unanswered {
         /// Number of frames that were sent.
         sent: u32,
     },
     /// No acknowledgment arrived, and the sender knows that the channel is the reason: a NAK
     /// arrived, or a CTS before the data.
-    Spoiled {
+    Corrupted {
         /// Number of frames that were sent.
         sent: u32,
     },
@@ -113,8 +113,8 @@ impl Outcome {
     /// Returns true if most frames were acknowledged; `None` if no data was sent.
     pub fn success(self) -> Option<bool> {
         match self {
-            Outcome::Answered { sent, acknowledged } => Some(2 * acknowledged >= sent),
-            Outcome::Silent { .. } | Outcome::Spoiled { .. } => Some(false),
+            Outcome::Acknowledged { sent, acknowledged } => Some(2 * acknowledged >= sent),
+            Outcome::Unanswered { .. } | Outcome::Corrupted { .. } => Some(false),
             Outcome::Blocked => None,
         }
     }
@@ -122,8 +122,8 @@ impl Outcome {
     /// Returns the number of frames that were sent, and of those that were acknowledged.
     pub fn frames(self) -> (u32, u32) {
         match self {
-            Outcome::Answered { sent, acknowledged } => (sent, acknowledged),
-            Outcome::Silent { sent } | Outcome::Spoiled { sent } => (sent, 0),
+            Outcome::Acknowledged { sent, acknowledged } => (sent, acknowledged),
+            Outcome::Unanswered { sent } | Outcome::Corrupted { sent } => (sent, 0),
             Outcome::Blocked => (0, 0),
         }
     }
@@ -137,7 +137,7 @@ pub trait Adapter: Send {
 
     /// Learns the outcome of the transmission at position `rate`, of a frame that was sent
     /// `attempt` times before.
-    fn learn(&mut self, now: Time, rate: usize, attempt: u32, outcome: Outcome);
+    fn record_outcome(&mut self, now: Time, rate: usize, attempt: u32, outcome: Outcome);
 }
 
 #[cfg(test)]
@@ -168,13 +168,13 @@ pub(super) mod testing {
             let choice = adapter.choose(now, attempt, &mut stream);
             text.push(char::from(b"0123"[choice.rate]));
             let outcome = match letter {
-                'a' => Outcome::Answered { sent: 1, acknowledged: 1 },
-                's' => Outcome::Silent { sent: 1 },
-                'n' => Outcome::Spoiled { sent: 1 },
+                'a' => Outcome::Acknowledged { sent: 1, acknowledged: 1 },
+                's' => Outcome::Unanswered { sent: 1 },
+                'n' => Outcome::Corrupted { sent: 1 },
                 'b' => Outcome::Blocked,
                 other => panic!("{other}"),
             };
-            adapter.learn(now, choice.rate, attempt, outcome);
+            adapter.record_outcome(now, choice.rate, attempt, outcome);
             attempt = if letter == 'a' { 0 } else { attempt + 1 };
         }
         text

@@ -82,12 +82,12 @@ struct Onoe {
 }
 
 /// Number of frames from which on an average is meaningful.
-const ENOUGH: u64 = 10;
+const CREDITS_TO_STEP: u64 = 10;
 
 impl Onoe {
-    fn judge(&mut self) {
+    fn update_statistics(&mut self) {
         let failing = self.acknowledged == 0;
-        let costly = self.frames >= ENOUGH && self.retransmissions > self.frames;
+        let costly = self.frames >= CREDITS_TO_STEP && self.retransmissions > self.frames;
         if self.frames + self.retransmissions == 0 {
             return;
         }
@@ -109,13 +109,13 @@ impl Adapter for Onoe {
     fn choose(&mut self, now: Time, _attempt: u32, _stream: &mut Stream) -> Choice {
         let ends = *self.ends.get_or_insert(now + self.config.period);
         if now >= ends {
-            self.judge();
+            self.update_statistics();
             self.ends = Some(now + self.config.period);
         }
         Choice { rate: self.rate, rts: false }
     }
 
-    fn learn(&mut self, _now: Time, _rate: usize, attempt: u32, outcome: Outcome) {
+    fn record_outcome(&mut self, _now: Time, _rate: usize, attempt: u32, outcome: Outcome) {
         match attempt {
             0 => self.frames += 1,
             _ => self.retransmissions += 1,
@@ -145,16 +145,16 @@ mod tests {
             }
             let retried = lost(frame / 50).is_some_and(|every| frame % every == 0);
             if retried {
-                adapter.learn(now, rate, 0, Outcome::Silent { sent: 1 });
+                adapter.record_outcome(now, rate, 0, Outcome::Unanswered { sent: 1 });
             }
             let again = u32::from(retried);
-            adapter.learn(now, rate, again, Outcome::Answered { sent: 1, acknowledged: 1 });
+            adapter.record_outcome(now, rate, again, Outcome::Acknowledged { sent: 1, acknowledged: 1 });
         }
         course
     }
 
     #[test]
-    fn ten_good_seconds_are_worth_a_step_and_every_fifth_retransmission_a_credit() {
+    fn ten_good_seconds_raise_the_rate_and_every_fifth_retransmission_costs_a_credit() {
         let good = course(31, |_| None);
         assert_eq!(good, [vec![0; 10], vec![1; 10], vec![2; 10], vec![3]].concat());
         // Five bad seconds after five good ones remove the credits.
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_without_acknowledgments_is_a_step_down() {
+    fn a_second_without_acknowledgments_lowers_the_rate() {
         let mut adapter = Config::default().build(&rates());
         let mut stream = Streams::new(1, 0).stream("adaptation");
         let mut rate = 0;
@@ -171,10 +171,10 @@ mod tests {
             let now = Time::ZERO + Span::from_millis(20 * frame);
             rate = adapter.choose(now, 0, &mut stream).rate;
             let outcome = match frame < 1100 {
-                true => Outcome::Answered { sent: 1, acknowledged: 1 },
-                false => Outcome::Silent { sent: 1 },
+                true => Outcome::Acknowledged { sent: 1, acknowledged: 1 },
+                false => Outcome::Unanswered { sent: 1 },
             };
-            adapter.learn(now, rate, 0, outcome);
+            adapter.record_outcome(now, rate, 0, outcome);
         }
         // Two steps up in 22 s; down after the 23rd, 24th and 25th.
         assert_eq!(rate, 0);

@@ -1,16 +1,16 @@
 //! The end of each frame on the air: who could read it, and what is sent next.
 
-use super::{subframe, Attempt, Cell, Kind, Link, OnAir, Upper};
+use super::{subframe, Attempt, Cell, Kind, Link, OnAir, UpperLayer};
 use crate::wifi::adaptation::Outcome;
-use crate::wifi::air::Sound;
+use crate::wifi::air::Transmission;
 use crate::wifi::{ACK, BLOCK_ACK, CTS, RTS};
 use bentpipe_link::channel::Frame;
 
 impl<L> Cell<L> {
     /// Ends a frame: its receiver answers, or the exchange is over.
-    pub(super) fn end(&mut self, one: OnAir, upper: &mut impl Upper<Load = L>) {
-        let OnAir { sound, kind, index, .. } = one;
-        let now = sound.end;
+    pub(super) fn end(&mut self, one: OnAir, upper: &mut impl UpperLayer<Payload = L>) {
+        let OnAir { transmission, kind, index, .. } = one;
+        let now = transmission.end;
         let mut attempt = self.attempts[index].expect("the exchange goes on");
         let from = index / self.rules.access.len();
         let to = self.queues[index].flow(attempt.flow).to;
@@ -24,8 +24,9 @@ impl<L> Cell<L> {
         let timeout = now + phy.timeout();
         match kind {
             Kind::Rts => {
-                let garbled = self.air.garbled(to, &sound);
-                let spoiled = !garbled && upper.spoils(now, link, Frame { bytes: RTS, mode: control }, true);
+                let garbled = self.air.is_overlapped(to, &transmission);
+                let spoiled =
+                    !garbled && upper.corrupts(now, link, Frame { bytes: RTS, mode: control }, true);
                 let answers = !garbled && !spoiled && self.air.may_answer(to, now);
                 let clear = phy.control(attempt.rate, CTS);
                 let reserved = match answers {
@@ -33,7 +34,7 @@ impl<L> Cell<L> {
                     // Stations that hear no data after the RTS forget it (10.3.2.4).
                     false => now + sifs + clear + delay + sifs + slot * 2,
                 };
-                self.air.end(&sound, Some(to), reserved, spoiled.then_some(to));
+                self.air.end(&transmission, Some(to), reserved, spoiled.then_some(to));
                 if answers {
                     self.send(now + sifs, clear, to, Kind::Cts, index);
                 } else {
@@ -42,11 +43,11 @@ impl<L> Cell<L> {
                 }
             }
             Kind::Cts => {
-                let garbled = self.air.garbled(from, &sound);
+                let garbled = self.air.is_overlapped(from, &transmission);
                 let spoiled =
-                    !garbled && upper.spoils(now, link.back(), Frame { bytes: CTS, mode: control }, true);
+                    !garbled && upper.corrupts(now, link.back(), Frame { bytes: CTS, mode: control }, true);
                 let reserved = now + sifs + attempt.airtime + delay + answering;
-                self.air.end(&sound, Some(from), reserved, spoiled.then_some(from));
+                self.air.end(&transmission, Some(from), reserved, spoiled.then_some(from));
                 if garbled || spoiled {
                     self.counters[from].rts_failures += 1;
                     self.fail(now, index, attempt, Outcome::Blocked, now, upper);
@@ -55,18 +56,22 @@ impl<L> Cell<L> {
                 }
             }
             Kind::Protect => {
-                self.air.end(&sound, None, now + sifs + attempt.airtime + delay + answering, None);
+                self.air.end(&transmission, None, now + sifs + attempt.airtime + delay + answering, None);
                 self.send(now + sifs, attempt.airtime, from, Kind::Data, index);
             }
             Kind::Data if to == self.stations => {
-                self.air.end(&sound, None, now, None);
-                self.end_group(&sound, index, attempt, upper);
+                self.air.end(&transmission, None, now, None);
+                self.end_group(&transmission, index, attempt, upper);
             }
             Kind::Data => {
-                let garbled = self.air.garbled(to, &sound);
-                let arrived = if garbled { 0 } else { self.judge(&sound, index, attempt, link, upper) };
+                let garbled = self.air.is_overlapped(to, &transmission);
+                let arrived = if garbled {
+                    0
+                } else {
+                    self.update_statistics(&transmission, index, attempt, link, upper)
+                };
                 let spoiled = !garbled && arrived == 0;
-                self.air.end(&sound, Some(to), now + answering, spoiled.then_some(to));
+                self.air.end(&transmission, Some(to), now + answering, spoiled.then_some(to));
                 self.counters[from].transmissions += 1;
                 self.counters[from].frames += u64::from(attempt.count);
                 if garbled {
@@ -78,23 +83,23 @@ impl<L> Cell<L> {
                 }
                 if arrived > 0 {
                     self.send(now + sifs, acknowledging, to, Kind::Ack, index);
-                } else if spoiled && upper.naks(from) {
+                } else if spoiled && upper.sends_naks(from) {
                     self.send(now + sifs, acknowledging, to, Kind::Nak, index);
                 } else {
                     self.fail(now, index, attempt, lost(attempt), timeout, upper);
                 }
             }
             Kind::Ack | Kind::Nak => {
-                let garbled = self.air.garbled(from, &sound);
+                let garbled = self.air.is_overlapped(from, &transmission);
                 let bytes = if kind == Kind::Nak { ACK } else { answer };
                 let spoiled =
-                    !garbled && upper.spoils(now, link.back(), Frame { bytes, mode: control }, true);
-                self.air.end(&sound, Some(from), now, spoiled.then_some(from));
+                    !garbled && upper.corrupts(now, link.back(), Frame { bytes, mode: control }, true);
+                self.air.end(&transmission, Some(from), now, spoiled.then_some(from));
                 let heard = !garbled && !spoiled;
                 if heard && kind == Kind::Ack {
                     self.succeed(now, index, attempt, upper);
                 } else if heard {
-                    self.fail(now, index, attempt, Outcome::Spoiled { sent: attempt.count }, now, upper);
+                    self.fail(now, index, attempt, Outcome::Corrupted { sent: attempt.count }, now, upper);
                 } else {
                     self.counters[from].acknowledgments_lost += u64::from(kind == Kind::Ack);
                     self.fail(now, index, attempt, lost(attempt), now, upper);
@@ -104,13 +109,13 @@ impl<L> Cell<L> {
     }
 
     /// Decides which frames of a transmission arrive, and passes them on; returns their number.
-    fn judge(
+    fn update_statistics(
         &mut self,
-        sound: &Sound,
+        transmission: &Transmission,
         index: usize,
         attempt: Attempt,
         link: Link,
-        upper: &mut impl Upper<Load = L>,
+        upper: &mut impl UpperLayer<Payload = L>,
     ) -> u32 {
         let flow = self.queues[index].flow(attempt.flow);
         let mode = self.rules.phy.mode(attempt.rate);
@@ -119,29 +124,36 @@ impl<L> Cell<L> {
             // The last bit of the whole ends with the frame; earlier ones of an aggregate in
             // between.
             let at = match attempt.count {
-                1 => sound.end,
+                1 => transmission.end,
                 _ => {
                     passed += subframe(sent.bytes);
-                    let until = sound.begin + self.rules.phy.until(attempt.rate, passed) + self.rules.delay;
-                    until.min(sound.end)
+                    let until =
+                        transmission.begin + self.rules.phy.until(attempt.rate, passed) + self.rules.delay;
+                    until.min(transmission.end)
                 }
             };
-            sent.good = !upper.spoils(at, link, Frame { bytes: sent.bytes, mode }, false);
-            arrived += u32::from(sent.good);
-            duplicates += u64::from(sent.good && sent.received);
-            sent.received |= sent.good;
+            sent.arrived = !upper.corrupts(at, link, Frame { bytes: sent.bytes, mode }, false);
+            arrived += u32::from(sent.arrived);
+            duplicates += u64::from(sent.arrived && sent.received);
+            sent.received |= sent.arrived;
         }
         self.counters[link.to].duplicates += duplicates;
-        flow.release(|load| upper.deliver(sound.end, link, load));
+        flow.release(|payload| upper.deliver(transmission.end, link, payload));
         arrived
     }
 
     /// Ends a frame to all stations: those that hear it take it, and nobody answers.
-    fn end_group(&mut self, sound: &Sound, index: usize, attempt: Attempt, upper: &mut impl Upper<Load = L>) {
-        let from = sound.from;
+    fn end_group(
+        &mut self,
+        transmission: &Transmission,
+        index: usize,
+        attempt: Attempt,
+        upper: &mut impl UpperLayer<Payload = L>,
+    ) {
+        let from = transmission.from;
         let mut hearing = Vec::new();
         self.air.listeners(from, |air, station| {
-            if station != from && !air.garbled(station, sound) {
+            if station != from && !air.is_overlapped(station, transmission) {
                 hearing.push(station);
             }
         });
@@ -150,17 +162,17 @@ impl<L> Cell<L> {
         let sent = flow.unsettled().next().expect("it was sent");
         for to in hearing {
             let link = Link { from, to };
-            if !upper.spoils(sound.end, link, Frame { bytes: sent.bytes, mode }, false) {
-                if let Some(load) = &sent.load {
-                    upper.deliver_copy(sound.end, link, load);
+            if !upper.corrupts(transmission.end, link, Frame { bytes: sent.bytes, mode }, false) {
+                if let Some(payload) = &sent.payload {
+                    upper.deliver_copy(transmission.end, link, payload);
                 }
             }
         }
-        (sent.received, sent.good) = (true, true);
-        sent.load = None;
+        (sent.received, sent.arrived) = (true, true);
+        sent.payload = None;
         self.counters[from].transmissions += 1;
         self.counters[from].frames += 1;
-        self.succeed(sound.end, index, attempt, upper);
+        self.succeed(transmission.end, index, attempt, upper);
     }
 }
 
@@ -168,7 +180,7 @@ impl<L> Cell<L> {
 /// was the reason.
 fn lost(attempt: Attempt) -> Outcome {
     match attempt.rts {
-        true => Outcome::Spoiled { sent: attempt.count },
-        false => Outcome::Silent { sent: attempt.count },
+        true => Outcome::Corrupted { sent: attempt.count },
+        false => Outcome::Unanswered { sent: attempt.count },
     }
 }

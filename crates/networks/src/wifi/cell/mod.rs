@@ -5,13 +5,13 @@
 //!
 //! A data frame costs three events: its beginning, its end, at which it is judged, and the end of
 //! its acknowledgment. The cell knows neither packets nor rate adaptation nor channels, and asks
-//! its [`Upper`] for these.
+//! its [`UpperLayer`] for these.
 
 mod frames;
 mod outcomes;
 
 use super::adaptation::{Choice, Outcome};
-use super::air::{Access, Air, Sound};
+use super::air::{Access, Air, Transmission};
 use super::counters::Counters;
 use super::flows::Frames;
 use super::phy::Phy;
@@ -21,40 +21,40 @@ use bentpipe_link::channel::Frame;
 
 /// The layer above a cell, which chooses rates, decides which frames the channel corrupts, and
 /// takes received frames.
-pub trait Upper {
+pub trait UpperLayer {
     /// The type of a frame's contents.
-    type Load;
+    type Payload;
 
     /// Returns the rate of a transmission that begins at `now`, as an index of the physical layer.
     /// `attempt` counts the earlier transmissions of its first frame.
-    fn choose(&mut self, now: Time, link: Link, attempt: u32, load: Option<&Self::Load>) -> Choice;
+    fn choose(&mut self, now: Time, link: Link, attempt: u32, payload: Option<&Self::Payload>) -> Choice;
 
     /// Returns true if a frame may be in one aggregate with an earlier one, both by their places in
     /// the order of arrival in `category`.
-    fn joins(&self, _link: Link, _category: usize, _first: u64, _other: u64) -> bool {
+    fn may_aggregate(&self, _link: Link, _category: usize, _first: u64, _other: u64) -> bool {
         true
     }
 
     /// Learns the outcome of a transmission, as far as its sender knows; called before its frames
     /// are settled.
-    fn learn(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome);
+    fn record_outcome(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome);
 
     /// Returns true if the channel corrupts a frame whose last bit arrives at `at`, which may be a
     /// `control` frame.
-    fn spoils(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool;
+    fn corrupts(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool;
 
     /// Returns true if the receivers of a sender answer frames that the channel corrupted with a
     /// NAK.
-    fn naks(&self, from: usize) -> bool;
+    fn sends_naks(&self, from: usize) -> bool;
 
     /// Called when a frame has arrived.
-    fn deliver(&mut self, now: Time, link: Link, load: Self::Load);
+    fn deliver(&mut self, now: Time, link: Link, payload: Self::Payload);
 
     /// Called when a frame to all stations has arrived at one of those that hear it.
-    fn deliver_copy(&mut self, now: Time, link: Link, load: &Self::Load);
+    fn deliver_copy(&mut self, now: Time, link: Link, payload: &Self::Payload);
 
     /// Called when a frame that has never arrived is given up.
-    fn give_up(&mut self, now: Time, link: Link, load: Self::Load);
+    fn give_up(&mut self, now: Time, link: Link, payload: Self::Payload);
 
     /// Called when the sender is done with the frame that came as number `order` into its
     /// `category`.
@@ -146,7 +146,7 @@ enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 struct OnAir {
-    sound: Sound,
+    transmission: Transmission,
     kind: Kind,
     /// The category to whose exchange it belongs.
     index: usize,
@@ -206,13 +206,13 @@ impl<L> Cell<L> {
     }
 
     /// Returns the contents that have not been passed on.
-    pub fn loads(&self) -> impl Iterator<Item = &L> {
-        self.queues.iter().flat_map(Frames::loads)
+    pub fn payloads(&self) -> impl Iterator<Item = &L> {
+        self.queues.iter().flat_map(Frames::payloads)
     }
 
     /// Queues an MPDU of `bytes` in a category of its sender.
-    pub fn enqueue(&mut self, now: Time, link: Link, category: usize, bytes: u32, load: L) {
-        self.enqueue_limited(now, link, category, bytes, None, load);
+    pub fn enqueue(&mut self, now: Time, link: Link, category: usize, bytes: u32, payload: L) {
+        self.enqueue_limited(now, link, category, bytes, None, payload);
     }
 
     /// Queues a frame that is given up after `limit` failures. Returns its place in the order of
@@ -224,26 +224,29 @@ impl<L> Cell<L> {
         category: usize,
         bytes: u32,
         limit: Option<u32>,
-        load: L,
+        payload: L,
     ) -> u64 {
         let index = link.from * self.rules.access.len() + category;
         let idle = self.attempts[index].is_none() && self.queues[index].is_empty();
-        let order = self.queues[index].push(link.to, bytes, limit, load);
+        let order = self.queues[index].push(link.to, bytes, limit, payload);
         if idle {
-            self.air.want(now, index);
+            self.air.request_access(now, index);
             self.plan();
         }
         order
     }
 
     fn plan(&mut self) {
-        let events = self.on_air.iter().map(|one| if one.begun { one.sound.end } else { one.sound.begin });
+        let events =
+            self.on_air
+                .iter()
+                .map(|one| if one.begun { one.transmission.end } else { one.transmission.begin });
         self.next = events.chain(self.air.next()).min();
     }
 
     /// Handles the events that are due at `now`.
-    pub fn wake(&mut self, now: Time, upper: &mut impl Upper<Load = L>) {
-        while let Some(place) = self.on_air.iter().position(|one| one.begun && one.sound.end <= now) {
+    pub fn wake(&mut self, now: Time, upper: &mut impl UpperLayer<Payload = L>) {
+        while let Some(place) = self.on_air.iter().position(|one| one.begun && one.transmission.end <= now) {
             let ended = self.on_air.swap_remove(place);
             self.end(ended, upper);
         }
@@ -255,7 +258,7 @@ impl<L> Cell<L> {
             // Among categories of one station, the first has the highest priority, and the others
             // collide with it internally.
             if last == Some(station) {
-                self.collide_inside(now, index, upper);
+                self.collide_internally(now, index, upper);
             } else {
                 self.begin(now, index, upper);
             }
@@ -265,22 +268,28 @@ impl<L> Cell<L> {
         self.due = due;
         for place in 0..self.on_air.len() {
             let one = &mut self.on_air[place];
-            if !one.begun && one.sound.begin <= now {
+            if !one.begun && one.transmission.begin <= now {
                 one.begun = true;
-                self.air.put(one.sound);
+                self.air.put(one.transmission);
             }
         }
         self.plan();
     }
 
     /// Starts an exchange of a category that has won the medium.
-    fn begin(&mut self, now: Time, index: usize, upper: &mut impl Upper<Load = L>) {
-        self.air.rest(index);
+    fn begin(&mut self, now: Time, index: usize, upper: &mut impl UpperLayer<Payload = L>) {
+        self.air.withdraw(index);
         let txop = self.rules.access[index % self.rules.access.len()].txop;
         self.start(now, index, now + txop, upper);
     }
 
-    fn start(&mut self, begin: Time, index: usize, txop_ends: Time, upper: &mut impl Upper<Load = L>) {
+    fn start(
+        &mut self,
+        begin: Time,
+        index: usize,
+        txop_ends: Time,
+        upper: &mut impl UpperLayer<Payload = L>,
+    ) {
         let attempt = self.prepare(begin, index, txop_ends, upper);
         self.attempts[index] = Some(attempt);
         let from = index / self.rules.access.len();
@@ -300,7 +309,7 @@ impl<L> Cell<L> {
         now: Time,
         index: usize,
         txop_ends: Time,
-        upper: &mut impl Upper<Load = L>,
+        upper: &mut impl UpperLayer<Payload = L>,
     ) -> Attempt {
         let (from, category) = (index / self.rules.access.len(), index % self.rules.access.len());
         let queue = &mut self.queues[index];
@@ -313,7 +322,7 @@ impl<L> Cell<L> {
         let first = flow.unsettled().next().expect("it was advanced");
         let attempt = first.failures;
         let (mut bytes, order) = (first.bytes, first.order);
-        let Choice { rate, rts } = upper.choose(now, Link { from, to }, attempt, first.load.as_ref());
+        let Choice { rate, rts } = upper.choose(now, Link { from, to }, attempt, first.payload.as_ref());
         let group = to == self.stations;
         let mut count = 1;
         let Rules { phy, aggregate, window, .. } = &self.rules;
@@ -333,7 +342,7 @@ impl<L> Cell<L> {
                     }
                     false => None,
                 };
-                let joins = |other| upper.joins(Link { from, to }, category, order, other);
+                let joins = |other| upper.may_aggregate(Link { from, to }, category, order, other);
                 let next = next.filter(|(bytes, other)| fits(sum + subframe(*bytes)) && joins(*other));
                 let Some((next, _)) = next else { break };
                 if count >= known {
@@ -354,14 +363,14 @@ impl<L> Cell<L> {
 
     /// Puts a frame of an exchange on the air, from `begin` on.
     fn send(&mut self, begin: Time, airtime: Span, from: usize, kind: Kind, index: usize) {
-        let sound = Sound { from, begin, end: begin + airtime + self.rules.delay };
+        let transmission = Transmission { from, begin, end: begin + airtime + self.rules.delay };
         self.counters[from].airtime += airtime;
         // If all hear all, nobody transmits in the space before a response.
         let begun = self.air.open();
         if begun {
-            self.air.put(sound);
+            self.air.put(transmission);
         }
-        self.on_air.push(OnAir { sound, kind, index, begun });
+        self.on_air.push(OnAir { transmission, kind, index, begun });
     }
 }
 

@@ -1,7 +1,7 @@
 //! The results of an exchange: frames that are acknowledged, retransmitted or given up, and the
 //! category's next contention.
 
-use super::{Attempt, Cell, Link, Rules, Settled, Upper};
+use super::{Attempt, Cell, Link, Rules, Settled, UpperLayer};
 use crate::wifi::adaptation::Outcome;
 use crate::wifi::ACK;
 use bentpipe_core::{Span, Time};
@@ -13,19 +13,24 @@ impl<L> Cell<L> {
         now: Time,
         index: usize,
         attempt: Attempt,
-        upper: &mut impl Upper<Load = L>,
+        upper: &mut impl UpperLayer<Payload = L>,
     ) {
         let categories = self.rules.access.len();
         let flow = self.queues[index].flow(attempt.flow);
         let link = Link { from: index / categories, to: flow.to };
         let count = attempt.count as usize;
         let sent = flow.window.iter().filter(|sent| !sent.settled).take(count);
-        let acknowledged = sent.filter(|sent| sent.good).count() as u32;
-        upper.learn(now, link, &attempt, Outcome::Answered { sent: attempt.count, acknowledged });
+        let acknowledged = sent.filter(|sent| sent.arrived).count() as u32;
+        upper.record_outcome(
+            now,
+            link,
+            &attempt,
+            Outcome::Acknowledged { sent: attempt.count, acknowledged },
+        );
         for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(count) {
-            sent.settled = sent.good;
-            sent.failures += u32::from(!sent.good);
-            if sent.good {
+            sent.settled = sent.arrived;
+            sent.failures += u32::from(!sent.arrived);
+            if sent.arrived {
                 let end = Settled { acknowledged: true, failures: sent.failures };
                 upper.settle(now, link, index % categories, sent.order, end);
             }
@@ -43,7 +48,7 @@ impl<L> Cell<L> {
         attempt: Attempt,
         outcome: Outcome,
         resume: Time,
-        upper: &mut impl Upper<Load = L>,
+        upper: &mut impl UpperLayer<Payload = L>,
     ) {
         let from = index / self.rules.access.len();
         let flow = self.queues[index].flow(attempt.flow);
@@ -51,7 +56,7 @@ impl<L> Cell<L> {
         for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(attempt.count as usize) {
             sent.failures += 1;
         }
-        upper.learn(now, link, &attempt, outcome);
+        upper.record_outcome(now, link, &attempt, outcome);
         let ended = self.give_up(now, index, attempt, link, upper);
         self.attempts[index] = None;
         let ready = !self.queues[index].is_empty();
@@ -59,7 +64,12 @@ impl<L> Cell<L> {
     }
 
     /// Handles an internal collision with a category of higher priority of the same station.
-    pub(super) fn collide_inside(&mut self, now: Time, index: usize, upper: &mut impl Upper<Load = L>) {
+    pub(super) fn collide_internally(
+        &mut self,
+        now: Time,
+        index: usize,
+        upper: &mut impl UpperLayer<Payload = L>,
+    ) {
         let number = self.queues[index].first().expect("a category that transmits has a frame");
         let flow = self.queues[index].flow(number);
         if flow.unsettled().next().is_none() {
@@ -92,7 +102,7 @@ impl<L> Cell<L> {
         index: usize,
         attempt: Attempt,
         link: Link,
-        upper: &mut impl Upper<Load = L>,
+        upper: &mut impl UpperLayer<Payload = L>,
     ) -> bool {
         let Rules { rts_threshold, short_limit, long_limit, .. } = self.rules;
         let categories = self.rules.access.len();
@@ -108,20 +118,26 @@ impl<L> Cell<L> {
                 first |= place == 0;
                 if !sent.received {
                     self.counters[link.from].given_up += 1;
-                    if let Some(load) = sent.load.take() {
-                        upper.give_up(now, link, load);
+                    if let Some(payload) = sent.payload.take() {
+                        upper.give_up(now, link, payload);
                     }
                 }
             }
         }
         // Passes on frames that the receiver has kept behind one that will not come.
-        flow.release(|load| upper.deliver(now, link, load));
-        flow.forget();
+        flow.release(|payload| upper.deliver(now, link, payload));
+        flow.remove_settled();
         first
     }
 
     /// Continues after a success in the transmission opportunity, or contends again.
-    fn settle(&mut self, now: Time, index: usize, attempt: Attempt, upper: &mut impl Upper<Load = L>) {
+    fn settle(
+        &mut self,
+        now: Time,
+        index: usize,
+        attempt: Attempt,
+        upper: &mut impl UpperLayer<Payload = L>,
+    ) {
         self.attempts[index] = None;
         let ready = !self.queues[index].is_empty();
         let begin = now + self.rules.phy.sifs;

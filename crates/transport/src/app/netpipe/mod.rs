@@ -4,9 +4,9 @@
 //!
 //! | `mode` | a repeat | time of a block |
 //! | --- | --- | --- |
-//! | `ping-pong` | the block goes to the destination, a block of the same size comes back | half of it |
-//! | `one-way` | the block goes to the destination, one byte comes back | all of it |
-//! | `stream` | all blocks of a trial follow each other | time until all are acknowledged, per block |
+//! | `ping-pong` | a block there, a block of the same size back | half of the repeat |
+//! | `one-way` | a block there, one byte back | the repeat |
+//! | `stream` | blocks there, one after the other | time to the last acknowledgment, per block |
 //!
 //! A connection begins with a message of 6 bytes each way and 100 repeats of the first size, whose
 //! time determines the number of repeats of the first block. Each trial begins with a message of 6
@@ -14,16 +14,16 @@
 //! synchronisation). A block has three trials; its time is that of the shortest. NetPIPE ends after
 //! the last size, or at the next unperturbed size once a block has taken `stop` or more.
 //!
-//! Results: the table `netpipe`, with a row per block, from which `bentpipe netpipe` makes the
-//! program's own file `np.out`, and a row of the trace `transaction` per trial. If the run ends
+//! Results: the table `netpipe`, with a row per block, from which `bentpipe export RUN np.out`
+//! makes the program's own file, and a row of the trace `transaction` per trial. If the run ends
 //! first, the flow's column `netpipe_pending` contains the size.
 //!
 //! Deviations: bytes have no content, so the destination recognises messages by their length. It
 //! answers the synchronisation instead of sending its own, so a trial begins a round trip later,
-//! which no time includes. A message of the size of a block is a byte longer. The real program's
-//! stream opens a connection for each trial and measures the time until its writes have returned.
-//! The mode one-way is ours. NetPIPE disables Nagle's algorithm; `nagle = true` in the flow's
-//! transport enables it nevertheless.
+//! which is not part of any measured time. A message of the size of a block is a byte longer. The
+//! real program's stream opens a connection for each trial and measures the time until its writes
+//! have returned. NetPIPE has no mode one-way. NetPIPE disables Nagle's algorithm; `nagle = true`
+//! in the flow's transport enables it nevertheless.
 //!
 //! ```toml
 //! app = { kind = "netpipe", last = "64 KiB", repeats = 7 }

@@ -120,8 +120,8 @@ mod tests {
             assert_eq!(schedule.block(), Some(block), "{line}");
             if let Some(micros) = before {
                 // The screen rounds the time to 0.01 us.
-                let [most, least] = [-0.005, 0.005].map(|off| schedule.repeats((micros + off) * 1e-6));
-                assert!((u64::from(least)..=u64::from(most)).contains(&repeats), "{line}: {least} to {most}");
+                let [max, min] = [-0.005, 0.005].map(|off| schedule.repeats((micros + off) * 1e-6));
+                assert!((u64::from(min)..=u64::from(max)).contains(&repeats), "{line}: {min} to {max}");
                 checked += 1;
             }
             before = fields.get(9).and_then(|micros| micros.parse().ok());

@@ -66,7 +66,7 @@ fn messages_and_times_are_those_of_the_real_program() {
 }
 
 #[test]
-fn a_block_of_the_size_of_a_message_is_not_mistaken_for_one() {
+fn a_block_of_the_size_of_a_message_is_not_a_message() {
     for size in [6, 16] {
         let (rows, pending, _) =
             run(&format!(r#"{{"first": "{size} B", "last": "{size} B", "repeats": 4}}"#), millis);
@@ -80,7 +80,7 @@ fn a_block_of_the_size_of_a_message_is_not_mistaken_for_one() {
 }
 
 #[test]
-fn it_stops_once_a_block_has_taken_a_second_and_repeats_for_a_tenth() {
+fn the_run_stops_after_a_block_of_a_second() {
     // 1 ms for a byte: 1024 bytes take more than a second.
     let (rows, pending, _) = run(r#"{"perturbation": 0}"#, Span::from_millis);
     let (block, repeats, time) = *rows.last().unwrap();
@@ -91,7 +91,7 @@ fn it_stops_once_a_block_has_taken_a_second_and_repeats_for_a_tenth() {
 }
 
 #[test]
-fn one_way_takes_the_round_and_a_stream_all_blocks_together() {
+fn one_way_halves_the_round_trip_and_a_stream_times_all_blocks_together() {
     let (rows, ..) = run(
         r#"{"mode": "one-way", "first": "500 B", "last": "500 B", "perturbation": 0, "repeats": 5}"#,
         millis,
@@ -107,7 +107,7 @@ fn one_way_takes_the_round_and_a_stream_all_blocks_together() {
 }
 
 #[test]
-fn a_run_that_ends_first_names_the_block() {
+fn a_run_that_ends_early_names_the_unfinished_block() {
     let config: Config = serde_json::from_str(r#"{"first": "1 MB"}"#).unwrap();
     let source = super::Source::new(&config);
     let mut report = Report::default();
@@ -121,7 +121,7 @@ fn a_run_that_ends_first_names_the_block() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused() {
+fn unmeasurable_configurations_are_refused() {
     let problems = |json: &str| -> Vec<String> {
         let mut problems = Problems::default();
         serde_json::from_str::<Config>(json).unwrap().check(&mut problems);

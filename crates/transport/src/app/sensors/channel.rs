@@ -23,7 +23,7 @@ impl RadioErrors {
 }
 
 impl Channel for RadioErrors {
-    fn spoils(&mut self, now: Time, from: usize, to: usize, bytes: u32) -> bool {
+    fn corrupts(&mut self, now: Time, from: usize, to: usize, bytes: u32) -> bool {
         let link = self.links.get_mut(from * self.count + to);
         link.is_some_and(|(errors, stream)| errors.loses_unit(now, bytes, stream))
     }

@@ -27,8 +27,8 @@ pub struct Config {
     /// ms to 2 s.
     #[serde(default = "period")]
     pub period: Span,
-    /// Placement of the query's operators: `"nodes"` (the default) places each where the fewest
-    /// bytes are sent, `"sink"` ships every measure to the sink.
+    /// Placement of the query's operators: `"nodes"` (the default) places each operator at the node
+    /// at which the fewest bytes are sent, `"sink"` sends every measure to the sink.
     #[serde(default)]
     pub placement: Placement,
     /// Parent of each mote in the tree towards the sink, by names. A mote that is not listed sends
@@ -36,8 +36,8 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parents: BTreeMap<String, String>,
     /// Motes that each mote hears, by names (the sink is `"sink"`). A mote that is not listed hears
-    /// all. Motes that do not hear each other are hidden from each other: their transmissions
-    /// collide at others.
+    /// all. Motes that do not hear each other do not defer to each other, so their transmissions
+    /// may collide at other motes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hears: BTreeMap<String, Vec<String>>,
     /// Errors of frames on the air, independent for each direction between two motes. Default none.
@@ -112,7 +112,7 @@ fn queue() -> Count<1, 10_000> {
 /// The name of the sink in lists of motes.
 const SINK: &str = "sink";
 /// Maximum number of motes on the shared channel.
-const MOST: usize = 100;
+const MAX_MOTES: usize = 100;
 
 impl Config {
     /// Returns the motes and their tree.
@@ -179,8 +179,8 @@ impl Config {
 
     pub(super) fn check_keys(&self, problems: &mut Problems) {
         let before = problems.count();
-        if !(1..=MOST).contains(&self.motes.len()) {
-            problems.add("motes", format!("{} motes; allowed: 1 to {MOST}", self.motes.len()));
+        if !(1..=MAX_MOTES).contains(&self.motes.len()) {
+            problems.add("motes", format!("{} motes; allowed: 1 to {MAX_MOTES}", self.motes.len()));
         }
         for (place, mote) in self.motes.iter().enumerate() {
             if mote.is_empty() || mote == SINK || mote == query::ALL || self.motes[..place].contains(mote) {

@@ -39,7 +39,7 @@ pub static FLOW: Table = Table {
     ],
 };
 
-/// The totals of each mote.
+/// Report of each mote's totals.
 pub static MOTES: Table = Table {
     name: "motes",
     entity: "mote",

@@ -41,9 +41,9 @@ fn the_sink_sends_25_bytes_for_each_measure() {
     assert_eq!(sent, 60 * 25);
     assert_eq!(report.value("flow_sensors", "f", "sensor_rows"), Some(60.0));
     assert_eq!(report.value("motes", "f.m2", "samples"), Some(20.0));
-    let most = report.value("flow_sensors", "f", "sensor_delay_max").unwrap();
-    // At least backoff, assessment, turnaround and frame; contention among at most three.
-    assert!((0.001_664..0.1).contains(&most), "{most}");
+    let max = report.value("flow_sensors", "f", "sensor_delay_max").unwrap();
+    // The delay is at least backoff, assessment, turnaround and frame; at most three motes contend.
+    assert!((0.001_664..0.1).contains(&max), "{max}");
 }
 
 /// A filter and an average on the motes cost a small part of the cost of shipping, in frames, bytes
@@ -86,7 +86,7 @@ fn a_lossy_channel_costs_retransmissions_and_rows() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn invalid_values_are_named() {
     for (keys, key, why) in [
         (r#", "motes": []"#, "motes", "0 motes"),
         (r#", "motes": ["a", "a"]"#, "motes", "\"a\""),

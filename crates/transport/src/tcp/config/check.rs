@@ -33,12 +33,12 @@ impl Config {
     }
 
     fn check_buffers(&self, problems: &mut Problems) {
-        let (segment, most) = (self.segment_size.value(), self.window());
+        let (segment, max) = (self.segment_size.value(), self.window());
         if let Some(start) =
-            self.receive_window_start.filter(|start| !(segment..=most).contains(&start.bytes()))
+            self.receive_window_start.filter(|start| !(segment..=max).contains(&start.bytes()))
         {
             let text = format!(
-                "{start} is out of range; allowed: from one segment ({segment} B) to receive_window ({most} B)"
+                "{start} is out of range; allowed: from one segment ({segment} B) to receive_window ({max} B)"
             );
             problems.add("receive_window_start", text);
         }
@@ -46,19 +46,19 @@ impl Config {
             let text = format!("{buffer} is out of range; allowed: at least one segment ({segment} B)");
             problems.add("send_buffer", text);
         }
-        let least = 2 * (segment + writer::OVERHEAD);
-        if let Some(memory) = self.send_memory.filter(|memory| memory.bytes() < least) {
+        let min = 2 * (segment + writer::OVERHEAD);
+        if let Some(memory) = self.send_memory.filter(|memory| memory.bytes() < min) {
             let text = format!(
-                "{memory} is out of range; allowed: at least two segments and their headers ({least} B)"
+                "{memory} is out of range; allowed: at least two segments and their headers ({min} B)"
             );
             problems.add("send_memory", text);
         }
     }
 
     fn check_times(&self, problems: &mut Problems) {
-        let least = self.rto_min.max(self.rto_initial);
+        let min = self.rto_min.max(self.rto_initial);
         let profile = self.profile.config();
-        if self.rto_max < least && self.rto_max != profile.rto_max {
+        if self.rto_max < min && self.rto_max != profile.rto_max {
             let text = format!(
                 "{} is out of range; allowed: at least rto_min ({}) and rto_initial ({})",
                 self.rto_max, self.rto_min, self.rto_initial
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_the_options_cannot_say_are_refused() {
+    fn windows_that_the_options_cannot_express_are_refused() {
         assert_eq!(problems("{}"), Vec::<String>::new());
         assert_eq!(problems(r#"{"receive_window": "64 KiB"}"#), Vec::<String>::new());
         assert_eq!(problems(r#"{"receive_window": "64 KiB", "window_scaling": false}"#), ["receive_window"]);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_stack_combines_is_refused() {
+    fn combinations_that_no_stack_has_are_refused() {
         let profiles = ["linux", "linux-2.6.32", "classic", "freebsd", "nineties"]
             .map(|name| format!("{{\"profile\": \"{name}\"}}"));
         for profile in profiles {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_profile_asks_for_rests_where_it_has_no_ground() {
+    fn keys_of_the_profile_that_other_keys_make_meaningless_are_switched_off() {
         let given = |json: &str| -> Config { serde_json::from_str(json).unwrap() };
         let newreno = given(r#"{"recovery": "newreno"}"#);
         let on = [newreno.dsack, newreno.frto, newreno.tail_loss_probe, newreno.undo];

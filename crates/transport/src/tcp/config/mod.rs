@@ -39,7 +39,7 @@ macro_rules! keys {
         /// profile's value.
         ///
         /// ```toml
-        /// transport = { kind = "tcp", congestion = "vegas", parameters = { alpha = 2, beta = 4 }, profile = "classic" }
+        /// transport = { kind = "tcp", profile = "classic", congestion = "vegas", ecn = true }
         /// ```
         #[derive(Default, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
@@ -55,10 +55,10 @@ macro_rules! keys {
 
         impl From<Draft> for Config {
             fn from(draft: Draft) -> Config {
-                let said = Said::of(&draft);
+                let given = GivenKeys::of(&draft);
                 let profile = draft.profile.config();
                 let all = Config { profile: draft.profile, $($key: draft.$key.unwrap_or(profile.$key)),+ };
-                all.without_ground(&said)
+                all.without_meaningless_keys(&given)
             }
         }
 
@@ -92,7 +92,8 @@ keys! {
     /// Number of full segments per delayed acknowledgment. Default: 2 (RFC 1122), 4 in profile
     /// scps, whose standard reduces the frequency of acknowledgments and leaves the number open.
     ack_every: Count<2, 1000>,
-    /// Maximum delay of an acknowledgment, less than 500 ms (RFC 1122). Default 200 ms.
+    /// Maximum delay of an acknowledgment, less than 500 ms (RFC 1122). Default 200 ms in all
+    /// profiles.
     delayed_ack_timeout: Span,
     /// Minimum delay of an acknowledgment, from which the delay adapts to the time between
     /// segments. Default: 40 ms in the profiles of Linux. If it equals `delayed_ack_timeout`, as in
@@ -108,20 +109,19 @@ keys! {
     /// counts as one with PSH. Default: true in the profiles linux and linux-6.12, false in the
     /// others.
     ack_pushed: bool,
-    /// Growth of the receive window at the start, plus 64 KiB. The window starts below its full
-    /// size by this value minus 64 KiB, but with at least 64 KiB. It grows to its full size by two
-    /// segments for each arriving segment, which is then acknowledged at once. Default: 4416 KiB in
-    /// profile linux and 880 KiB in linux-6.12, whose window grows by 4352 and 816 KiB from half
-    /// the memory of emulated hosts to the fraction that holds payload; 16 MiB in linux-6.1 and
-    /// linux-2.6.32, so the whole window grows; 0 B in the others, which means the full window from
-    /// the start.
+    /// Growth of the receive window at the start, plus 64 KiB. The window starts at its full size
+    /// minus this value plus 64 KiB, but at least at 64 KiB. It grows to its full size by two
+    /// segments for each arriving segment, which is acknowledged at once. Default: 4416 KiB in
+    /// profile linux and 880 KiB in linux-6.12, whose windows grow by 4352 and 816 KiB: from half
+    /// the memory of emulated hosts to the fraction that holds payload. 16 MiB in linux-6.1 and
+    /// linux-2.6.32, so the whole window grows. 0 B in the others: the full window from the start.
     quick_window: Size,
     /// Maximum time for which acknowledgments of a hole are compressed into one, after the first
     /// three, if SACK is in use; also limited to a twentieth of the round-trip time. Default: 1 ms
     /// in the profiles of Linux except linux-2.6.32, 0 s (no compression) in the others.
     ack_compression: Span,
-    /// Loss detection and recovery. Default: rack in the profiles of Linux except linux-2.6.32,
-    /// snack in scps, reno in nineties, sack in the others.
+    /// Method of loss detection and recovery. Default: rack in the profiles of Linux except
+    /// linux-2.6.32, snack in scps, reno in nineties, sack in the others.
     recovery: Recovery,
     /// True for selective acknowledgments (RFC 2018). If unset, they are used if `recovery` needs
     /// them.
@@ -143,10 +143,10 @@ keys! {
     /// spurious also halves it. Not with `proportional_reduction`. Default: true in profile
     /// linux-2.6.32, false in the others.
     rate_halving: bool,
-    /// True if the window grows by the segments that an acknowledgment covers (appropriate byte
-    /// counting, RFC 3465, without its limit), instead of once per acknowledgment (RFC 5681,
-    /// section 3.1), which slows it down with delayed acknowledgments. Default: false in profile
-    /// linux-2.6.32 (tcp_abc is 0), true in the others.
+    /// True if the window grows by the number of acknowledged segments (appropriate byte counting,
+    /// RFC 3465, without its limit). False: it grows once per acknowledgment (RFC 5681, section
+    /// 3.1), which is slower with delayed acknowledgments. Default: false in profile linux-2.6.32
+    /// (tcp_abc is 0), true in the others.
     byte_counting: bool,
     /// True if reductions are undone when timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show
     /// that they were spurious. Default: true in the profiles of Linux, false in the others.
@@ -154,15 +154,15 @@ keys! {
     /// True if spurious time-outs are detected before everything is retransmitted (F-RTO, RFC
     /// 5682); needs SACK. Default: true in the profiles of Linux, false in the others.
     frto: bool,
-    /// True if sending restarts with the initial window after idle time (RFC 5681, section 4.1),
-    /// reached as in Linux by halving the window for each time-out that has passed. Default: true
-    /// in the profiles of Linux, false in the others.
+    /// True if sending restarts with the initial window after idle time (RFC 5681, section 4.1). As
+    /// in Linux, the window is halved for each elapsed time-out, down to the initial window.
+    /// Default: true in the profiles of Linux, false in the others.
     restart_after_idle: bool,
     /// True if a window that the application does not use decays (RFC 7661 as implemented in
     /// Linux). Default: true in the profiles of Linux, false in the others.
     window_validation: bool,
-    /// True for explicit congestion notification (RFC 3168), if both ends request it. Default:
-    /// false in all profiles, as in Linux, which only uses it on request.
+    /// True if both ends request explicit congestion notification (RFC 3168). Default: false in all
+    /// profiles. Linux also uses it only on request.
     ecn: bool,
     /// True if small segments are held back while data is unacknowledged (Nagle's algorithm, RFC
     /// 9293, section 3.7.4). Default: true in profile nineties, false in the others.
@@ -171,10 +171,10 @@ keys! {
     /// unacknowledged (draft-minshall-nagle-01), as in Linux, instead of while any data is. No
     /// effect without `nagle`. Default: true in the profiles of Linux, false in the others.
     minshall: bool,
-    /// Receive buffer in bytes of payload, advertised as the window. Default: Linux' own maximum in
-    /// the profiles of Linux, the payload part of tcp_rmem's memory: 16 MiB in linux, 3.98 MB in
-    /// linux-6.12, 3 MiB in linux-6.1 and linux-2.6.32; 8192 B in nineties; in the others it never
-    /// limits (1 GiB). A larger value raises the limit.
+    /// Receive buffer in bytes of payload, advertised as the window. Default: in the profiles of
+    /// Linux the maximum of Linux, which is the payload part of tcp_rmem's memory (16 MiB in linux,
+    /// 3.98 MB in linux-6.12, 3 MiB in linux-6.1 and linux-2.6.32); 8192 B in nineties; 1 GiB in
+    /// the others, which is practically unlimited. A larger value raises the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
     /// Receive window at the start, which grows with the arriving data up to `receive_window`
@@ -184,15 +184,15 @@ keys! {
     /// `quick_window` determines the segments that are acknowledged at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window_start: Option<Size>,
-    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties; in the
-    /// others it never limits. In the profiles of Linux it replaces `send_memory`.
+    /// Send buffer: maximum number of unacknowledged bytes. Default: 8192 B in nineties, unlimited
+    /// in the others. In the profiles of Linux it replaces `send_memory`.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_buffer: Option<Size>,
     /// Memory of the send buffer as Linux counts it: payload plus 960 bytes per packet, which is
     /// one burst once it has been sent. A program that has filled the buffer writes again when a
     /// third of it is free. Minimum: two segments, each in its own packet. Default: 4 MiB in the
-    /// profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; in the others it
-    /// never limits. A larger value raises the limit.
+    /// profiles of Linux (the maximum of tcp_wmem), unless `send_buffer` is given; unlimited in the
+    /// others. A larger value raises the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     send_memory: Option<Size>,
     /// True for window scaling (RFC 7323, section 2); without it the window is at most 65535 bytes.
@@ -213,8 +213,8 @@ keys! {
     /// Maximum retransmission time-out, also with back-off. Default: 64 s in profile nineties, 120
     /// s, as in Linux, in the others; RFC 6298 (2.5) requires at least 60 s.
     rto_max: Span,
-    /// Minimum of the term 4 RTTVAR in the retransmission time-out, that is the clock granularity G
-    /// of RFC 6298 (2.3). Default 200 ms, as in Linux.
+    /// Minimum of the term 4 RTTVAR in the retransmission time-out: the clock granularity G of RFC
+    /// 6298 (2.3). Default 200 ms, as in Linux.
     rto_variance_min: Span,
     /// Period of the clock that times segments and on whose ticks time-outs occur, at most 1 s.
     /// Default: 500 ms in profile nineties, as in BSD's stacks (RFC 6298, section 4); 0 s, an exact
@@ -230,8 +230,8 @@ keys! {
     /// Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the
     /// connection fails. Default: 5 in profile linux-2.6.32, 6 in the others.
     syn_retries: Count<0, 255>,
-    /// Number of retransmissions of a SYN before those, without doubling. Default: 4 in profiles
-    /// linux and linux-6.12, as in Linux since 6.5; 0 in the others.
+    /// Number of earlier retransmissions of a SYN whose time-out does not double. Default: 4 in
+    /// profiles linux and linux-6.12, as in Linux since 6.5; 0 in the others.
     syn_linear_timeouts: Count<0, 127>,
     /// Number of retransmissions of the same data, or of unanswered window probes, after which the
     /// connection fails. Default: 12 in profile nineties, 15 in the others.
@@ -257,12 +257,12 @@ keys! {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     adapt: Vec<Adapt>,
     /// Reactions of the ends to the scenario's `[[handover]]`s on their path: `freeze` (Freeze-TCP)
-    /// at those that interrupt or lose packets, `adapt` (fast adaptation) at those to another link.
-    /// Default none.
+    /// at handovers that interrupt the path or lose packets, `adapt` (fast adaptation) at handovers
+    /// to another link. Default none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     on_handover: Vec<OnHandover>,
-    /// Time before such a handover at which the ends are warned. If unset, the round-trip time of a
-    /// full segment over the path without queues.
+    /// Time before a handover at which the ends are warned, for `on_handover`. If unset, the
+    /// round-trip time of a full segment over the path without queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     freeze_warning: Option<Span>,
     /// Rate that is requested from the path for the start (Quick-Start, RFC 4782), 80 kbit/s to
@@ -284,8 +284,8 @@ keys! {
     initial_sequence: Option<Count<0, 4_294_967_295>>,
 }
 
-/// Flags of the keys that the scenario gives and that other keys can make meaningless.
-struct Said {
+/// Flags for keys that other keys can make meaningless: true if the scenario gives the key.
+struct GivenKeys {
     ack_every: bool,
     delayed_ack_min: bool,
     quick_window: bool,
@@ -299,9 +299,9 @@ struct Said {
     send_memory: bool,
 }
 
-impl Said {
-    fn of(draft: &Draft) -> Said {
-        Said {
+impl GivenKeys {
+    fn of(draft: &Draft) -> GivenKeys {
+        GivenKeys {
             ack_every: draft.ack_every.is_some(),
             delayed_ack_min: draft.delayed_ack_min.is_some(),
             quick_window: draft.quick_window.is_some(),
@@ -352,8 +352,8 @@ impl Recovery {
 pub enum RtoEstimator {
     /// The estimator of RFC 6298, section 2.
     Rfc6298,
-    /// The estimator of Linux: the greatest deviation of each round trip counts, a rise at once; a
-    /// falling round-trip time hardly raises it.
+    /// The estimator of Linux: the maximum deviation of each round trip. It follows a rise at once,
+    /// and a falling round-trip time hardly increases it.
     #[default]
     Linux,
 }
@@ -380,46 +380,46 @@ impl Config {
         self.sack.unwrap_or(self.recovery.needs_sack()) && self.recovery != Recovery::Snack
     }
 
-    /// Switches off, or adapts, keys that only the profile sets and that other keys make
-    /// meaningless, so that a resolved scenario shows the actual behaviour.
-    fn without_ground(mut self, said: &Said) -> Config {
+    /// Switches off or adapts keys that only the profile sets and that other keys make meaningless.
+    /// A resolved scenario then shows the actual behaviour.
+    fn without_meaningless_keys(mut self, given: &GivenKeys) -> Config {
         let sack = self.offers_sack();
-        self.dsack &= said.dsack || sack;
-        self.frto &= said.frto || sack;
-        self.tail_loss_probe &= said.tail_loss_probe || self.recovery == Recovery::Rack;
+        self.dsack &= given.dsack || sack;
+        self.frto &= given.frto || sack;
+        self.tail_loss_probe &= given.tail_loss_probe || self.recovery == Recovery::Rack;
         self.rate_halving &=
-            said.rate_halving || (self.recovery != Recovery::Tahoe && !said.proportional_reduction);
+            given.rate_halving || (self.recovery != Recovery::Tahoe && !given.proportional_reduction);
         self.proportional_reduction &=
-            said.proportional_reduction || (self.recovery != Recovery::Tahoe && !self.rate_halving);
-        self.undo &= said.undo || self.timestamps || self.dsack;
-        if !said.ack_every && !self.delayed_ack {
+            given.proportional_reduction || (self.recovery != Recovery::Tahoe && !self.rate_halving);
+        self.undo &= given.undo || self.timestamps || self.dsack;
+        if !given.ack_every && !self.delayed_ack {
             self.ack_every = Count::new(2);
         }
         let profile = self.profile.config();
-        if !said.delayed_ack_min && profile.delayed_ack_min == profile.delayed_ack_timeout {
+        if !given.delayed_ack_min && profile.delayed_ack_min == profile.delayed_ack_timeout {
             self.delayed_ack_min = self.delayed_ack_timeout;
         }
-        if !said.receive_window && !self.window_scaling {
+        if !given.receive_window && !self.window_scaling {
             self.receive_window = self.receive_window.filter(|window| window.bytes() <= UNSCALED_WINDOW);
         }
-        if !said.send_memory && self.send_buffer.is_some() {
+        if !given.send_memory && self.send_buffer.is_some() {
             self.send_memory = None;
         }
-        if !said.quick_window && (!self.window_scaling || self.receive_window_start.is_some()) {
+        if !given.quick_window && (!self.window_scaling || self.receive_window_start.is_some()) {
             self.quick_window = Size::from_bytes(0);
         }
         self
     }
 
-    /// Returns true if the receive window is that of the profile, which emulated hosts have without
-    /// a setting.
+    /// Returns true if the receive window is that of the profile. Emulated hosts have this window
+    /// without a setting.
     pub fn has_own_window(&self) -> bool {
         self.profile != Profile::Nineties && self.receive_window == self.profile.config().receive_window
     }
 
     /// Returns the time for which data is retransmitted, if `retries` represents a time
     /// (Documentation/networking/ip-sysctl.rst, tcp_retries2).
-    pub(super) fn patience(&self) -> Option<Span> {
+    pub(super) fn retry_time(&self) -> Option<Span> {
         let doubled = |step: u64| (self.rto_min * (1 << step.min(32))).min(self.rto_max);
         self.retries_as_time
             .then(|| (0..=self.retries.value()).map(doubled).fold(Span::ZERO, |sum, span| sum + span))
@@ -444,7 +444,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_profile_gives_what_is_not_said() {
+    fn a_profile_sets_unset_keys() {
         let classic: Config =
             serde_json::from_str(r#"{"profile": "classic", "delayed_ack": false}"#).unwrap();
         assert_eq!(classic, Config { delayed_ack: false, ..Profile::Classic.config() });
@@ -455,13 +455,13 @@ mod tests {
     /// ip-sysctl.rst, tcp_retries2: "The default value of 15 yields a hypothetical timeout of 924.6
     /// seconds".
     #[test]
-    fn linux_gives_up_after_the_time_that_its_documentation_says() {
-        assert_eq!(Config::default().patience(), Some(Span::from_millis(924_600)));
-        assert_eq!(Profile::Classic.config().patience(), None);
+    fn linux_gives_up_after_the_documented_time() {
+        assert_eq!(Config::default().retry_time(), Some(Span::from_millis(924_600)));
+        assert_eq!(Profile::Classic.config().retry_time(), None);
     }
 
     #[test]
-    fn the_window_scale_is_the_least_that_fits() {
+    fn the_window_scale_is_the_smallest_that_fits() {
         let scale = |bytes| {
             Config { receive_window: Some(Size::from_bytes(bytes)), ..Config::default() }.window_scale()
         };

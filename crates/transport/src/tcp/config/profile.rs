@@ -14,21 +14,22 @@ pub enum Profile {
     /// MiB (tcp_rmem and tcp_wmem of a machine with 4 GiB of memory or more).
     #[default]
     Linux,
-    /// Like `linux`, but with the receive buffer of version 6.12: 6 MiB of memory, of which 3.98 MB
-    /// were window over packets of 1512 bytes in a TUN device. The fraction depends on the memory
-    /// that a device takes for a packet.
+    /// Like `linux`, but with the receive buffer of version 6.12: 6 MiB of memory, which gave a
+    /// window of 3.98 MB for packets of 1512 bytes in a TUN device. The fraction depends on the
+    /// memory that a device uses per packet.
     #[serde(rename = "linux-6.12")]
     Linux612,
-    /// Like `linux`, but with the receive buffer of versions before 6.6, 6 MiB of memory, half of
-    /// it window, and without the linear time-outs of SYNs.
+    /// Like `linux`, but with the receive buffer of versions before 6.6 (6 MiB of memory, half of
+    /// which is window) and without the linear time-outs of SYNs.
     #[serde(rename = "linux-6.1")]
     Linux61,
-    /// Linux 2.6.32 of 2009, used by the distributions of 2010 to 2012, to reproduce measurements
-    /// of that time (docs/notes/linux-2.6.32.md gives the source of each value): losses by
-    /// selective acknowledgments alone, rate halving, growth by acknowledgments, an initial window
-    /// of 3 segments and time-out of 3 s, buffers of 4 MiB; no bursts, no probes for tail losses.
-    /// The initial window is 10 from version 2.6.39 on, the initial time-out 1 s from 3.1 on. Not
-    /// modelled: segmentation offload of that time, the adaptation to reordering, and FACK.
+    /// Linux 2.6.32 of 2009, used by the distributions of 2010 to 2012, for reproducing
+    /// measurements of that time (docs/notes/linux-2.6.32.md gives the source of each value). It
+    /// detects losses only by selective acknowledgments, halves the rate in recovery, and grows by
+    /// acknowledgments. The initial window is 3 segments, the initial time-out 3 s, the buffers 4
+    /// MiB. It has no bursts and no probes for tail losses. Later versions have an initial window
+    /// of 10 (from 2.6.39) and an initial time-out of 1 s (from 3.1). Not modelled: segmentation
+    /// offload of that time, the adaptation to reordering, and FACK.
     #[serde(rename = "linux-2.6.32")]
     Linux2632,
     /// A stack of the early 2000s, as simulated in most published studies.

@@ -1,5 +1,5 @@
-//! TCP on a side of a proxy. Its congestion control is that of the flow, unless the scenario gives
-//! another.
+//! TCP on one side of a proxy. The congestion control is that of the flow, unless the scenario
+//! gives another one.
 
 use super::{Config, Draft, Profile};
 use bentpipe_core::Problems;
@@ -61,8 +61,8 @@ impl JsonSchema for Side {
 }
 
 impl Side {
-    /// Returns the values of this side. If the side inherits, its `congestion` and `parameters` are
-    /// ignored: those of the flow apply.
+    /// Returns the values of this side. If the side inherits, the flow's `congestion` and
+    /// `parameters` apply instead of the ones returned here.
     pub fn config(&self) -> &Config {
         &self.config
     }

@@ -20,7 +20,7 @@ impl Connection {
             self.ecn.echoes &= !reduced;
             if experienced && !self.ecn.echoes {
                 self.ecn.echoes = true;
-                self.receiver.hurry_for_congestion();
+                self.receiver.acknowledge_quickly_for_congestion();
             }
         }
         self.receive(now, segment);
@@ -56,7 +56,8 @@ impl Connection {
                 self.time_wait_end = now + TIME_WAIT;
             }
             if occupies > 0 && flags.0 & (SegmentFlags::RST.0 | SegmentFlags::SYN.0) == 0 {
-                // Linux keeps only this of the connection, so the acknowledgment has no SACK block.
+                // In TIME-WAIT, Linux stores only these values of the connection, so the
+                // acknowledgment has no SACK block.
                 self.receiver.acknowledge_now();
                 return;
             }
@@ -76,7 +77,7 @@ impl Connection {
             match self.phase {
                 Phase::TimeWait => {}
                 // Both ends have sent everything, so the application is not informed (RFC 9293,
-                // section 3.10.7.4): this is the other end's answer to a repeated FIN after it has
+                // section 3.10.7.4). The reset answers a repeated FIN, after the other end has
                 // discarded the connection.
                 Phase::Closing | Phase::LastAck if start == self.receiver.next() => self.end(),
                 _ if start == self.receiver.next() => self.fail(Failure::Reset),
@@ -134,8 +135,8 @@ impl Connection {
                 return;
             }
         }
-        if !self.told_all_acknowledged && self.sender.all_acknowledged() {
-            self.told_all_acknowledged = true;
+        if !self.reported_all_acknowledged && self.sender.all_acknowledged() {
+            self.reported_all_acknowledged = true;
             self.events.add(Event::AllAcknowledged);
         }
         if self.sender.fin_acknowledged() {
@@ -148,9 +149,9 @@ impl Connection {
         if let Some(snack) = &options.snack {
             let unit = self.sender.segment_size().into();
             let (held, missing): (Vec<_>, Vec<_>) =
-                snack::heard(snack, ack.position, unit).partition(|(_, there)| *there);
-            self.sender.name_missing(missing.into_iter().map(|(stretch, _)| stretch));
-            let blocks: Vec<_> = held.into_iter().map(|(stretch, _)| stretch).collect();
+                snack::decode(snack, ack.position, unit).partition(|(_, there)| *there);
+            self.sender.name_missing(missing.into_iter().map(|(range, _)| range));
+            let blocks: Vec<_> = held.into_iter().map(|(range, _)| range).collect();
             return self.sender.acknowledge(now, &Ack { sack: &blocks, ..*ack });
         }
         let near = self.sender.una();

@@ -6,10 +6,12 @@
 //!   flight towards the opening end is at most 65535 bytes, as in reality. A lost SYN, SYN-ACK or
 //!   last ACK is repaired by the retransmission of the SYN or SYN-ACK or by the first data.
 //! - Either end or both may close. TIME-WAIT lasts 60 s after the last segment, as in Linux
-//!   (`tcp_timewait_state_process`), and needs no timer, because it only answers.
-//! - A reset is valid if its sequence number is exactly the next expected. A reset elsewhere in the
-//!   window, or a SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2). TIME-WAIT
-//!   ignores resets (RFC 1337); in CLOSING and LAST-ACK the connection is over and has not failed.
+//!   (`tcp_timewait_state_process`). It needs no timer, because the connection only answers
+//!   segments.
+//! - A reset is valid only if its sequence number is the next expected one. A reset elsewhere in
+//!   the window, or a SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2).
+//!   TIME-WAIT ignores resets (RFC 1337); in CLOSING and LAST-ACK the connection is over and has
+//!   not failed.
 //! - Explicit congestion notification (RFC 3168) is negotiated by the flags of the SYNs. New data
 //!   may be marked. Acknowledgments echo a mark until the sender has reduced its window, once per
 //!   round trip, and reports it.
@@ -41,9 +43,9 @@ pub use super::events::{Event, Failure};
 pub enum Phase {
     /// No connection: not opened yet, or ended.
     Closed,
-    /// Waits for a SYN.
+    /// Waits for the other end's SYN.
     Listen,
-    /// Has sent a SYN.
+    /// Has sent a SYN, not yet answered.
     SynSent,
     /// Has received a SYN and sent a SYN-ACK.
     SynReceived,
@@ -51,13 +53,13 @@ pub enum Phase {
     Established,
     /// Has sent a FIN that is not acknowledged.
     FinWait1,
-    /// Its FIN is acknowledged.
+    /// Has sent a FIN that is acknowledged.
     FinWait2,
     /// Has sent a FIN and received one before its own was acknowledged.
     Closing,
     /// Both FINs are acknowledged; answers late segments.
     TimeWait,
-    /// Has received a FIN.
+    /// Has received a FIN and not sent one.
     CloseWait,
     /// Has sent a FIN after receiving one.
     LastAck,
@@ -103,7 +105,7 @@ pub struct Connection {
     /// Receive window that a SYN can express.
     syn_window: u32,
     /// True if the application knows that all data was acknowledged.
-    told_all_acknowledged: bool,
+    reported_all_acknowledged: bool,
     close_wanted: bool,
     time_wait_end: Time,
     events: Events,
@@ -124,7 +126,7 @@ impl Connection {
             snack: false,
             ecn: Ecn::default(),
             syn_window: config.window().min(config::UNSCALED_WINDOW) as u32,
-            told_all_acknowledged: true,
+            reported_all_acknowledged: true,
             close_wanted: false,
             time_wait_end: Time::MAX,
             events: Events::default(),
@@ -148,7 +150,7 @@ impl Connection {
             return;
         }
         self.sender.hand_over(bytes);
-        self.told_all_acknowledged = false;
+        self.reported_all_acknowledged = false;
         self.events.withdraw_all_acknowledged();
     }
 
@@ -176,7 +178,7 @@ impl Connection {
     /// discards the rest.
     pub fn stop(&mut self) {
         if !self.close_wanted {
-            self.sender.forget_unwritten();
+            self.sender.discard_unwritten();
             self.close();
         }
     }
@@ -194,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// Delays the application until [`Connection::read`], because more packets arrive at this
+    /// Makes received data wait for [`Connection::read`], because more packets arrive at this
     /// instant.
     pub fn hold_reading(&mut self) {
         self.receiver.hold_reading();

@@ -27,7 +27,7 @@ impl Connection {
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         self.ecn.capable = false;
         if self.pending != Pending::Nothing {
-            return self.next_handshake_segment(now).map(taken_apart);
+            return self.next_handshake_segment(now).map(rebuilt);
         }
         if self.phase < Phase::Established {
             return None;
@@ -141,11 +141,11 @@ impl Connection {
     }
 }
 
-/// Returns an equal segment, built field by field. Rare segments are built in memory; without this
-/// copy they would force the others, which stay in registers until they are part of a packet,
-/// through memory too.
+/// Returns an equal segment, built field by field. Segments usually stay in registers until they
+/// are part of a packet. Rare segments are built in memory; without this copy, all segments would
+/// be.
 #[inline(always)]
-fn taken_apart(segment: Segment) -> Segment {
+fn rebuilt(segment: Segment) -> Segment {
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;
     Segment { sequence, acknowledgment, window, payload, flags, timestamps, options }
 }

@@ -1,4 +1,4 @@
-//! Out-of-order data: its storage, and its reports to the sender.
+//! Out-of-order data: storage, and reports to the sender.
 
 use super::{Due, Receiver};
 use crate::tcp::rtt::Estimator;
@@ -6,43 +6,43 @@ use crate::tcp::{header, snack};
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::segment::{SackBlocks, Snack};
 
-/// Number of acknowledgments of one hole that are sent at once, as needed by fast retransmit.
-const ALIKE: u32 = 3;
+/// Number of acknowledgments of one hole that are sent without delay, as needed by fast retransmit.
+const SENT_AT_ONCE: u32 = 3;
 
-/// Slack by which the timer may end later, as it does when nothing else wakes the processor (Linux'
+/// Slack of the timer: it expires later by this time if nothing else wakes the processor (Linux'
 /// tcp_comp_sack_slack_ns).
 const SLACK: Span = Span::from_micros(100);
 
 /// Maximum number of segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
-const MOST_COMPRESSED: u32 = 44;
+const MAX_COMPRESSED: u32 = 44;
 
-/// Number of blocks for which an acknowledgment always has room. Blocks in further places have been
-/// in one of these in an earlier acknowledgment, so none is lost (Linux' tcp_sack_new_ofo_skb,
-/// since 5.10).
+/// Number of blocks that always fit into an acknowledgment. Every block has been in one of these
+/// places in an earlier acknowledgment, so all are reported (Linux' tcp_sack_new_ofo_skb, since
+/// 5.10).
 const SURE_BLOCKS: usize = 2;
 
 impl Receiver {
     /// Returns the next negative acknowledgment in turn, if data is missing.
     pub fn snack(&mut self, unit: u64) -> Option<Snack> {
-        let (snack, on) = snack::say(self.next, &self.held, unit, self.named)?;
-        self.named = on;
+        let (snack, on) = snack::encode(self.next, &self.out_of_order, unit, self.next_named)?;
+        self.next_named = on;
         Some(snack)
     }
 
     /// Returns the SACK blocks to send, if any, in sequence numbers.
     #[inline]
     pub fn sack_blocks(&mut self, numbering: header::Numbering) -> Option<SackBlocks> {
-        // Unreported data of a segment is reported with the next acknowledgment.
-        let (listed, twice) = match self.before.take() {
-            Some(before) => (before, None),
-            None => ((self.recent, self.recent_count), self.twice.take().filter(|_| self.dsack)),
+        // The next acknowledgment reports the remaining data of the segment.
+        let (listed, duplicate) = match self.reported_blocks.take() {
+            Some(blocks) => (blocks, None),
+            None => ((self.blocks, self.block_count), self.duplicate.take().filter(|_| self.dsack)),
         };
-        if (listed.1 == 0 && twice.is_none()) || !self.sack {
+        if (listed.1 == 0 && duplicate.is_none()) || !self.sack {
             return None;
         }
         let mut blocks = SackBlocks::default();
-        let recent = listed.0[..listed.1].iter().copied();
-        for (left, right) in twice.into_iter().chain(recent).take(self.most_blocks) {
+        let ranges = listed.0[..listed.1].iter().copied();
+        for (left, right) in duplicate.into_iter().chain(ranges).take(self.max_blocks) {
             blocks.push(numbering.number(left), numbering.number(right));
         }
         Some(blocks)
@@ -57,60 +57,61 @@ impl Receiver {
             return;
         }
         // Of several parts received twice, the first is reported (RFC 2883, section 4.2).
-        let (mut known, mut twice) = (start, None);
-        let whole = self.held.insert(start, end, |from, to, _| {
-            twice = twice.or((from > known).then_some((known, from)));
+        let (mut known, mut duplicate) = (start, None);
+        let range = self.out_of_order.insert(start, end, |from, to, _| {
+            duplicate = duplicate.or((from > known).then_some((known, from)));
             known = to;
         });
-        self.twice = twice.or((known < end).then_some((known, end))).or(self.twice);
-        let whole = if self.joins_listed { self.join_listed(start, end) } else { whole };
+        self.duplicate = duplicate.or((known < end).then_some((known, end))).or(self.duplicate);
+        let range = if self.joins_listed { self.join_listed(start, end) } else { range };
         // The block moves to the front; blocks that it covers are removed.
-        let mut kept = 0;
-        let mut recent = [whole, (0, 0), (0, 0), (0, 0)];
-        for &block in &self.recent[..self.recent_count] {
-            let swallowed = block.0 >= whole.0 && block.1 <= whole.1;
-            if !swallowed && kept + 1 < recent.len() {
-                kept += 1;
-                recent[kept] = block;
+        let mut count = 0;
+        let mut blocks = [range, (0, 0), (0, 0), (0, 0)];
+        for &block in &self.blocks[..self.block_count] {
+            let covered = block.0 >= range.0 && block.1 <= range.1;
+            if !covered && count + 1 < blocks.len() {
+                count += 1;
+                blocks[count] = block;
             }
         }
-        self.recent = recent;
-        self.recent_count = kept + 1;
+        self.blocks = blocks;
+        self.block_count = count + 1;
     }
 
-    /// Reports the segments that share the next acknowledgment before a segment `[start, end)`
-    /// moves a block to a place for which an acknowledgment may have no room. The segment itself
-    /// then makes no acknowledgment due. Returns true if that happened.
+    /// Called before a segment `[start, end)` is stored. If the segment would move a block to a
+    /// place that may not fit into an acknowledgment, makes the shared acknowledgment due with the
+    /// present blocks. The segment itself then makes no acknowledgment due. Returns true in that
+    /// case.
     fn report_before(&mut self, start: u64, end: u64) -> bool {
         if self.due != Due::Compressed {
             return false;
         }
-        let listed = &self.recent[..self.recent_count];
+        let listed = &self.blocks[..self.block_count];
         let touched = listed.iter().position(|&(left, right)| start <= right && left <= end);
-        if touched.unwrap_or(self.recent_count) < SURE_BLOCKS {
+        if touched.unwrap_or(self.block_count) < SURE_BLOCKS {
             return false;
         }
-        let mut before = (self.recent, self.recent_count);
-        if let Some(block) = touched.map(|index| &mut before.0[index]) {
+        let mut reported_blocks = (self.blocks, self.block_count);
+        if let Some(block) = touched.map(|index| &mut reported_blocks.0[index]) {
             *block = (block.0.min(start), block.1.max(end));
         }
-        self.before = Some(before);
+        self.reported_blocks = Some(reported_blocks);
         self.due = Due::Alone;
         true
     }
 
-    /// Returns the block of a segment joined with the adjacent listed blocks. Adjacent data that is
-    /// no longer listed is not included, contrary to RFC 2018, section 4.
+    /// Returns the block of a segment, joined with adjacent blocks of the list. Adjacent data
+    /// outside of the list is not included, contrary to RFC 2018, section 4.
     fn join_listed(&self, start: u64, end: u64) -> (u64, u64) {
         let mut block = (start, end);
         loop {
-            let before = block;
-            for &(left, right) in &self.recent[..self.recent_count] {
+            let previous = block;
+            for &(left, right) in &self.blocks[..self.block_count] {
                 if left <= block.1 && block.0 <= right {
                     block = (block.0.min(left), block.1.max(right));
                 }
             }
-            if block == before {
+            if block == previous {
                 return block;
             }
         }
@@ -123,13 +124,13 @@ impl Receiver {
             return;
         }
         let srtt = path.srtt().filter(|_| self.sack && self.compression > Span::ZERO);
-        let (true, Some(srtt)) = (self.alike >= ALIKE, srtt) else {
-            self.alike += 1;
+        let (true, Some(srtt)) = (self.hole_acknowledgments >= SENT_AT_ONCE, srtt) else {
+            self.hole_acknowledgments += 1;
             self.due = Due::Alone;
             return;
         };
         self.compressed += 1;
-        if self.compressed > MOST_COMPRESSED || self.due > Due::Compressed {
+        if self.compressed > MAX_COMPRESSED || self.due > Due::Compressed {
             self.due = Due::Alone;
         } else if self.due < Due::Compressed {
             self.due = Due::Compressed;
@@ -137,14 +138,14 @@ impl Receiver {
         }
     }
 
-    pub(super) fn forget_blocks(&mut self) {
-        let mut kept = 0;
-        for index in 0..self.recent_count {
-            if self.recent[index].0 > self.next {
-                self.recent[kept] = self.recent[index];
-                kept += 1;
+    pub(super) fn discard_blocks(&mut self) {
+        let mut count = 0;
+        for index in 0..self.block_count {
+            if self.blocks[index].0 > self.next {
+                self.blocks[count] = self.blocks[index];
+                count += 1;
             }
         }
-        self.recent_count = kept;
+        self.block_count = count;
     }
 }

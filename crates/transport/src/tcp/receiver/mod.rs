@@ -4,43 +4,42 @@
 //!   the hole is filled. The FIN counts as one position after the last byte, so it may also arrive
 //!   out of order.
 //! - Delayed acknowledgments (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2): one for every two
-//!   full segments, counted as in Linux (more than the bytes of one [full segment](segments)
-//!   unacknowledged), or after a time-out ([`super::delayed_ack`]). At once for data that is out of
-//!   order, duplicate, or fills a hole, and for a FIN.
-//! - An acknowledgment that data makes due at once leaves before the application is informed of the
-//!   data, so it does not travel with the application's answer. That of a FIN does.
+//!   full segments, or after a time-out ([`super::delayed_ack`]). As in Linux, two full segments
+//!   means more unacknowledged bytes than in one [full segment](segments). Data that is out of
+//!   order, duplicate, or fills a hole is acknowledged at once, as is a FIN.
+//! - An acknowledgment that is due at once leaves before the application is informed of the data,
+//!   so it does not travel with the application's answer. The acknowledgment of a FIN does.
 //! - In the profiles of Linux, an application runs after all packets that arrive at one instant
-//!   ([`Receiver::hold_reading`]). Until it reads, more than a full segment is acknowledged only if
-//!   the new window is not smaller than the last one, where windows are the part of the buffer that
-//!   unread data leaves. Everything that waits, PSH included, shares one acknowledgment, which
-//!   leaves when the application has read (docs/notes/linux-tcp.md).
+//!   ([`Receiver::hold_reading`]). Until it reads, the window is the part of the buffer without
+//!   unread data, and more than a full segment is acknowledged only if the new window is not
+//!   smaller than the last one. All waiting segments, also those with PSH, share one
+//!   acknowledgment, which leaves when the application has read (docs/notes/linux-tcp.md).
 //! - SACK blocks (RFC 2018, section 4): the first contains the segment that caused the
-//!   acknowledgment, the others are the most recently changed. Linux joins that segment with the
-//!   blocks that it still lists, but not with other data that it has (observed in 6.12). A
-//!   duplicate acknowledgment carries no data, by which senders recognise it. Before these blocks,
-//!   data that has arrived twice is reported once (RFC 2883).
-//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one, which
-//!   waits for a twentieth of the round-trip time, limited to `ack_compression`, as in Linux (1
-//!   ms). An acknowledgment that fills a part of the previous hole counts as the first of the
-//!   three, unless it is due anyway. The shared acknowledgment leaves earlier, and without the
-//!   arriving segment, if that would move a block beyond the second place. Quick acknowledgments
-//!   are not compressed.
-//! - Timestamps (RFC 7323): the echo is that of the earliest unacknowledged segment (section 4.3).
-//!   Segments with data and an old timestamp are discarded (PAWS, section 5); those without data
-//!   are not, because they may merely be reordered.
+//!   acknowledgment, the others are the most recently changed. Linux joins that segment with
+//!   adjacent blocks of the present list, but not with other stored data (observed in 6.12). A
+//!   duplicate acknowledgment carries no data, so that senders recognise it. Data that has arrived
+//!   twice is reported once, in front of these blocks (RFC 2883).
+//! - `ack_compression`: after three acknowledgments of one hole, up to 44 segments share one
+//!   acknowledgment. It waits for a twentieth of the round-trip time, limited to `ack_compression`,
+//!   as in Linux (1 ms). The acknowledgment of a segment that fills a part of the previous hole
+//!   counts as the first of the three, unless it is due anyway. If an arriving segment would move a
+//!   block beyond the second place, the shared acknowledgment leaves earlier, without that segment.
+//!   Quick acknowledgments are not compressed.
+//! - Timestamps (RFC 7323): the echoed timestamp is that of the earliest unacknowledged segment
+//!   (section 4.3). Segments with data and an old timestamp are discarded (PAWS, section 5).
+//!   Segments without data are not discarded, because they may be reordered.
 //!
 //! The application reads everything, so the window is the whole buffer. Its right edge never moves
-//! back. In Linux it grows at first by two segments for each full arriving segment, and each
-//! segment is then acknowledged at once: from 64 KiB to half of the buffer's memory in 6.1; in 6.12
-//! and 6.18 from that half by 4352 KiB to the part of 32 MiB that holds payload. Here it starts at
-//! the size minus `quick_window` plus 64 KiB, at least at 64 KiB, and grows to the whole size.
-//! Alternatively it follows the data of a round trip ([`super::right_sizing`]), as with Linux' own
-//! settings.
+//! back. In Linux the window grows at first by two segments for each full arriving segment, and
+//! each segment is then acknowledged at once. In 6.1 it grows from 64 KiB to half of the buffer's
+//! memory. In 6.12 and 6.18 it grows from that half by 4352 KiB, to the part of 32 MiB that holds
+//! payload. Here it starts at the full size minus `quick_window` plus 64 KiB, at least at 64 KiB,
+//! and grows to the full size. Alternatively it follows the data of a round trip
+//! ([`super::right_sizing`]), as with Linux' own settings.
 //!
 //! A reader with limited room ([`Receiver::allow`]) limits the window further. The right edge then
 //! does not advance in small steps (RFC 9293, section 3.8.6.2.2). The sender is informed at once of
-//! a window that has reopened, if it was at most half of the whole and has at least doubled, as in
-//! Linux.
+//! a window that was at most half of the full size and has at least doubled, as in Linux.
 
 mod holes;
 mod segments;
@@ -72,7 +71,7 @@ enum Due {
     /// Due now, with waiting data or without, before the application is informed of the received
     /// data.
     First,
-    /// Due now, without data, so that the sender sees a duplicate or the holes.
+    /// Due now, without data, so that the sender recognises a duplicate or the holes.
     Alone,
 }
 
@@ -90,34 +89,33 @@ pub struct Arrival {
 pub struct Receiver {
     /// Position of the next byte expected in order.
     next: u64,
-    /// Position that the last acknowledgment named.
+    /// Position of the last acknowledgment.
     acknowledged: u64,
-    /// Data held out of order.
-    held: Ranges,
+    /// Data received out of order.
+    out_of_order: Ranges,
     /// Position at which the next negative acknowledgment starts.
-    named: u64,
+    next_named: u64,
     /// SACK blocks, most recent first.
-    recent: [(u64, u64); 4],
-    recent_count: usize,
-    most_blocks: usize,
+    blocks: [(u64, u64); 4],
+    block_count: usize,
+    max_blocks: usize,
     /// True if a block is joined only with listed blocks, as in Linux.
     joins_listed: bool,
     sack: bool,
-    /// Position of the FIN, once seen.
+    /// Position of the FIN, once received.
     fin: Option<u64>,
     /// Right edge of the window as advertised.
     edge: u64,
     window: u64,
-    /// Number of bytes by which the window has yet to grow from its initial size, and its full
-    /// size.
-    closed: u64,
-    whole: u64,
+    /// Number of bytes by which the window may still grow from its initial size, and its full size.
+    remaining_growth: u64,
+    full_window: u64,
     /// Position from which on the reader has no room.
     limit: u64,
     sizing: Option<RightSizing>,
     /// Unit of the window field, as a shift.
     shift: u8,
-    /// Round-trip time from the latest segment's timestamp, for the growth of the window.
+    /// Round-trip time from the last segment's timestamp, for the growth of the window.
     echoed: Option<Span>,
     /// Estimate of the length of full segments.
     segments: Segments,
@@ -130,12 +128,13 @@ pub struct Receiver {
     compression: Span,
     /// Number of acknowledgments of the present hole, and number of segments that share the next
     /// one.
-    alike: u32,
+    hole_acknowledgments: u32,
     compressed: u32,
-    /// Blocks to report now, and their number, instead of the present ones.
-    before: Option<([(u64, u64); 4], usize)>,
+    /// Blocks of the shared acknowledgment that is due, and their number, if they differ from the
+    /// present ones.
+    reported_blocks: Option<([(u64, u64); 4], usize)>,
     /// Range that has arrived twice and has not been reported.
-    twice: Option<(u64, u64)>,
+    duplicate: Option<(u64, u64)>,
     dsack: bool,
     /// True if the window is closed before a disconnection ([`super::handover`]).
     frozen: bool,
@@ -143,8 +142,8 @@ pub struct Receiver {
     copies: u32,
     /// Timestamp to echo (RFC 7323's TS.Recent).
     recent_timestamp: u32,
-    /// Position up to which the application had read when it [stopped](Receiver::hold_reading);
-    /// `None` while it reads at once.
+    /// Position up to which the application had read at [`Receiver::hold_reading`]; `None` while it
+    /// reads at once.
     read: Option<u64>,
 }
 
@@ -154,21 +153,21 @@ impl Receiver {
         Receiver {
             next: 0,
             acknowledged: 0,
-            held: Ranges::default(),
-            named: 0,
-            recent: [(0, 0); 4],
-            recent_count: 0,
-            most_blocks: 4,
+            out_of_order: Ranges::default(),
+            next_named: 0,
+            blocks: [(0, 0); 4],
+            block_count: 0,
+            max_blocks: 4,
             joins_listed: config.profile.is_linux(),
             sack: false,
             fin: None,
             edge: 0,
             window: config.receive_window_start.map_or(config.window(), |start| start.bytes()),
-            closed: match config.receive_window_start {
+            remaining_growth: match config.receive_window_start {
                 None => growth(config),
                 Some(_) => 0,
             },
-            whole: config.window(),
+            full_window: config.window(),
             limit: u64::MAX,
             sizing: config
                 .receive_window_start
@@ -181,10 +180,10 @@ impl Receiver {
             due: Due::Nothing,
             delayed: DelayedAck::new(config),
             compression: config.ack_compression,
-            alike: 0,
+            hole_acknowledgments: 0,
             compressed: 0,
-            before: None,
-            twice: None,
+            reported_blocks: None,
+            duplicate: None,
             dsack: config.dsack,
             frozen: false,
             copies: 0,
@@ -199,23 +198,22 @@ impl Receiver {
         self.next = 1;
         self.acknowledged = 1;
         self.sack = sack;
-        self.most_blocks = header::most_sack_blocks(timestamp.is_some());
+        self.max_blocks = header::max_sack_blocks(timestamp.is_some());
         self.recent_timestamp = timestamp.unwrap_or(0);
         self.edge = 1 + self.window.min(UNSCALED_WINDOW);
         // From now on the window field counts multiples of 2^scale, or bytes.
         self.shift = scale.unwrap_or(0);
         self.window = match scale {
-            // Not zero, because the window must grow.
+            // At least one, because the window must grow.
             Some(shift) => (self.window >> shift).max(1) << shift,
             None => self.window.min(UNSCALED_WINDOW),
         };
         if scale.is_none() {
-            self.closed = 0;
+            self.remaining_growth = 0;
         }
-        if self.closed > 0 {
-            // The whole size minus the growth, which in Linux is half of the memory, or at least 64
-            // KiB.
-            let start = (self.whole.saturating_sub(self.closed)).max(UNSCALED_WINDOW + 1);
+        if self.remaining_growth > 0 {
+            // The full size minus the growth (in Linux: half of the memory), at least 64 KiB.
+            let start = (self.full_window.saturating_sub(self.remaining_growth)).max(UNSCALED_WINDOW + 1);
             self.window = start >> self.shift << self.shift;
         }
         if let Some(sizing) = self.sizing.as_mut().filter(|_| scale.is_none()) {
@@ -238,9 +236,9 @@ impl Receiver {
     }
 
     /// Returns true if a segment's timestamp shows that the segment is old (PAWS); otherwise stores
-    /// the timestamp if it must be echoed. A segment that lies entirely before the window says
-    /// nothing about later ones (RFC 7323, section 5.3: R2 comes before R3), because it may have
-    /// overtaken them.
+    /// the timestamp if it must be echoed. The timestamp of a segment that lies entirely before the
+    /// window is not checked, because the segment may have overtaken later ones (RFC 7323, section
+    /// 5.3: R2 comes before R3).
     #[inline]
     pub fn is_old(&mut self, timestamp: u32, start: u64, length: u64) -> bool {
         if (timestamp.wrapping_sub(self.recent_timestamp) as i32) < 0 {
@@ -285,34 +283,37 @@ impl Receiver {
         }
         if !new {
             self.due = Due::Alone;
-            self.twice = Some((start, end));
-            self.hurry();
+            self.duplicate = Some((start, end));
+            self.acknowledge_quickly();
             return Arrival::default();
         }
         if start < self.next {
-            self.twice = Some((start, self.next));
+            self.duplicate = Some((start, self.next));
         }
-        self.alike = 0;
-        let before = self.next;
+        self.hole_acknowledgments = 0;
+        let previous = self.next;
         self.next = end;
-        if self.held.is_empty() {
+        if self.out_of_order.is_empty() {
             self.acknowledge_in_order(now, path, pushed, fin);
         } else {
-            if let Some((from, to)) = self.held.iter().next().filter(|(from, _)| *from < end) {
-                self.twice = self.twice.or(Some((from, to.min(end))));
+            if let Some((from, to)) = self.out_of_order.iter().next().filter(|(from, _)| *from < end) {
+                self.duplicate = self.duplicate.or(Some((from, to.min(end))));
             }
-            while let Some(end) = self.held.take_first(self.next) {
+            while let Some(end) = self.out_of_order.take_first(self.next) {
                 self.next = self.next.max(end);
             }
-            self.forget_blocks();
-            if self.held.is_empty() {
+            self.discard_blocks();
+            if self.out_of_order.is_empty() {
                 self.due = Due::First;
             } else {
-                // It is the first of the acknowledgments of the next hole that are sent at once,
-                // unless it is due anyway.
-                let room = self.sizing.as_ref().map_or(self.closed > 0, |sizing| sizing.grows(self.window));
+                // This acknowledgment is the first of the next hole's that are sent at once, unless
+                // it is due anyway.
+                let room = self
+                    .sizing
+                    .as_ref()
+                    .map_or(self.remaining_growth > 0, |sizing| sizing.grows(self.window));
                 let due = self.delayed.is_quick() || (room && self.is_second());
-                self.alike = u32::from(!due);
+                self.hole_acknowledgments = u32::from(!due);
                 self.due = Due::Alone;
             }
         }
@@ -323,22 +324,22 @@ impl Receiver {
         if finished {
             self.due = self.due.max(if self.read.is_none() { Due::Now } else { Due::Later });
         }
-        Arrival { delivered: self.next - before - u64::from(finished), finished }
+        Arrival { delivered: self.next - previous - u64::from(finished), finished }
     }
 
     /// Makes the next acknowledgments quick, also of an interactive connection.
-    pub fn hurry(&mut self) {
-        self.delayed.repair(self.window / self.segments.size(), u32::MAX);
+    pub fn acknowledge_quickly(&mut self) {
+        self.delayed.acknowledge_retransmissions_quickly(self.window / self.segments.size(), u32::MAX);
     }
 
     /// Makes the next two acknowledgments quick, because the sender's window may become as small as
     /// two segments (Linux since 4.18).
-    pub fn hurry_for_congestion(&mut self) {
-        self.delayed.repair(self.window / self.segments.size(), 2);
+    pub fn acknowledge_quickly_for_congestion(&mut self) {
+        self.delayed.acknowledge_retransmissions_quickly(self.window / self.segments.size(), 2);
     }
 
-    /// Makes an acknowledgment due before anything else, as for a segment whose sender has reduced
-    /// its window (Linux).
+    /// Makes an acknowledgment due before the application is informed, as Linux does for a segment
+    /// whose sender has reduced its window.
     pub fn acknowledge_first(&mut self) {
         self.due = self.due.max(Due::First);
     }
@@ -346,8 +347,8 @@ impl Receiver {
     /// Answers a segment without new data, which may be a spurious retransmission.
     pub fn acknowledge_old(&mut self, start: u64, payload: u64) {
         if payload > 0 && start + payload <= self.next {
-            self.twice = Some((start, start + payload));
-            self.hurry();
+            self.duplicate = Some((start, start + payload));
+            self.acknowledge_quickly();
         }
         self.acknowledge_now();
     }
@@ -382,7 +383,7 @@ impl Receiver {
     pub fn acknowledgment(&mut self, now: Time, with_data: bool) -> (u64, u32) {
         self.due = Due::Nothing;
         self.compressed = 0;
-        self.before = None;
+        self.reported_blocks = None;
         self.delayed.sent(now, with_data);
         self.acknowledged = self.next;
         if self.frozen || self.copies > 0 {
@@ -411,7 +412,7 @@ impl Receiver {
         self.delayed.next_wake()
     }
 
-    /// Checks whether the delay of an acknowledgment is over.
+    /// Makes a delayed acknowledgment due if its delay is over.
     pub fn wake(&mut self, now: Time, path: &Estimator) {
         if !self.delayed.expired(now) {
             return;
@@ -440,9 +441,9 @@ impl Receiver {
 
     #[inline]
     fn acknowledge_in_order(&mut self, now: Time, path: &Estimator, pushed: bool, fin: bool) {
-        // After a FIN the application is expected to answer with its own.
+        // After a FIN, the application is expected to close too.
         let quick = !fin && self.delayed.is_quick();
-        let pushed = !fin && pushed && self.delayed.hears_push();
+        let pushed = !fin && pushed && self.delayed.acknowledges_push();
         let second = self.is_second();
         if quick || pushed || second {
             let waits = self.read.is_some() && !quick && (!second || self.has_shrunk());
@@ -454,7 +455,7 @@ impl Receiver {
     }
 }
 
-/// Returns the number of bytes by which a window grows. Linux reserves a segment at the start.
+/// Returns the number of bytes by which a window may grow. Linux reserves a segment at the start.
 fn growth(config: &Config) -> u64 {
     match config.quick_window.bytes().min(config.window()).saturating_sub(UNSCALED_WINDOW) {
         0 => 0,

@@ -18,7 +18,7 @@ fn blocks(receiver: &mut Receiver) -> Vec<(u32, u32)> {
 }
 
 #[test]
-fn every_second_full_segment_or_a_time_out_brings_an_acknowledgment() {
+fn every_second_full_segment_and_every_time_out_causes_an_acknowledgment() {
     let mut receiver = receiver(Profile::Classic.config());
     let mut start = 1;
     let mut seen = Vec::new();
@@ -41,7 +41,7 @@ fn every_second_full_segment_or_a_time_out_brings_an_acknowledgment() {
 /// The cases of RFC 2018, section 4: the left window edge is 5000 and eight segments of 500 bytes
 /// are sent.
 #[test]
-fn sack_blocks_are_those_of_the_examples_of_rfc_2018() {
+fn sack_blocks_equal_those_of_the_examples_of_rfc_2018() {
     let arrive = |numbers: &[u64]| {
         let mut receiver = receiver(Config::default());
         receiver.next = 5000;
@@ -85,7 +85,7 @@ fn a_fin_out_of_order_ends_the_stream_when_the_hole_is_filled() {
 }
 
 #[test]
-fn nothing_beyond_the_window_is_taken() {
+fn data_beyond_the_window_is_discarded() {
     let config = Config { receive_window: Some(bentpipe_core::Size::from_bytes(3000)), ..Config::default() };
     let mut receiver = receiver(config);
     assert!(!receiver.is_acceptable(3002, 100));
@@ -94,7 +94,7 @@ fn nothing_beyond_the_window_is_taken() {
 }
 
 #[test]
-fn old_timestamps_betray_old_data_but_not_old_acknowledgments() {
+fn old_timestamps_identify_old_data_but_not_old_acknowledgments() {
     let mut receiver = receiver(Config::default());
     assert!(!receiver.is_old(10, 1, 5));
     assert_eq!(receiver.echo(), 10);
@@ -106,10 +106,10 @@ fn old_timestamps_betray_old_data_but_not_old_acknowledgments() {
     assert_eq!(receiver.echo(), 10);
 }
 
-/// From windows of Linux 6.12: in order and without stored data, the last growth ends a segment
-/// below the limit. It pauses after a hole, and data that has arrived before causes no growth.
+/// From windows of Linux 6.12: in order and without stored data, growth ends one segment below the
+/// limit. It pauses after a hole, and duplicate data causes no growth.
 #[test]
-fn what_is_held_takes_its_part_of_the_room_for_growth() {
+fn stored_data_reduces_the_growth_of_the_window() {
     let config = Config {
         segment_size: bentpipe_core::Count::new(1000),
         quick_window: bentpipe_core::Size::from_bytes(UNSCALED_WINDOW + 6000),
@@ -118,22 +118,22 @@ fn what_is_held_takes_its_part_of_the_room_for_growth() {
     };
     let mut receiver = receiver(config);
     // One segment is reserved at the start.
-    assert_eq!(receiver.closed, 7000);
+    assert_eq!(receiver.remaining_growth, 7000);
     let mut seen = Vec::new();
     for segment in [0, 0, 2, 3, 4, 1, 5] {
         receiver.take(Time::ZERO, &path(), 1 + 1000 * segment, 1000, (false, false));
-        seen.push(receiver.closed);
+        seen.push(receiver.remaining_growth);
         receiver.acknowledgment(Time::ZERO, false);
     }
     assert_eq!(seen, [5000, 5000, 3000, 1000, 1000, 1000, 1000]);
     receiver.take(Time::ZERO, &path(), 7001, 1000, (false, false));
-    assert_eq!(receiver.closed, 0);
+    assert_eq!(receiver.remaining_growth, 0);
 }
 
 /// A block is reported in the first or second place before it moves further back (the rule of Linux
-/// 5.10's tcp_sack_new_ofo_skb); from a capture of Linux 7.3, segments in units of 100 bytes.
+/// 5.10's tcp_sack_new_ofo_skb). From a capture of Linux 7.3, with segments in units of 100 bytes.
 #[test]
-fn what_shares_an_acknowledgment_is_reported_before_a_block_moves_back() {
+fn shared_acknowledgments_leave_before_a_block_moves_back() {
     let config = Config { quick_acks: bentpipe_core::Count::new(0), ..Profile::Linux612.config() };
     let mut receiver = receiver(config);
     let mut path = path();
@@ -150,26 +150,25 @@ fn what_shares_an_acknowledgment_is_reported_before_a_block_moves_back() {
     assert_eq!(arrive(1), Some(vec![(1, 2)]));
     assert_eq!(arrive(2), Some(vec![(1, 3)]));
     assert_eq!(arrive(5), Some(vec![(5, 6), (1, 3)]));
-    // From now on segments share acknowledgments. Segments that extend the first two blocks, or the
-    // first one to wait, wait.
+    // From now on segments share acknowledgments. Segments that extend the first two blocks wait,
+    // as does the first one of a new block.
     assert_eq!(arrive(6), None);
     assert_eq!(arrive(3), None);
     // A third block: the others are reported without it, and it waits for the next segment.
     assert_eq!(arrive(9), Some(vec![(1, 4), (5, 7)]));
     assert_eq!(arrive(10), None);
     assert_eq!(arrive(13), Some(vec![(9, 11), (1, 4), (5, 7)]));
-    // The previous segment makes none due, and neither does the first one to wait.
+    // The previous segment makes no acknowledgment due, and neither does the first waiting one.
     assert_eq!(arrive(16), None);
     assert_eq!(arrive(17), None);
     // A segment that extends a block in the third place is reported there.
     assert_eq!(arrive(11), Some(vec![(16, 18), (13, 14), (9, 12), (1, 4)]));
 }
 
-/// From captures of Linux 6.12 and 7.3: the acknowledgment of the last data in order leaves its
-/// timer running. When it ends, a jiffy after its 40 ms, the shared acknowledgment of that time is
-/// sent.
+/// From captures of Linux 6.12 and 7.3: the acknowledgment of the last in-order data does not stop
+/// its timer. When the timer expires, a jiffy after its 40 ms, the shared acknowledgment is sent.
 #[test]
-fn the_timer_of_data_in_order_ends_the_delay_behind_a_hole() {
+fn the_timer_of_in_order_data_ends_the_delay_after_a_hole() {
     let config = Config {
         segment_size: bentpipe_core::Count::new(100),
         quick_acks: bentpipe_core::Count::new(0),

@@ -6,44 +6,51 @@ use crate::tcp::right_sizing::RightSizing;
 use crate::tcp::rtt::Estimator;
 use bentpipe_core::Time;
 
-/// Payload from which a segment lets the window grow, as in Linux.
+/// Minimum payload of a segment that lets the window grow, as in Linux.
 const GROWS: u64 = 128;
 
 /// Number of acknowledgments that announce a reconnected link (Freeze-TCP, section 3).
 const RECONNECTED: u32 = 3;
 
 impl Receiver {
-    /// Lets the window grow by a segment with new data. Returns true if it grows.
+    /// Handles a segment with new data, by which the window may grow. Returns true if it grows.
     ///
-    /// Stored data takes its part of the memory. So growth pauses after a hole, and ends one
-    /// segment below the limit, or at the limit with an out-of-order segment.
+    /// Out-of-order data uses a part of the memory. Growth therefore pauses after a hole. It ends
+    /// one segment below the limit, or at the limit if the segment is out of order.
     #[inline]
     pub(super) fn widen(&mut self, payload: u64, in_order: bool) -> bool {
-        // Without SACK a growing window would hide that an acknowledgment is a duplicate (RFC 5681,
-        // section 2), so Linux does not let it grow.
-        if (self.closed == 0 && self.sizing.is_none()) || payload < GROWS || !(in_order || self.sack) {
+        // Without SACK, a duplicate acknowledgment with a larger window would not be recognised as
+        // a duplicate (RFC 5681, section 2), so Linux does not let the window grow.
+        if (self.remaining_growth == 0 && self.sizing.is_none())
+            || payload < GROWS
+            || !(in_order || self.sack)
+        {
             return false;
         }
         if let Some(sizing) = &self.sizing {
             let grows = sizing.grows(self.window);
             if grows {
-                self.window = sizing.widened(self.window, payload);
+                self.window = sizing.grown(self.window, payload);
             }
             return grows;
         }
-        let held = self.held.bytes() + if in_order { payload } else { 0 } + self.unread();
-        let widest = self.segments.widest(payload.min(self.segment_size), self.whole, self.segment_size);
-        let growth =
-            self.closed.saturating_sub(held).min(2 * payload).min(widest.saturating_sub(self.window));
-        self.closed -= growth;
+        let used = self.out_of_order.bytes() + if in_order { payload } else { 0 } + self.unread();
+        let max_window =
+            self.segments.max_window(payload.min(self.segment_size), self.full_window, self.segment_size);
+        let growth = self
+            .remaining_growth
+            .saturating_sub(used)
+            .min(2 * payload)
+            .min(max_window.saturating_sub(self.window));
+        self.remaining_growth -= growth;
         self.window += growth;
-        if growth > 0 && self.closed <= payload {
-            self.window = self.whole >> self.shift << self.shift;
+        if growth > 0 && self.remaining_growth <= payload {
+            self.window = self.full_window >> self.shift << self.shift;
         }
         growth > 0
     }
 
-    /// Records that a data segment echoes a timestamp of ours that was sent at `sent`.
+    /// Records that a data segment echoes our timestamp of the time `sent`.
     pub fn note_echo(&mut self, now: Time, sent: Option<Time>) {
         self.echoed = sent.map(|sent| now.since(sent));
     }
@@ -64,14 +71,14 @@ impl Receiver {
         }
     }
 
-    /// Delays the application's reading until [`Receiver::read`], because further segments arrive
-    /// before it runs.
+    /// Makes received data wait for [`Receiver::read`], because further segments arrive before the
+    /// application runs.
     #[cold]
     pub fn hold_reading(&mut self) {
         self.read = self.read.or(Some(self.next));
     }
 
-    /// Lets the application read everything, which sends the acknowledgment that has waited for it.
+    /// Lets the application read everything, and makes a waiting acknowledgment due.
     #[cold]
     pub fn read(&mut self) {
         if self.read.take().is_none() {
@@ -96,12 +103,14 @@ impl Receiver {
         self.read.map_or(0, |read| self.next - read)
     }
 
-    /// Returns the window that unread data and data after holes leave of the buffer. Linux reserves
-    /// one segment, which unread data takes first.
+    /// Returns the free part of the buffer: without unread data and data after holes. Linux
+    /// reserves one segment, which unread data uses first.
     fn free_window(&self) -> u64 {
-        let limit =
-            self.sizing.as_ref().map_or(self.whole >> self.shift << self.shift, RightSizing::most_now);
-        let free = (limit + self.segment_size).saturating_sub(self.held.bytes() + self.unread());
+        let limit = self
+            .sizing
+            .as_ref()
+            .map_or(self.full_window >> self.shift << self.shift, RightSizing::current_limit);
+        let free = (limit + self.segment_size).saturating_sub(self.out_of_order.bytes() + self.unread());
         self.window.min(free).next_multiple_of(1 << self.shift)
     }
 
@@ -121,7 +130,7 @@ impl Receiver {
         window as u32
     }
 
-    /// Closes the window, or reopens it, and announces it at once if there is a sender.
+    /// Closes or reopens the window, and announces it at once if the other end sends data.
     pub fn freeze(&mut self, frozen: bool) {
         if self.frozen == frozen || self.next <= 1 {
             return;
@@ -167,7 +176,8 @@ impl Receiver {
         (self.next + self.window).min(self.limit)
     }
 
-    /// Returns true if the right edge may advance by at least a worthwhile part of a segment.
+    /// Returns true if the right edge may advance by at least the minimum step (RFC 9293, section
+    /// 3.8.6.2.2).
     fn opens(&self) -> bool {
         self.reachable().saturating_sub(self.edge) >= self.segments.size().min(self.window / 2).max(1)
     }

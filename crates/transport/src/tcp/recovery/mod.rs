@@ -1,38 +1,40 @@
-//! Loss recovery: converts the information of acknowledgments and time-outs into congestion states,
-//! reductions of the window and permission to retransmit. The states and their order are those of
-//! Linux' `tcp_fastretrans_alert`, `tcp_process_loss` and `tcp_enter_loss`, so that the congestion
-//! control's operations are called as in Linux; the algorithms are those of the RFCs:
+//! Loss recovery: determines congestion states, window reductions and retransmissions from
+//! acknowledgments and time-outs. The states and their order are those of Linux'
+//! `tcp_fastretrans_alert`, `tcp_process_loss` and `tcp_enter_loss`, so the congestion control's
+//! operations are called as in Linux. The algorithms are those of the RFCs:
 //!
 //! - **RACK** (RFC 8985). Recovery starts when a segment, possibly a retransmission, is lost by
 //!   [`super::rack`]'s rule; lost segments are sent before new data.
 //! - **SNACK** (CCSDS 714.0-B-2, [`super::snack`]). Data that the receiver names as missing is lost
-//!   at once. A retransmission is lost again if it is still named a smoothed round-trip time and a
-//!   quarter later. Only acknowledgments of new data give round-trip times, because a negative one
-//!   may report segments long after they arrived. A SNACK reports the first 128 segments above a
-//!   hole. For segments beyond, each duplicate acknowledgment without other information reports the
-//!   arrival of one (RFC 5681, section 3.2, step 4), so that they do not count as in flight.
-//! - **SACK** (RFC 6675). As RACK, with the rule of [`super::scoreboard`]; the first lost segment
+//!   at once. A retransmission is lost if the receiver still names it after 5/4 of the smoothed
+//!   round-trip time. Only acknowledgments of new data give round-trip times, because a negative
+//!   one may report segments long after their arrival. A SNACK reports the first 128 segments above
+//!   a hole. Beyond them, each duplicate acknowledgment without other information reports the
+//!   arrival of one segment (RFC 5681, section 3.2, step 4), so that arrived segments do not count
+//!   as in flight.
+//! - **SACK** (RFC 6675). Like RACK, with the rule of [`super::scoreboard`]. The first lost segment
 //!   is retransmitted at once.
 //! - **NewReno** (RFC 6582), without SACK. The third duplicate acknowledgment starts recovery and
-//!   retransmits the first segment; each partial acknowledgment retransmits the next. RFC 6582's
-//!   window, which is inflated by duplicate and deflated by partial acknowledgments, is not kept as
-//!   such: duplicate acknowledgments count as `sacked_out`, one segment each, so that sending while
-//!   `in_flight < cwnd = ssthresh` permits exactly the same segments. The retransmission timer is
-//!   restarted by every partial acknowledgment (the RFC's Slow-but-Steady variant), and a new
-//!   recovery starts only above `recover` (its section 3.2, step 1; after a time-out, section 4.1).
-//!   At the end the window is min(ssthresh, flight + 1): step 3, option 1, so that no burst leaves.
+//!   retransmits the first segment; each partial acknowledgment retransmits the next. RFC 6582
+//!   inflates the window by duplicate and deflates it by partial acknowledgments. Here duplicate
+//!   acknowledgments count as `sacked_out` instead, one segment each. Sending while `in_flight <
+//!   cwnd = ssthresh` then permits exactly the same segments. The retransmission timer is restarted
+//!   by every partial acknowledgment (the RFC's Slow-but-Steady variant). A new recovery starts
+//!   only above `recover` (section 3.2, step 1; after a time-out, section 4.1). At the end the
+//!   window is min(ssthresh, flight + 1), which prevents a burst (step 3, option 1).
 //! - **Reno** (RFC 5681, section 3.2): the first acknowledgment of new data ends recovery, even if
 //!   losses remain unrepaired, and three more duplicates may start the next.
 //! - **Tahoe** (Jacobson, "Congestion Avoidance and Control", 1988): the third duplicate
-//!   acknowledgment has the effect of a time-out without the wait and the back-off.
-//! - **Time-out** (RFC 5681, section 3.1; RFC 6298, section 5). cwnd = 1; everything not SACKed is
-//!   lost (with RACK, everything sent long enough ago, RFC 8985, section 6.3) and retransmitted in
-//!   order in slow start. Acknowledgments of data that the receiver already has shorten the repair.
+//!   acknowledgment has the effect of a time-out, but without the wait and the back-off.
+//! - **Time-out** (RFC 5681, section 3.1; RFC 6298, section 5). cwnd = 1. All segments that are not
+//!   SACKed are lost (with RACK only those sent long enough ago, RFC 8985, section 6.3) and are
+//!   retransmitted in order, in slow start. Acknowledgments of data that the receiver already has
+//!   shorten the repair.
 //!
-//! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2), in proportion
-//! ([`super::prr`]), or by halves ([`super::rate_halving`]). F-RTO (RFC 5682, section 3) may find a
-//! time-out spurious; timestamps or duplicate SACKs may find any reduction spurious
-//! ([`super::undo`]).
+//! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2), in proportion to the
+//! delivered data ([`super::prr`]), or with every second acknowledgment ([`super::rate_halving`]).
+//! F-RTO (RFC 5682, section 3) detects spurious time-outs. Timestamps or duplicate SACKs reveal any
+//! spurious reduction ([`super::undo`]).
 //!
 //! In all states before recovery, each duplicate acknowledgment permits one new segment, as in
 //! Linux (limited transmit, RFC 3042, for the first two).
@@ -61,7 +63,7 @@ pub struct Parts<'a> {
     pub congestion: &'a mut dyn Congestion,
     /// The scoreboard of outstanding segments.
     pub scoreboard: &'a mut Scoreboard,
-    /// Time of the call.
+    /// Time of the present call.
     pub now: Time,
     /// Position of the first unacknowledged byte.
     pub una: u64,
@@ -71,12 +73,12 @@ pub struct Parts<'a> {
 
 /// The information of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct AckInfo<'a> {
     /// Changes of the outstanding segments.
     pub tally: &'a Tally,
-    /// True if it acknowledges new data.
+    /// True if the acknowledgment covers new data.
     pub advanced: bool,
-    /// Position of the first byte that was unacknowledged before.
+    /// Position of the first byte that was unacknowledged before this acknowledgment.
     pub from: u64,
     /// True for a duplicate acknowledgment (RFC 5681, section 2).
     pub duplicate: bool,
@@ -96,20 +98,20 @@ pub struct Recovery {
     undoes: bool,
     detects_spurious: bool,
     probes: bool,
-    /// `nxt` when the state last changed (Linux' `high_seq`): the state ends when this is
+    /// `nxt` at the last change of state (Linux' `high_seq`): the state ends when this position is
     /// acknowledged.
     high: u64,
-    /// RFC 6582's `recover`, as the position after it: no NewReno recovery starts before more is
-    /// acknowledged.
+    /// RFC 6582's `recover`, as the position after it: no NewReno recovery starts before data above
+    /// it is acknowledged.
     recover: u64,
     /// True if one lost segment may be sent regardless of the window.
     forced: bool,
-    /// True if lost segments wait for the next acknowledgment or time-out, because the segments
-    /// that fill holes were late, not lost.
+    /// True if lost segments wait for the next acknowledgment or time-out, because segments that
+    /// filled holes were late, not lost.
     holds_lost: bool,
     /// Number of time-outs since the last acknowledgment of new data.
     timeouts: u32,
-    /// True while the latest time-out may be spurious.
+    /// True while the last time-out may be spurious.
     doubtful: bool,
     prr: Prr,
     halving: RateHalving,
@@ -121,8 +123,7 @@ pub struct Recovery {
     reduced: bool,
     /// Time at which the first segment is lost by its age, if no acknowledgment arrives.
     overdue: Option<Time>,
-    /// Border by the latest delivered segment at that time. The reordering window may have changed
-    /// since.
+    /// RACK's border when `overdue` was computed. The reordering window may have changed since.
     border: Border,
     /// Number of segments in `sacked_out` that have arrived without being identified by a SNACK.
     unreported: u32,
@@ -177,7 +178,7 @@ impl Recovery {
     /// Returns true if arrivals may be reported late, so that the report gives no round-trip time
     /// sample.
     #[inline]
-    pub fn hears_late(&self) -> bool {
+    pub fn has_late_reports(&self) -> bool {
         self.method == Method::Snack
     }
 
@@ -214,15 +215,15 @@ impl Recovery {
         self.timeouts
     }
 
-    /// Returns true if new data must be sent before lost data, to find out whether the time-out was
-    /// spurious (RFC 5682, section 3.1, step 2b).
+    /// Returns true if new data must be sent before lost data, to test if the time-out was spurious
+    /// (RFC 5682, section 3.1, step 2b).
     #[inline]
     pub fn prefers_new(&self) -> bool {
         self.doubtful && self.timeouts == 0
     }
 
-    /// Records that no new data could be sent, which ends the doubt.
-    pub fn nothing_new(&mut self, nxt: u64) {
+    /// Records that no new data could be sent, which ends the test for a spurious time-out.
+    pub fn no_new_data(&mut self, nxt: u64) {
         if nxt <= self.high {
             self.doubtful = false;
         }
@@ -235,8 +236,8 @@ impl Recovery {
     }
 
     /// Returns the time at which the last waiting segment will be lost by its age, which is the
-    /// time of the next call of [`Recovery::look_again`] (RFC 8985, section 6.2, step 5: the timer
-    /// is set for the longest remaining time). Visits every outstanding segment.
+    /// time of the next call of [`Recovery::recheck_losses`] (RFC 8985, section 6.2, step 5: the
+    /// timer is set for the longest remaining time). Visits every outstanding segment.
     pub fn last_overdue(&self, scoreboard: &Scoreboard) -> Option<Time> {
         self.overdue?;
         scoreboard.last_overdue(&self.border)
@@ -253,14 +254,14 @@ impl Recovery {
         &mut self.probe
     }
 
-    /// Handles the acknowledgment of `acked` segments of new data. Without SACK, the first filled
-    /// the hole and the others had each caused a duplicate acknowledgment (Linux'
+    /// Handles the acknowledgment of new data. Without SACK, the first acknowledged segment filled
+    /// the hole, and each of the others had caused a duplicate acknowledgment (Linux'
     /// `tcp_remove_reno_sacks`). Returns the number of newly delivered segments.
     #[inline]
     pub fn advanced(&mut self, state: &mut State, tally: &Tally) -> u32 {
         self.timeouts = 0;
         if self.unreported > 0 {
-            let before = self.forget_unreported(state);
+            let before = self.revert_unreported(state);
             self.count_unreported(state, before.saturating_sub(tally.acked - tally.sacked_before));
         }
         if self.uses_sack() || state.sacked_out == 0 {
@@ -274,22 +275,22 @@ impl Recovery {
 
     /// Records the information of an acknowledgment about the times of segments, in any state.
     #[inline]
-    pub fn note_times(&mut self, now: Time, facts: &Facts, scoreboard: &Scoreboard, state: &State) {
+    pub fn note_times(&mut self, now: Time, info: &AckInfo, scoreboard: &Scoreboard, state: &State) {
         self.overdue = None;
         if self.method == Method::Rack {
-            if let Some(timed) = &facts.tally.timed {
+            if let Some(timed) = &info.tally.timed {
                 self.rack.update(now, timed);
             }
-            if let Some(start) = facts.tally.reordered {
-                self.rack.saw_reordering(scoreboard.forward() - start, state);
+            if let Some(start) = info.tally.reordered {
+                self.rack.record_reordering(scoreboard.forward() - start, state);
             }
         }
     }
 
     /// Returns true once reordering was seen: the window then also grows by SACKed segments.
     #[inline]
-    pub fn grows_out_of_order(&self) -> bool {
-        self.method == Method::Rack && self.rack.grows_out_of_order()
+    pub fn grows_by_sacked(&self) -> bool {
+        self.method == Method::Rack && self.rack.grows_by_sacked()
     }
 
     /// Returns true if a tail loss probe is unanswered.
@@ -300,16 +301,16 @@ impl Recovery {
 
     /// Records the information of an acknowledgment of `position` about a probe and about segments
     /// that arrived twice.
-    pub fn note(&mut self, parts: &mut Parts, facts: &Facts, position: u64) {
-        if let Some(dsack) = &facts.dsack {
+    pub fn note(&mut self, parts: &mut Parts, info: &AckInfo, position: u64) {
+        if let Some(dsack) = &info.dsack {
             self.undo.explained(dsack, dsack.segments(parts.state.mss_cache));
             if !self.probe.explains(dsack) {
-                self.rack.saw_duplicate(parts.una, parts.nxt);
+                self.rack.record_duplicate(parts.una, parts.nxt);
             }
         }
         if self.probe.is_outstanding() {
-            let pure = facts.duplicate && facts.tally.sacked == 0;
-            if self.probe.answered(position, facts.dsack.is_some(), pure) == Answer::Repaired {
+            let pure = info.duplicate && info.tally.sacked == 0;
+            if self.probe.answered(position, info.dsack.is_some(), pure) == Answer::Repaired {
                 self.begin_reduction(parts);
                 change(parts, CA_CWR);
                 self.end_reduction(parts);
@@ -320,11 +321,11 @@ impl Recovery {
 
     /// Returns true if an acknowledgment needs [`Recovery::alert`] (Linux' `tcp_ack_is_dubious`).
     #[inline]
-    pub fn is_dubious(&self, state: &State, facts: &Facts) -> bool {
-        facts.duplicate
-            || facts.tally.sacked > 0
+    pub fn is_dubious(&self, state: &State, info: &AckInfo) -> bool {
+        info.duplicate
+            || info.tally.sacked > 0
             || state.ca_state != CA_OPEN
-            || facts.dsack.is_some()
-            || facts.ece
+            || info.dsack.is_some()
+            || info.ece
     }
 }

@@ -1,11 +1,11 @@
-//! Reductions of the window: their start, their course, their end, and their undoing.
+//! Reductions of the window: start, progress, end and undo.
 
 use super::{Method, Parts, Prr, RateHalving, Recovery};
 use crate::tcp::config::Config;
 use crate::tcp::scoreboard::in_flight;
 use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
 
-/// The course of the window's reduction to ssthresh.
+/// The way in which the window falls to ssthresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reduction {
     AtOnce,
@@ -66,7 +66,7 @@ impl Recovery {
     }
 
     /// Undoes a spurious reduction (Linux' `tcp_undo_cwnd_reduction`).
-    pub(super) fn take_back(&mut self, parts: &mut Parts, unmark: bool) {
+    pub(super) fn undo_reduction(&mut self, parts: &mut Parts, unmark: bool) {
         if unmark {
             parts.scoreboard.unmark_lost(parts.state);
         }

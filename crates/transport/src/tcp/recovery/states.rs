@@ -1,7 +1,7 @@
 //! The reaction to an acknowledgment in each state, and the transitions between states.
 
 use super::reduction::{change, limit_reno_sacked, reduce, Reduction};
-use super::{Facts, Method, Parts, Recovery};
+use super::{AckInfo, Method, Parts, Recovery};
 use crate::tcp::scoreboard::{in_flight, DUP_THRESH};
 use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
@@ -10,21 +10,21 @@ impl Recovery {
     /// Handles an acknowledgment that is a duplicate, carries new SACK information, or arrives in a
     /// state other than Open. Returns the number of newly reported deliveries that were not counted
     /// yet.
-    pub fn alert(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+    pub fn alert(&mut self, parts: &mut Parts, info: &AckInfo) -> u32 {
         if self.method != Method::Snack {
-            return self.react(parts, facts);
+            return self.react(parts, info);
         }
-        let before = self.forget_unreported(parts.state);
-        let delivered = self.react(parts, facts);
+        let before = self.revert_unreported(parts.state);
+        let delivered = self.react(parts, info);
         if matches!(parts.state.ca_state, CA_RECOVERY | CA_LOSS) {
-            let more = u32::from(facts.duplicate && facts.tally.sacked == 0);
-            self.count_unreported(parts.state, (before + more).saturating_sub(facts.tally.sacked));
+            let more = u32::from(info.duplicate && info.tally.sacked == 0);
+            self.count_unreported(parts.state, (before + more).saturating_sub(info.tally.sacked));
         }
         delivered
     }
 
-    /// Counts unidentified segments as arrived, because no SNACK has identified them, at most as
-    /// many as may have arrived.
+    /// Counts `count` segments as arrived that no SNACK has identified, limited to the number that
+    /// may have arrived.
     pub(super) fn count_unreported(&mut self, state: &mut State, count: u32) {
         let outstanding = state.packets_out.saturating_sub(state.sacked_out + state.lost_out);
         self.unreported = count.min(outstanding);
@@ -32,50 +32,50 @@ impl Recovery {
     }
 
     /// Reverts the count of unidentified segments and returns it.
-    pub(super) fn forget_unreported(&mut self, state: &mut State) -> u32 {
+    pub(super) fn revert_unreported(&mut self, state: &mut State) -> u32 {
         state.sacked_out -= self.unreported;
         std::mem::take(&mut self.unreported)
     }
 
-    fn react(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+    fn react(&mut self, parts: &mut Parts, info: &AckInfo) -> u32 {
         self.holds_lost = false;
         match parts.state.ca_state {
-            // Retransmissions of an earlier recovery do not count for the next.
-            CA_OPEN => self.undo.forget_retransmissions(),
+            // Retransmissions of an earlier recovery do not count for the next one.
+            CA_OPEN => self.undo.discard_retransmissions(),
             CA_CWR if parts.una > self.high => {
                 self.end_reduction(parts);
                 change(parts, CA_OPEN);
             }
-            CA_RECOVERY if parts.una >= self.high || (self.method == Method::Reno && facts.advanced) => {
-                self.leave_recovery(parts, facts);
+            CA_RECOVERY if parts.una >= self.high || (self.method == Method::Reno && info.advanced) => {
+                self.leave_recovery(parts, info);
             }
             _ => {}
         }
         match parts.state.ca_state {
-            CA_RECOVERY => self.in_recovery(parts, facts),
-            CA_LOSS => self.in_loss(parts, facts),
-            _ => self.before_recovery(parts, facts),
+            CA_RECOVERY => self.in_recovery(parts, info),
+            CA_LOSS => self.in_loss(parts, info),
+            _ => self.before_recovery(parts, info),
         }
     }
 
-    pub(super) fn before_recovery(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+    pub(super) fn before_recovery(&mut self, parts: &mut Parts, info: &AckInfo) -> u32 {
         let mut delivered = 0;
         if !self.uses_sack() {
-            if facts.advanced {
+            if info.advanced {
                 self.reset_reno_sacks(parts.state);
             }
-            if facts.duplicate && (parts.una > self.recover || self.method == Method::Reno) {
+            if info.duplicate && (parts.una > self.recover || self.method == Method::Reno) {
                 delivered += self.add_reno_sack(parts);
             }
         }
         if parts.state.ca_state <= CA_DISORDER && self.undoes && self.undo.all_were_duplicates() {
-            self.take_back(parts, false);
+            self.undo_reduction(parts, false);
         }
         self.find_losses(parts);
         if self.is_time_to_recover(parts.state) {
-            self.enter_recovery(parts, facts.ece);
+            self.enter_recovery(parts, info.ece);
         } else {
-            if facts.ece {
+            if info.ece {
                 self.enter_cwr(parts);
             }
             if parts.state.ca_state != CA_CWR {
@@ -85,55 +85,55 @@ impl Recovery {
         delivered
     }
 
-    pub(super) fn in_recovery(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+    pub(super) fn in_recovery(&mut self, parts: &mut Parts, info: &AckInfo) -> u32 {
         let mut delivered = 0;
-        if !facts.advanced {
-            if !self.uses_sack() && facts.duplicate {
+        if !info.advanced {
+            if !self.uses_sack() && info.duplicate {
                 delivered += self.add_reno_sack(parts);
             }
-        } else if self.undoes && self.undo.answers_original(facts.echo) {
-            // A late segment filled the hole: reordering. Wait until no retransmission is
-            // outstanding; meanwhile nothing more is marked lost or retransmitted (Linux'
-            // tcp_try_undo_partial), so that the next acknowledgment can undo.
-            self.rack.saw_reordering(parts.scoreboard.forward().saturating_sub(facts.from), parts.state);
+        } else if self.undoes && self.undo.answers_original(info.echo) {
+            // A late segment filled the hole: reordering. While a retransmission is outstanding,
+            // nothing more is marked lost or retransmitted (Linux' tcp_try_undo_partial), so that
+            // the next acknowledgment can undo the reduction.
+            self.rack.record_reordering(parts.scoreboard.forward().saturating_sub(info.from), parts.state);
             if parts.state.retrans_out > 0 {
                 self.holds_lost = true;
                 return delivered;
             }
-            self.take_back(parts, true);
+            self.undo_reduction(parts, true);
             self.open_or_disorder(parts);
         }
         if self.undoes && self.undo.all_were_duplicates() {
-            self.take_back(parts, false);
+            self.undo_reduction(parts, false);
             self.open_or_disorder(parts);
         }
         let in_recovery = parts.state.ca_state == CA_RECOVERY;
-        if !self.uses_sack() && facts.advanced && in_recovery {
+        if !self.uses_sack() && info.advanced && in_recovery {
             parts.scoreboard.mark_first_lost(parts.state);
             self.forced = self.reduction == Reduction::AtOnce;
         }
         self.find_losses(parts);
         // An undone reduction may be followed by a genuine loss.
         if !in_recovery && self.is_time_to_recover(parts.state) {
-            self.enter_recovery(parts, facts.ece);
+            self.enter_recovery(parts, info.ece);
         }
         delivered
     }
 
-    pub(super) fn in_loss(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
+    pub(super) fn in_loss(&mut self, parts: &mut Parts, info: &AckInfo) -> u32 {
         let mut delivered = 0;
         let recovered = parts.una >= self.high;
-        if facts.advanced && self.undoes && self.undo.was_spurious(facts.echo) {
-            return self.leave_loss_unhurt(parts, facts);
+        if info.advanced && self.undoes && self.undo.was_spurious(info.echo) {
+            return self.leave_spurious_loss(parts, info);
         }
         if self.doubtful {
             // RFC 5682, section 3.1: a segment that was not retransmitted has arrived (3b); a
-            // segment sent after the time-out has passed a hole (3a); only retransmissions so far
-            // (2b). With RACK the first acknowledgment already counts for 3b, as in Linux since
-            // 3.10; before, as in the RFC, only segments after new data.
+            // segment sent after the time-out has arrived above a hole (3a); only retransmissions
+            // have arrived so far (2b). With RACK the first acknowledgment already counts for 3b,
+            // as in Linux since 3.10. Earlier versions and the RFC require new data first.
             let counts = self.method == Method::Rack || parts.nxt > self.high;
-            if counts && facts.tally.original_end.is_some_and(|end| end <= self.high) {
-                let delivered = self.leave_loss_unhurt(parts, facts);
+            if counts && info.tally.original_end.is_some_and(|end| end <= self.high) {
+                let delivered = self.leave_spurious_loss(parts, info);
                 if self.reduction == Reduction::RateHalving {
                     // Linux' response to a spurious time-out (ip-sysctl.txt, tcp_frto_response 0).
                     self.enter_cwr(parts);
@@ -141,10 +141,10 @@ impl Recovery {
                 return delivered;
             }
             if parts.nxt > self.high {
-                if facts.tally.sacked > 0 || facts.duplicate {
+                if info.tally.sacked > 0 || info.duplicate {
                     self.doubtful = false;
                 }
-            } else if facts.advanced && !recovered {
+            } else if info.advanced && !recovered {
                 self.high = parts.nxt;
                 return delivered;
             }
@@ -153,12 +153,12 @@ impl Recovery {
             self.reset_reno_sacks(parts.state);
             self.doubtful = false;
             change(parts, CA_OPEN);
-            return delivered + self.before_recovery(parts, facts);
+            return delivered + self.before_recovery(parts, info);
         }
         if !self.uses_sack() {
-            if facts.advanced {
+            if info.advanced {
                 self.reset_reno_sacks(parts.state);
-            } else if facts.duplicate && parts.nxt > self.high {
+            } else if info.duplicate && parts.nxt > self.high {
                 delivered += self.add_reno_sack(parts);
             }
         } else if matches!(self.method, Method::Rack | Method::Snack) {
@@ -173,17 +173,17 @@ impl Recovery {
     }
 
     /// Leaves the state after a spurious time-out.
-    pub(super) fn leave_loss_unhurt(&mut self, parts: &mut Parts, facts: &Facts) -> u32 {
-        self.take_back(parts, true);
+    pub(super) fn leave_spurious_loss(&mut self, parts: &mut Parts, info: &AckInfo) -> u32 {
+        self.undo_reduction(parts, true);
         self.doubtful = false;
         self.timeouts = 0;
         self.reset_reno_sacks(parts.state);
         change(parts, CA_OPEN);
-        self.before_recovery(parts, facts)
+        self.before_recovery(parts, info)
     }
 
-    /// Examines segments that may have become lost by their age alone.
-    pub fn look_again(&mut self, parts: &mut Parts) {
+    /// Examines segments that may have become lost by their age.
+    pub fn recheck_losses(&mut self, parts: &mut Parts) {
         self.holds_lost = false;
         let resent = parts.state.retrans_out;
         self.find_losses(parts);
@@ -202,25 +202,25 @@ impl Recovery {
         self.holds_lost = false;
         let fresh = parts.state.ca_state < CA_RECOVERY;
         self.doubtful = self.detects_spurious && (fresh || self.timeouts > 0);
-        self.start_over(parts);
+        self.restart_with_one_segment(parts);
         self.timeouts += 1;
     }
 
     /// Marks everything as lost and restarts with one segment.
-    pub(super) fn start_over(&mut self, parts: &mut Parts) {
-        self.forget_unreported(parts.state);
+    pub(super) fn restart_with_one_segment(&mut self, parts: &mut Parts) {
+        self.revert_unreported(parts.state);
         self.reset_reno_sacks(parts.state);
         // Before the first delivery, RACK's round-trip time is that of the handshake.
         let handshake = || Span::from_micros(u64::from(parts.state.srtt_us >> 3));
-        let patience = || self.rack.border(parts.state).map_or_else(handshake, |border| border.patience);
+        let loss_delay = || self.rack.border(parts.state).map_or_else(handshake, |border| border.loss_delay);
         let recent = (self.method == Method::Rack)
-            .then(|| Time::ZERO + parts.now.since(Time::ZERO).saturating_sub(patience()));
+            .then(|| Time::ZERO + parts.now.since(Time::ZERO).saturating_sub(loss_delay()));
         parts.scoreboard.mark_all_lost(recent, parts.state);
         let ca_state = parts.state.ca_state;
         if ca_state <= CA_DISORDER {
             self.rack.timed_out(parts.state.sacked_out);
         }
-        // Once per window: not for time-outs of segments sent before the last reduction.
+        // Once per window, so not for time-outs of segments sent before the last reduction.
         if ca_state <= CA_DISORDER || parts.una >= self.high || (ca_state == CA_LOSS && self.timeouts == 0) {
             reduce(parts);
             parts.congestion.cwnd_event(parts.state, Event::Loss);
@@ -252,7 +252,7 @@ impl Recovery {
             Method::Sack => parts.scoreboard.mark_lost(parts.state),
             Method::Snack => {
                 let srtt = Span::from_micros(u64::from(parts.state.srtt_us >> 3));
-                parts.scoreboard.mark_named(parts.now, srtt + srtt / 4, parts.state);
+                parts.scoreboard.mark_missing(parts.now, srtt + srtt / 4, parts.state);
             }
             Method::Newreno | Method::Reno | Method::Tahoe => {}
         }
@@ -264,7 +264,7 @@ impl Recovery {
 
     pub(super) fn enter_recovery(&mut self, parts: &mut Parts, ece: bool) {
         if self.method == Method::Tahoe {
-            self.start_over(parts);
+            self.restart_with_one_segment(parts);
             self.timeouts = self.timeouts.max(1);
             return;
         }
@@ -302,11 +302,11 @@ impl Recovery {
         }
     }
 
-    pub(super) fn leave_recovery(&mut self, parts: &mut Parts, facts: &Facts) {
+    pub(super) fn leave_recovery(&mut self, parts: &mut Parts, info: &AckInfo) {
         self.reset_reno_sacks(parts.state);
         self.forced = false;
-        if self.undoes && self.undo.was_spurious(facts.echo) {
-            self.take_back(parts, false);
+        if self.undoes && self.undo.was_spurious(info.echo) {
+            self.undo_reduction(parts, false);
         } else {
             self.rack.recovered();
         }
@@ -318,7 +318,7 @@ impl Recovery {
         let state = &*parts.state;
         let resent = state.retrans_out > 0 || parts.scoreboard.first_was_resent();
         if !resent {
-            self.undo.forget_retransmissions();
+            self.undo.discard_retransmissions();
         }
         let disorder = state.sacked_out + state.lost_out > 0 || resent;
         let target = if disorder { CA_DISORDER } else { CA_OPEN };

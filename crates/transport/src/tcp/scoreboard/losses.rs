@@ -5,10 +5,11 @@ use super::{locate, Scoreboard, DUP_THRESH};
 use bentpipe_congestion::interface::State;
 use bentpipe_core::{Span, Time};
 
-/// Maximum number of segments of a hole that are examined without new information.
-const LOOKED_AT: u32 = 128;
+/// Maximum number of segments per hole that are examined without new information.
+const MAX_EXAMINED: u32 = 128;
 
-/// The latest delivered segment, as a border for the loss of earlier ones (RACK, RFC 8985).
+/// The delivered segment with the latest transmission time: segments sent before it may be lost
+/// (RACK, RFC 8985).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Border {
     /// Its transmission time (RACK.xmit_ts).
@@ -17,7 +18,7 @@ pub struct Border {
     pub end: u64,
     /// Time after transmission at which an earlier segment is lost: RACK.rtt plus the reordering
     /// window.
-    pub patience: Span,
+    pub loss_delay: Span,
 }
 
 impl Scoreboard {
@@ -40,8 +41,7 @@ impl Scoreboard {
         self.scanned = number;
     }
 
-    /// Marks the first segment as lost, on the evidence of duplicate or partial acknowledgments
-    /// alone.
+    /// Marks the first segment as lost, based only on duplicate or partial acknowledgments.
     pub fn mark_first_lost(&mut self, state: &mut State) {
         if let Some(segment) = self.sent.front_mut() {
             if !segment.is(SACKED | LOST) {
@@ -55,25 +55,26 @@ impl Scoreboard {
     }
 
     /// Marks segments as lost that were sent before the border and not delivered in time (RFC 8985,
-    /// section 6.2, step 5). Returns the time of the next loss, if nothing changes.
+    /// section 6.2, step 5). Returns the time at which the next segment will be lost, if no
+    /// acknowledgment arrives.
     #[inline]
     pub fn mark_overdue(&mut self, now: Time, border: &Border, state: &mut State) -> Option<Time> {
-        while let Some((number, again)) = self.oldest() {
+        while let Some((number, retransmitted)) = self.oldest() {
             let transmissions = self.transmissions.as_mut()?;
             let segment = &mut self.sent[(number - self.first) as usize];
             let at = segment.at;
             if (at, segment.end()) >= (border.sent, border.end) {
                 return None;
             }
-            if at + border.patience > now {
-                return Some(at + border.patience);
+            if at + border.loss_delay > now {
+                return Some(at + border.loss_delay);
             }
             mark_lost_again(segment, state);
             segment.marks |= EXAMINED;
             self.waiting.push(number);
             self.marked = self.marked.max(number + 1);
-            if again {
-                transmissions.pass_again();
+            if retransmitted {
+                transmissions.skip_oldest_retransmission();
             } else {
                 transmissions.first = number + 1;
             }
@@ -87,27 +88,27 @@ impl Scoreboard {
         let examined = |one: &&Sent| one.is_in_network() && !one.is(EXAMINED);
         let before = |one: &&Sent| (one.at, one.end()) < (border.sent, border.end);
         let last = self.sent.iter().filter(examined).filter(before).map(|one| one.at).max();
-        last.map(|at| at + border.patience)
+        last.map(|at| at + border.loss_delay)
     }
 
     /// Records ranges that the receiver names as missing.
-    pub fn name(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
-        self.named.clear();
-        self.named.extend(stretches);
+    pub fn add_missing(&mut self, ranges: impl Iterator<Item = (u64, u64)>) {
+        self.missing.clear();
+        self.missing.extend(ranges);
     }
 
     /// Returns true if the receiver has named ranges that have not been processed.
     #[inline]
-    pub fn has_named(&self) -> bool {
-        !self.named.is_empty()
+    pub fn has_missing(&self) -> bool {
+        !self.missing.is_empty()
     }
 
     /// Marks ranges as lost that the receiver has named as missing: segments sent once, and those
-    /// retransmitted at least `patience` ago. Of segments that wait for retransmission or may still
-    /// arrive, only the first in each hole are examined; the others follow later.
-    pub fn mark_named(&mut self, now: Time, patience: Span, state: &mut State) {
-        for (from, to) in std::mem::take(&mut self.named) {
-            let (mut index, mut looked_at) = (locate(&self.sent, from), 0);
+    /// retransmitted at least `loss_delay` ago. Among segments that wait for retransmission or may
+    /// still arrive, only the first ones of each hole are examined; later calls examine the others.
+    pub fn mark_missing(&mut self, now: Time, loss_delay: Span, state: &mut State) {
+        for (from, to) in std::mem::take(&mut self.missing) {
+            let (mut index, mut examined) = (locate(&self.sent, from), 0);
             while let Some(segment) = self.sent.get_mut(index).filter(|segment| segment.end() <= to) {
                 let number = self.first + index as u64;
                 index += 1;
@@ -115,9 +116,9 @@ impl Scoreboard {
                     continue;
                 }
                 let waits = segment.is(LOST) && !segment.is(RESENT);
-                if waits || (segment.is(RESENT) && segment.at + patience > now) {
-                    looked_at += 1;
-                    if looked_at > LOOKED_AT {
+                if waits || (segment.is(RESENT) && segment.at + loss_delay > now) {
+                    examined += 1;
+                    if examined > MAX_EXAMINED {
                         break;
                     }
                     continue;
@@ -131,15 +132,15 @@ impl Scoreboard {
 
     /// Returns time and segment of the oldest retransmission that may still arrive.
     #[inline]
-    fn oldest_again(&mut self) -> Option<(Time, u64)> {
+    fn oldest_retransmission(&mut self) -> Option<(Time, u64)> {
         let Scoreboard { sent, first: base, transmissions, .. } = self;
         let transmissions = transmissions.as_mut()?;
-        while let Some((at, number)) = transmissions.oldest_again() {
+        while let Some((at, number)) = transmissions.oldest_retransmission() {
             let segment = number.checked_sub(*base).and_then(|index| sent.get(index as usize));
             if segment.is_some_and(|one| one.at == at && one.is_in_network()) {
                 return Some((at, number));
             }
-            transmissions.pass_again();
+            transmissions.skip_oldest_retransmission();
         }
         None
     }
@@ -158,19 +159,19 @@ impl Scoreboard {
             }
             transmissions.first += 1;
         };
-        let again = self.oldest_again();
-        match (once, again) {
-            (Some(once), Some(again)) if again < once => Some((again.1, true)),
+        let retransmitted = self.oldest_retransmission();
+        match (once, retransmitted) {
+            (Some(once), Some(retransmitted)) if retransmitted < once => Some((retransmitted.1, true)),
             (Some((_, number)), _) => Some((number, false)),
-            (None, again) => again.map(|(_, number)| (number, true)),
+            (None, retransmitted) => retransmitted.map(|(_, number)| (number, true)),
         }
     }
 
     /// After a time-out, marks everything not SACKed as lost and not retransmitted (Linux'
-    /// `tcp_timeout_mark_lost`). A receiver that SACKed the first segment and still does not
-    /// acknowledge it has discarded its data (RFC 2018, section 8): then nothing counts as SACKed.
-    /// With `recent`, segments sent after that time are not yet lost, except the first one (RFC
-    /// 8985, section 6.3).
+    /// `tcp_timeout_mark_lost`). If the receiver SACKed the first segment but does not acknowledge
+    /// it, it has discarded its data (RFC 2018, section 8), so nothing counts as SACKed. With
+    /// `recent`, segments sent after that time are not yet lost, except the first one (RFC 8985,
+    /// section 6.3).
     pub fn mark_all_lost(&mut self, recent: Option<Time>, state: &mut State) {
         let reneged = self.sent.front().is_some_and(|first| first.is(SACKED));
         if reneged {
@@ -179,7 +180,7 @@ impl Scoreboard {
             state.sacked_out = 0;
         }
         self.waiting.clear();
-        // Counted locally and not in `state`, because every outstanding segment is visited.
+        // Counted in local variables for speed, because every outstanding segment is visited.
         let (mut lost_out, mut retrans_out, mut newly) = (0, 0, 0);
         let (first, waiting) = (self.first, &mut self.waiting);
         let recent = recent.filter(|_| !reneged).unwrap_or(Time::MAX);
@@ -187,7 +188,7 @@ impl Scoreboard {
         let (front, back) = self.sent.as_mut_slices();
         for (number, segment) in (first..).zip(front.iter_mut().chain(back)) {
             if number >= unmarked && segment.at > recent {
-                // So were all following segments, which also bear no mark.
+                // All following segments were also sent later, and have no mark.
                 break;
             }
             let spared = segment.at > recent && number > first && segment.is_in_network();
@@ -207,23 +208,23 @@ impl Scoreboard {
         state.retrans_out = retrans_out;
         let end = self.first + self.sent.len() as u64;
         let (scanned, before) = self.timed_out;
-        // A further time-out of the same flight adds nothing for IsLost() to examine.
+        // After a further time-out of the same flight, `IsLost()` has nothing more to examine.
         self.timed_out = (if self.first < before { scanned } else { self.scanned }, end);
         self.scanned = end;
     }
 
-    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine again the
-    /// segments that it had found lost itself, so a genuine loss among them is detected when a
-    /// retransmission is missing, or by the time-out. It does examine the segments that the
-    /// time-out had marked, as does `IsLost()`: most of them are in flight, and the next SACKs must
-    /// reveal a hole.
+    /// Removes all loss marks after a spurious loss. As in Linux, RACK does not examine the
+    /// segments again that it had found lost itself. A genuine loss among them is detected when a
+    /// retransmission is missing, or by the time-out. RACK and `IsLost()` do examine the segments
+    /// that the time-out had marked: most of them are in flight, and the next SACKs must reveal a
+    /// hole.
     pub fn unmark_lost(&mut self, state: &mut State) {
         self.waiting.clear();
         state.lost_out = 0;
         if self.first < self.timed_out.1 {
             self.scanned = self.timed_out.0;
         }
-        let mut again = Vec::new();
+        let mut retransmitted = Vec::new();
         let mut first = None;
         let (front, back) = self.sent.as_mut_slices();
         for (number, segment) in (self.first..).zip(front.iter_mut().chain(back)) {
@@ -234,18 +235,18 @@ impl Scoreboard {
             segment.marks &= !LOST;
             match segment.marks & (SACKED | EXAMINED | EVER_RESENT) {
                 0 => first = first.or(Some(number)),
-                EVER_RESENT => again.push((segment.at, number)),
+                EVER_RESENT => retransmitted.push((segment.at, number)),
                 _ => {}
             }
         }
         if let Some(transmissions) = &mut self.transmissions {
-            again.sort_unstable();
-            transmissions.restart(first, again);
+            retransmitted.sort_unstable();
+            transmissions.restart(first, retransmitted);
         }
     }
 }
 
-/// Marks a segment as lost whose last transmission, the first or a later one, does not arrive.
+/// Marks a segment as lost because its last transmission (first or later) has not arrived.
 #[inline]
 fn mark_lost_again(segment: &mut Sent, state: &mut State) {
     if segment.is(RESENT) {

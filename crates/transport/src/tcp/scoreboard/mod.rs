@@ -1,20 +1,20 @@
-//! The retransmission queue and the state of each segment in it: RFC 6675's scoreboard (section 3),
-//! kept as in Linux by counters and hints instead of searches.
+//! The retransmission queue and the state of each of its segments: RFC 6675's scoreboard (section
+//! 3). As in Linux, counters and hints replace searches.
 //!
 //! Segments are stored in a ring in the order of their positions and numbered from 0. RFC 6675's
-//! functions become:
+//! functions are implemented as follows:
 //!
-//! - `Update()`: a set of SACKed ranges yields the new part of a block, and only the segments of
-//!   that part are visited. A block repeated by many acknowledgments costs one look-up each time.
-//! - `IsLost()`: a segment is lost if three segments above it are SACKed. So everything not SACKed
-//!   below the third highest SACKed segment is lost. That border only rises, and each segment is
-//!   visited once when the border passes it. (The RFC's alternative, more than two full segments'
-//!   bytes SACKed above, is equivalent for full segments.)
+//! - `Update()`: the set of SACKed ranges determines the new part of a block, and only the segments
+//!   of that part are visited. A repeated block costs one look-up per acknowledgment.
+//! - `IsLost()`: a segment is lost if three segments above it are SACKed. So every segment below
+//!   the third highest SACKed one is lost, unless it is SACKed. This limit never decreases, and
+//!   each segment is visited once, when the limit passes it. (The RFC's alternative, more than two
+//!   full segments' bytes SACKed above, is equivalent for full segments.)
 //! - `SetPipe()`: `packets_out - sacked_out - lost_out + retrans_out` of [`State`], Linux'
 //!   `tcp_packets_in_flight`.
-//! - `NextSeg()`: rule (1) by a heap of segments that wait for retransmission; rule (2) is the
-//!   sender's. Rules (3) and (4), which retransmit segments that are not yet lost to keep
-//!   acknowledgments coming, are left out, as in Linux.
+//! - `NextSeg()`: rule (1) uses a heap of segments that wait for retransmission; the sender applies
+//!   rule (2). Rules (3) and (4) retransmit segments that are not yet lost, to obtain further
+//!   acknowledgments. They are not included, as in Linux.
 //!
 //! RACK (RFC 8985, [`super::rack`]) needs segments in order of transmission time, which
 //! [`super::order`] keeps.
@@ -22,9 +22,9 @@
 //! Without SACK `sacked_out` counts duplicate acknowledgments ([`super::recovery`]), and no segment
 //! is marked SACKed.
 //!
-//! Work per acknowledgment does not depend on the window: it grows with the newly reported segments
-//! and with the logarithm of the number of holes. A time-out visits the segments that it marks lost
-//! and those marked before.
+//! The cost of an acknowledgment does not depend on the window: it grows with the number of newly
+//! reported segments and with the logarithm of the number of holes. A time-out visits the segments
+//! that it marks lost and those with earlier marks.
 
 mod losses;
 mod packets;
@@ -45,8 +45,8 @@ pub use losses::Border;
 pub use packets::Packets;
 pub use tally::{Newest, Tally, Timed};
 
-/// Number of SACKed segments above a segment that make it lost, and of duplicate acknowledgments
-/// that start recovery (DupThresh of RFC 5681 and 6675).
+/// DupThresh of RFC 5681 and 6675: the number of SACKed segments above a segment after which it is
+/// lost, and of duplicate acknowledgments that start recovery.
 pub const DUP_THRESH: u32 = 3;
 /// A segment to retransmit: position and length in sequence space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,24 +73,25 @@ pub struct Scoreboard {
     sacked: Ranges,
     /// One more than the numbers of the highest SACKed segments, highest first; 0 for none.
     highest: [u64; DUP_THRESH as usize],
-    /// Segments below this number are SACKed or have been marked lost.
+    /// All segments below this number are SACKed or have been marked lost.
     scanned: u64,
     /// The value of `scanned` before the last time-out, and the end of the affected flight.
     timed_out: (u64, u64),
-    /// Number from which on segments bear no mark and were sent in their order.
+    /// Number of the first segment after the last one with a mark. Segments from here on were sent
+    /// in order.
     marked: u64,
     /// Segments that wait for retransmission; entries may be outdated.
     waiting: Waiting,
-    /// The order of transmission, if it is kept; entries may be outdated.
+    /// Segments in order of transmission, for RACK; entries may be outdated.
     transmissions: Option<Transmissions>,
-    /// End of the highest segment delivered (RACK.fack).
+    /// End of the highest delivered segment (RACK.fack).
     forward: u64,
     /// Ranges that the receiver has named as missing and that have not been processed.
-    named: Vec<(u64, u64)>,
+    missing: Vec<(u64, u64)>,
 }
 
 impl Scoreboard {
-    /// Creates an empty scoreboard; `timed` to keep the order of transmission, for
+    /// Creates an empty scoreboard. With `timed` it keeps the order of transmission, for
     /// [`Scoreboard::mark_overdue`].
     pub fn new(timed: bool) -> Scoreboard {
         Scoreboard { transmissions: timed.then(Transmissions::default), ..Scoreboard::default() }
@@ -180,8 +181,8 @@ impl Scoreboard {
             }
         }
         if let Some(transmissions) = &mut self.transmissions {
-            while transmissions.oldest_again().is_some_and(|(_, number)| number < self.first) {
-                transmissions.pass_again();
+            while transmissions.oldest_retransmission().is_some_and(|(_, number)| number < self.first) {
+                transmissions.skip_oldest_retransmission();
             }
         }
         self.forward = self.forward.max(una);
@@ -197,7 +198,7 @@ impl Scoreboard {
         sacked.insert(start, end, |from, to, (left, right)| {
             let mut index = locate(sent, from);
             while let Some(segment) = sent.get_mut(index).filter(|segment| segment.start < to) {
-                // A segment that is only partly received counts as not received.
+                // A partly received segment counts as not received.
                 if segment.start >= left && segment.end() <= right && !segment.is(SACKED) {
                     if segment.is(LOST) {
                         state.lost_out -= 1;
@@ -243,8 +244,7 @@ impl Scoreboard {
         self.waiting.is_empty()
     }
 
-    /// Returns the last outstanding segment, which a probe retransmits; `None` if the receiver has
-    /// it.
+    /// Returns the last outstanding segment, for a probe; `None` if the receiver has it.
     pub fn last(&self) -> Option<Lost> {
         let segment = self.sent.back().filter(|last| !last.is(SACKED))?;
         let number = self.first + self.sent.len() as u64 - 1;
@@ -253,12 +253,12 @@ impl Scoreboard {
     }
 
     /// Returns the length of the burst in which the lost segment `number` must be retransmitted:
-    /// the lost segments after it in its original burst, at most `most` segments. Longer bursts are
-    /// divided permanently.
-    pub fn burst_again(&mut self, number: u64, most: u32) -> u64 {
+    /// the segment and the following lost segments of its original burst, at most `max`. Longer
+    /// bursts are divided permanently.
+    pub fn retransmission_burst(&mut self, number: u64, max: u32) -> u64 {
         let mut index = (number - self.first) as usize;
         let mut length = u64::from(self.sent[index].length);
-        for _ in 1..most {
+        for _ in 1..max {
             index += 1;
             let Some(next) = self.sent.get(index).filter(|next| next.waits() && !next.is(BEGINS)) else {
                 return length;
@@ -269,7 +269,7 @@ impl Scoreboard {
         length
     }
 
-    /// Separates the last outstanding segment from its burst.
+    /// Makes the last outstanding segment a packet of its own.
     pub fn separate_last(&mut self) {
         let last = self.sent.len().saturating_sub(1);
         self.packets.separate(&mut self.sent, last);
@@ -285,7 +285,7 @@ impl Scoreboard {
         segment.marks = segment.marks & !EXAMINED | RESENT | EVER_RESENT;
         self.marked = self.marked.max(number + 1);
         if let Some(transmissions) = &mut self.transmissions {
-            transmissions.again(now, number);
+            transmissions.retransmitted(now, number);
         }
     }
 

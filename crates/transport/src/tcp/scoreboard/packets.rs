@@ -1,17 +1,17 @@
-//! The packets that contain outstanding segments: the memory of a send buffer is their payload plus
-//! an overhead for each packet ([`crate::tcp::writer`]).
+//! The packets that contain outstanding segments. They determine the memory of a send buffer:
+//! payload plus an overhead per packet ([`crate::tcp::writer`]).
 //!
 //! - The segments of a burst are one packet, until a SACK begins or ends within it, or a part of it
 //!   is retransmitted.
-//! - Neighbours that are both SACKed become one packet again, if it has less than 524280 bytes.
-//! - A packet counts until all of it is acknowledged, though its acknowledged payload is free.
+//! - Adjacent SACKed packets are joined, if the result has less than 524280 bytes.
+//! - A packet counts until all of it is acknowledged, but its acknowledged payload is freed.
 //!
 //! Source: memory of a socket of Linux 6.12 (docs/notes/linux-tcp.md).
 
 use super::sent::{Sent, BEGINS, SACKED};
 use std::collections::VecDeque;
 
-/// Maximum payload in bytes of a packet of joined SACKed neighbours, exclusive.
+/// Maximum payload of a joined packet in bytes, exclusive.
 const JOINED: u64 = 8 * 65_535;
 
 /// The packets of the outstanding data.
@@ -22,13 +22,13 @@ pub struct Packets {
     /// Position at which the payload of the first packet begins: a part of that packet may have
     /// been acknowledged.
     pub from: u64,
-    /// Beginning and end of the last joined packet, which the next SACK usually extends.
+    /// Beginning and end of the last joined packet. Usually the next SACK extends it.
     grown: (u64, u64),
 }
 
 impl Packets {
-    /// Records that a segment from `start` leaves: the `only` outstanding one, or one that `begins`
-    /// a burst.
+    /// Records that a segment from `start` is sent; `only` if nothing else is outstanding, `begins`
+    /// if it is the first of a burst.
     #[inline]
     pub(super) fn left(&mut self, start: u64, only: bool, begins: bool) {
         if only {
@@ -46,8 +46,8 @@ impl Packets {
         self.from = end;
     }
 
-    /// Records that the segment with this index has been SACKed: separates it from neighbours that
-    /// are not, and joins it with those that are.
+    /// Records that the segment with this index has been SACKed: separates it from adjacent
+    /// segments that are not SACKed, and joins it with those that are.
     pub(super) fn sacked(&mut self, sent: &mut VecDeque<Sent>, index: usize) {
         let joins = |other: usize| sent.get(other).is_some_and(|other| other.is(SACKED));
         let (before, behind) = (joins(index.wrapping_sub(1)), joins(index + 1));
@@ -65,7 +65,7 @@ impl Packets {
         }
     }
 
-    /// Joins the packet that begins with the segment with this index to the one before it.
+    /// Joins the packet that begins with the segment with this index to the previous packet.
     fn join(&mut self, sent: &mut VecDeque<Sent>, index: usize) {
         if !sent[index].is(BEGINS) {
             return;
@@ -147,18 +147,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_resent_is_divided_from_the_rest_of_its_burst() {
+    fn retransmitted_segments_are_separated_from_the_rest_of_their_burst() {
         let (mut board, mut state) = sent(&[4, 2]);
         assert_eq!(sack(&mut board, &mut state, 4, 6), 2);
         board.mark_first_lost(&mut state);
         let lost = board.next_lost().unwrap();
-        board.burst_again(lost.number, 1);
+        board.retransmission_burst(lost.number, 1);
         assert_eq!(board.packets().count, 3);
-        board.burst_again(lost.number, 1);
+        board.retransmission_burst(lost.number, 1);
         assert_eq!(board.packets().count, 3, "it is divided already");
     }
     /// From the memory of a socket of Linux 6.12: SACKed segments of 1460 bytes are joined to
-    /// packets of 359.
+    /// packets of 359 segments.
     #[test]
     fn sacked_packets_have_less_than_524280_bytes() {
         let (mut board, mut state) = (Scoreboard::new(false), State::default());
@@ -172,7 +172,7 @@ mod tests {
             }
             board.packets().count
         };
-        // The first segment is not SACKed, and neither is the rest after the SACKed ones.
+        // The first segment and those after the SACKed ones are not SACKed.
         assert_eq!(packets(1, 360), 600 - 180 + 2);
         assert_eq!(packets(360, 729), 600 - 365 + 2 + 3);
         // 359, 359 and 10 segments, a missing one, 359 and 47.

@@ -10,11 +10,11 @@ pub(super) const LOST: u8 = 2;
 pub(super) const RESENT: u8 = 4;
 /// The segment was retransmitted at any time, so that it gives no round-trip time sample (Karn).
 pub(super) const EVER_RESENT: u8 = 8;
-/// RACK has found the last transmission lost by its age, and does not examine it again (Linux
-/// removes it from `tsorted_sent_queue`).
+/// RACK has found the last transmission lost and does not examine it again (Linux removes it from
+/// `tsorted_sent_queue`).
 pub(super) const EXAMINED: u8 = 16;
-/// The segment is the first of a packet in the send buffer ([`super::Packets`]): of a burst, or of
-/// a part of one.
+/// The segment is the first of a packet in the send buffer ([`super::Packets`]), which is a burst
+/// or part of one.
 pub(super) const BEGINS: u8 = 32;
 /// The segment ends the data that the application has handed over: it and all its retransmissions
 /// have PSH.
@@ -49,7 +49,7 @@ impl Sent {
         self.marks & (LOST | RESENT) == LOST
     }
 
-    /// Returns true if its last transmission may still arrive: neither SACKed nor marked lost.
+    /// Returns true if the last transmission may still arrive: neither SACKed nor marked lost.
     #[inline]
     pub fn is_in_network(&self) -> bool {
         !self.is(SACKED) && !self.waits()

@@ -24,18 +24,18 @@ pub struct Tally {
     pub sacked_sent: Option<(Time, Time)>,
     /// The newly delivered segment that was sent last.
     pub newest: Option<Newest>,
-    /// Lowest start of the segments that were sent once and are delivered after one above them,
-    /// which an earlier acknowledgment reported.
+    /// Lowest start of the reordered segments: sent once, and delivered after a higher segment that
+    /// an earlier acknowledgment reported.
     pub reordered: Option<u64>,
-    /// End of the highest segment delivered by earlier acknowledgments, once something has been
-    /// delivered.
+    /// End of the highest segment delivered by earlier acknowledgments; `None` before the first
+    /// delivery.
     pub(super) forward: Option<u64>,
     /// Lowest end of the newly delivered segments that were sent once; `None` without any.
     pub original_end: Option<u64>,
-    /// Latest transmission time of a retransmission that may be the delivered one; later ones are
+    /// Latest transmission time of a retransmission that may have been delivered; later ones are
     /// too recent.
     pub(super) believed: Time,
-    /// Transmission time of the data that the acknowledgment answers, from the echoed timestamp.
+    /// Transmission time of the acknowledged data, by the echoed timestamp.
     pub(super) echo: Option<Time>,
     /// The times of newly delivered segments for RACK, without too recent retransmissions.
     pub timed: Option<Timed>,
@@ -44,9 +44,9 @@ pub struct Tally {
 /// The times of newly delivered segments (RFC 8985, section 6.2, steps 1 and 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timed {
-    /// The segment that gives RACK.rtt: true if it was acknowledged cumulatively, its number, and
-    /// its last transmission time. It is the segment examined last; in Linux those acknowledged
-    /// cumulatively come last, the highest of them at the end.
+    /// The segment that gives RACK.rtt: true if acknowledged cumulatively, its number, and its last
+    /// transmission time. It is the segment examined last. Linux examines cumulatively acknowledged
+    /// segments last, in ascending order.
     pub last: (bool, u64, Time),
     /// Last transmission time and end of the segment that was sent last.
     pub newest: (Time, u64),
@@ -55,18 +55,19 @@ pub struct Timed {
 /// The delivered segment that was sent last, for estimates of rate and order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Newest {
-    /// Number in the queue.
+    /// Number of the segment in the queue.
     pub number: u64,
     /// Time of its last transmission.
     pub sent: Time,
     /// True if it had been sent before.
     pub resent: bool,
-    /// Position of its end.
+    /// Position after its last byte.
     pub end: u64,
 }
 
 impl Tally {
-    /// Creates the tally of an acknowledgment that arrives `now` and echoes a timestamp.
+    /// Creates the tally of an acknowledgment that arrives `now` and echoes the timestamp of the
+    /// time `echo`.
     #[inline]
     pub fn new(now: Time, echo: Option<Time>, state: &State) -> Tally {
         let believed =
@@ -74,15 +75,16 @@ impl Tally {
         Tally { believed, echo, ..Tally::default() }
     }
 
-    /// Returns true if the last transmission of a retransmitted segment may be the delivered one,
+    /// Returns true if the last transmission of a retransmitted segment may have been delivered,
     /// `cumulatively` or by SACK.
     #[inline]
-    fn believes(&self, segment: &Sent, cumulatively: bool) -> bool {
+    fn may_be_delivered(&self, segment: &Sent, cumulatively: bool) -> bool {
         let answers = |echo| header::floor_to_tick(segment.at) <= echo;
         segment.at <= self.believed && (!cumulatively || self.echo.is_none_or(answers))
     }
 
-    /// Counts a segment that has been sent once and is delivered after one that ends at `forward`.
+    /// Records the delivery of a segment that was sent once, after the delivery of one that ends at
+    /// `forward`.
     #[inline]
     pub(super) fn overtaken(&mut self, segment: &Sent, forward: u64) {
         if segment.end() < forward && !segment.is(EVER_RESENT) {
@@ -90,13 +92,13 @@ impl Tally {
         }
     }
 
-    /// Counts a segment that is delivered, `cumulatively` or by SACK.
+    /// Records the delivery of a segment, `cumulatively` or by SACK.
     #[inline]
     pub(super) fn delivered(&mut self, number: u64, segment: &Sent, cumulatively: bool) {
-        if !segment.is(EVER_RESENT) || self.believes(segment, cumulatively) {
+        if !segment.is(EVER_RESENT) || self.may_be_delivered(segment, cumulatively) {
             let one = Timed { last: (cumulatively, number, segment.at), newest: (segment.at, segment.end()) };
             let before = self.timed.unwrap_or(one);
-            // Segments acknowledged cumulatively come last, in the order of their numbers.
+            // Cumulatively acknowledged segments come last, in the order of their numbers.
             let last = if cumulatively { one.last } else { before.last.max(one.last) };
             self.timed = Some(Timed { last, newest: before.newest.max(one.newest) });
         }
@@ -119,10 +121,10 @@ pub(super) fn widen(span: &mut Option<(Time, Time)>, at: Time) {
 mod tests {
     use super::*;
 
-    /// RFC 8985, section 6.2, step 2: a retransmission gives no time if the acknowledgment echoes a
-    /// timestamp from before it, or arrives too early.
+    /// RFC 8985, section 6.2, step 2: a retransmission gives no round-trip time if the
+    /// acknowledgment echoes an earlier timestamp, or arrives too early.
     #[test]
-    fn a_retransmission_counts_only_if_it_may_be_what_is_acknowledged() {
+    fn a_retransmission_counts_only_if_it_may_have_been_acknowledged() {
         let at = |millis: u64| Time::from_nanos(1_000_000 * millis);
         let state = State { rtt_min_us: 50_000, ..State::default() };
         let resent = Sent { start: 0, at: at(400), length: 1460, marks: EVER_RESENT };

@@ -24,7 +24,7 @@ fn three_segments_sacked_above_make_a_segment_lost() {
     assert_eq!((state.sacked_out, state.lost_out, board.next_lost()), (2, 0, None));
     board.sack(at(5), at(6), &mut state, &mut tally);
     board.mark_lost(&mut state);
-    // Segments 0 and 1 have three above them, segment 4 has one.
+    // Segments 0 and 1 have three SACKed segments above them, segment 4 has one.
     assert_eq!((state.sacked_out, state.lost_out), (3, 2));
     let lost = board.next_lost().unwrap();
     assert_eq!((lost.number, lost.start, lost.first), (0, at(0), true));
@@ -42,7 +42,7 @@ fn three_segments_sacked_above_make_a_segment_lost() {
 }
 
 #[test]
-fn reneging_is_noticed_at_a_time_out() {
+fn reneging_is_detected_at_a_time_out() {
     let (mut board, mut state) = filled(5);
     board.sack(at(1), at(3), &mut state, &mut Tally::default());
     board.acknowledge(at(1), &mut state, &mut Tally::default());
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn what_bears_no_mark_need_not_be_visited(
+    fn segments_without_a_mark_need_not_be_visited(
         operations in prop::collection::vec((0u8..7, 0u64..40, 1u64..6), 1..80)
     ) {
         let outcome = |visits_all: bool| {
@@ -152,7 +152,7 @@ proptest! {
                     5 => board.mark_first_lost(&mut state),
                     _ => board.mark_all_lost((number > 0).then(|| Time::from_nanos(number)), &mut state),
                 }
-                let order = board.transmissions.as_ref().map(|order| (order.first, order.oldest_again()));
+                let order = board.transmissions.as_ref().map(|order| (order.first, order.oldest_retransmission()));
                 let marks: Vec<u8> = board.sent.iter().map(|segment| segment.marks).collect();
                 seen.push((board.count(), [state.packets_out, state.sacked_out, state.lost_out, state.retrans_out], marks, order, board.next_lost()));
             }

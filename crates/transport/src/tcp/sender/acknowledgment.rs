@@ -2,14 +2,14 @@
 
 use super::{Ack, Before, News, Sender};
 use crate::tcp::header;
-use crate::tcp::recovery::Facts;
+use crate::tcp::recovery::AckInfo;
 use crate::tcp::scoreboard::{in_flight, Tally};
 use crate::tcp::undo::Dsack;
 use bentpipe_congestion::interface::{AckSample, CA_CWR, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 
 impl Sender {
-    /// Records a segment's timestamps: that of the other end, and the echoed one.
+    /// Records a segment's timestamps: the other end's, and the echoed one.
     #[inline]
     pub fn note_timestamps(&mut self, value: u32, echo: u32) {
         self.state.rcv_tsval = value;
@@ -17,18 +17,18 @@ impl Sender {
     }
 
     /// Records the ranges that the next acknowledgment names as missing.
-    pub fn name_missing(&mut self, stretches: impl Iterator<Item = (u64, u64)>) {
-        self.scoreboard.name(stretches);
+    pub fn name_missing(&mut self, ranges: impl Iterator<Item = (u64, u64)>) {
+        self.scoreboard.add_missing(ranges);
     }
 
     /// Handles an acknowledgment and returns its effect.
     #[inline(always)]
     pub fn acknowledge(&mut self, now: Time, ack: &Ack) -> News {
         self.probes = 0;
-        self.undisturbed = false;
+        self.woken_early = false;
         let outstanding = !self.scoreboard.is_empty();
         if !outstanding && ack.position == self.una && ack.window == self.window && ack.sack.is_empty() {
-            // Such an acknowledgment is part of every segment of the other end's data.
+            // Every segment with data of the other end contains such an acknowledgment.
             self.window_from = self.window_from.max(ack.sequence);
             return News::Nothing;
         }
@@ -40,7 +40,7 @@ impl Sender {
             return News::NotSent;
         }
         if ack.position < self.una && ack.sack.is_empty() {
-            // A later acknowledgment has overtaken this one; RFC 9293, section 3.10.7.4.
+            // A later acknowledgment has overtaken this one (RFC 9293, section 3.10.7.4).
             self.last_rtt = None;
             return News::Nothing;
         }
@@ -62,7 +62,7 @@ impl Sender {
             }
         }
         let mut delivered = tally.sacked;
-        if delivered > 0 && self.recovery.hears_late() {
+        if delivered > 0 && self.recovery.has_late_reports() {
             tally.sacked_sent = None;
         }
         if advanced {
@@ -75,14 +75,14 @@ impl Sender {
             self.scoreboard.acknowledge(self.una, &mut self.state, &mut tally);
             delivered += self.recovery.advanced(&mut self.state, &tally);
         }
-        let newest_rtt = self.learn_rtt(now, ack, advanced, &tally, before.in_flight);
+        let newest_rtt = self.sample_rtt(now, ack, advanced, &tally, before.in_flight);
         let duplicate = !advanced && ack.position == self.una && !ack.occupies && !updated && outstanding;
         let dsack = if ack.sack.is_empty() { None } else { Dsack::find(ack.position, ack.sack) };
         if let (Some(dsack), true) = (&dsack, self.counts_segments) {
-            // Data sent twice has been delivered twice, as in Linux since 4.6.
+            // A duplicate SACK also counts as a delivery, as in Linux since 4.6.
             delivered += dsack.segments(self.state.mss_cache);
         }
-        let facts = Facts {
+        let info = AckInfo {
             tally: &tally,
             advanced,
             from: before.una,
@@ -91,12 +91,12 @@ impl Sender {
             echo: ack.echo,
             ece: ack.ece,
         };
-        self.recovery.note_times(now, &facts, &self.scoreboard, &self.state);
+        self.recovery.note_times(now, &info, &self.scoreboard, &self.state);
         if dsack.is_some() || self.recovery.is_probing() {
-            self.with_parts(now, |recovery, parts| recovery.note(parts, &facts, ack.position));
+            self.with_parts(now, |recovery, parts| recovery.note(parts, &info, ack.position));
         }
-        if self.recovery.is_dubious(&self.state, &facts) || self.scoreboard.has_named() {
-            delivered += self.with_parts(now, |recovery, parts| recovery.alert(parts, &facts));
+        if self.recovery.is_dubious(&self.state, &info) || self.scoreboard.has_missing() {
+            delivered += self.with_parts(now, |recovery, parts| recovery.alert(parts, &info));
         }
         self.restart_timer(now, advanced, &tally);
         self.state.delivered = self.state.delivered.wrapping_add(delivered);
@@ -111,12 +111,12 @@ impl Sender {
                     let losses = self.state.lost != before.lost;
                     self.recovery.follow(&mut self.state, delivered, advanced, losses);
                     self.usage.touch(now);
-                } else if advanced || (tally.sacked > 0 && self.recovery.grows_out_of_order()) {
+                } else if advanced || (tally.sacked > 0 && self.recovery.grows_by_sacked()) {
                     let acknowledged = self.state.snd_nxt.wrapping_sub((self.nxt - ack.position) as u32);
                     let counted = self.counted(delivered);
                     self.congestion.cong_avoid(&mut self.state, acknowledged, counted);
-                    // A window then decays for lack of use only if nothing is acknowledged either
-                    // (Linux 6.1, observed in virtual time).
+                    // An unused window decays only if nothing is acknowledged either (Linux 6.1,
+                    // observed in virtual time).
                     self.usage.touch(now);
                 }
                 self.pacing.follow_window(&mut self.state);
@@ -149,7 +149,7 @@ impl Sender {
         }
         self.edge = self.edge.max(ack.position + u64::from(ack.window));
         if self.edge > self.nxt && self.scoreboard.is_empty() && self.timer.is_running() {
-            // The persist timer had backed off.
+            // Undoes the back-off of the persist timer.
             self.estimator.reset_back_off();
         }
         changed
@@ -157,7 +157,7 @@ impl Sender {
 
     /// Returns the round-trip time of the last-sent segment, in microseconds; -1 if there is none.
     #[inline]
-    pub(super) fn learn_rtt(
+    pub(super) fn sample_rtt(
         &mut self,
         now: Time,
         ack: &Ack,
@@ -177,7 +177,7 @@ impl Sender {
         let mut newest = -1;
         let since = |(first, last)| (now.since(first), now.since(last));
         if let Some((first, last)) = times.map(since).or_else(from_echo) {
-            self.take_rtt(first);
+            self.add_rtt_sample(first);
             newest = last.as_micros().max(1) as i32;
         }
         if self.has_pkts_acked && tally.acked + tally.sacked > 0 {
@@ -188,15 +188,15 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn take_rtt(&mut self, rtt: Span) {
+    pub(super) fn add_rtt_sample(&mut self, rtt: Span) {
         self.count_sample();
         self.estimator.sample(rtt, &mut self.state);
         self.uncounted = true;
         self.last_rtt = Some(rtt);
     }
 
-    /// Counts the latest sample, if that has not been done. It is done after sending: data just
-    /// sent is read next, and that read waits for the write.
+    /// Counts the last sample, unless it has been counted. This happens after sending, because
+    /// reading data that was just written waits for the write.
     #[inline(always)]
     pub fn count_sample(&mut self) {
         if !std::mem::take(&mut self.uncounted) {
@@ -211,10 +211,10 @@ impl Sender {
         }
     }
 
-    /// Returns the number of segments by which an acknowledgment that delivered this many lets the
-    /// window grow. CUBIC and BIC, in the time when acknowledgments were counted, estimated the
-    /// number of covered segments for congestion avoidance (commit "tcp_cubic: limit delayed_ack
-    /// ratio to prevent divide error", 2011).
+    /// Returns the number of segments by which an acknowledgment that delivered `delivered`
+    /// segments lets the window grow. While Linux counted acknowledgments, CUBIC and BIC estimated
+    /// the number of covered segments for congestion avoidance (commit "tcp_cubic: limit
+    /// delayed_ack ratio to prevent divide error", 2011).
     #[inline]
     fn counted(&self, delivered: u32) -> u32 {
         let estimates = self.estimates_delayed_acks && self.state.snd_cwnd >= self.state.snd_ssthresh;

@@ -1,10 +1,10 @@
-//! A part of the stream to be sent in a segment.
+//! A part of the stream to be sent as one segment.
 
 use std::num::NonZeroU64;
 
-/// A part of the stream in two words, so that it and its absence are returned in registers. A
-/// structure of four fields would go through memory, and reading it back in one piece waits for the
-/// writes of its parts, about 5 ns per segment.
+/// A part of the stream in two words, so that `Option<Chunk>` is returned in registers. A structure
+/// of four fields would be returned in memory. Reading it in one piece would wait for the writes of
+/// its fields, about 5 ns per segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunk {
     start: u64,

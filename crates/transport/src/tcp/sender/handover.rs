@@ -1,4 +1,4 @@
-//! The sender's part in handovers: [`crate::tcp::handover`].
+//! The sender's reaction to handovers ([`crate::tcp::handover`]).
 
 use super::{Ack, Sender};
 use crate::tcp::handover::Path;
@@ -11,7 +11,7 @@ impl Sender {
     pub(super) fn follow_freeze(&mut self, now: Time, ack: &Ack) {
         let frozen = self.window == 0 && !self.scoreboard.is_empty();
         if frozen {
-            // Bytes that the window permitted before may no longer be sent.
+            // Bytes that the previous window permitted may no longer be sent.
             self.edge = ack.position;
             self.loss_probe_due = false;
         }
@@ -29,7 +29,7 @@ impl Sender {
         self.start_retransmission_timer(now, now);
     }
 
-    /// Restarts with the window and the time-out of a path, unless no data has been sent.
+    /// Restarts with the window and the time-out of a new path, if data has been sent.
     pub fn adapt(&mut self, now: Time, path: &Path) {
         if self.nxt == 1 {
             return;
@@ -39,7 +39,7 @@ impl Sender {
         let rate = u128::from(path.rate.bits_per_second() / 8);
         let bytes = rate * u128::from(path.round_trip.as_nanos()) / 1_000_000_000;
         let window = (bytes / packet).clamp(2, u128::from(self.state.snd_cwnd_clamp.max(2))) as u32;
-        self.estimator.begin_anew(path.round_trip, &mut self.state);
+        self.estimator.restart(path.round_trip, &mut self.state);
         self.state.snd_cwnd = window;
         self.state.snd_ssthresh = window;
         self.state.snd_cwnd_cnt = 0;

@@ -6,21 +6,21 @@
 //! timer, congestion window; then sending, until the window is full.
 //!
 //! - Window updates: as in `tcp_may_update_window`.
-//! - Round-trip time: one sample per acknowledgment, from the first segment that it acknowledges,
-//!   or none if one of them was sent twice (Karn); otherwise from the first one SACKed; otherwise
-//!   from the timestamp, if in use.
+//! - Round-trip time: at most one sample per acknowledgment. It comes from the first acknowledged
+//!   segment, unless an acknowledged segment was sent twice (Karn); otherwise from the first SACKed
+//!   segment; otherwise from the timestamp, if in use.
 //! - Retransmission timer: RFC 6298, section 5; also restarted when the first segment is
 //!   retransmitted, as in Linux.
 //! - The congestion window may grow (`cong_avoid`) for acknowledgments of new data outside of
 //!   recovery (`tcp_may_raise_cwnd`), if it was the limit: `is_cwnd_limited`, maintained as in
 //!   `tcp_cwnd_validate`. Idle time and lack of use reduce it: [`super::window`].
 //! - Small segments: Nagle's algorithm with the option `nagle` ([`super::nagle`]). A segment that
-//!   the receive window cuts short is sent only if it is at least half of the largest window seen
-//!   (RFC 1122, section 4.2.3.4) or by the persist timer.
+//!   the receive window limits is sent only if it is at least half of the largest window so far
+//!   (RFC 1122, section 4.2.3.4), or by the persist timer.
 //! - Zero window (RFC 9293, section 3.8.6.1): as in Linux, the persist timer sends a segment
-//!   without data below the window, which the receiver must answer.
-//! - Pacing and bursts: [`super::pacing`] and [`super::bursts`], applied last, after everything
-//!   else permits a segment.
+//!   without data, numbered below the window, which the receiver must answer.
+//! - Pacing and bursts ([`super::pacing`], [`super::bursts`]) are applied last, to segments that
+//!   all other rules permit.
 
 use super::bursts::Bursts;
 use super::clock::Clock;
@@ -76,12 +76,11 @@ pub struct Sender {
     pub counters: SourceCounters,
     congestion: Box<dyn Congestion>,
     has_cong_control: bool,
-    /// False in the profiles of Linux, which mark samples application-limited at writes only; the
-    /// others also do so at acknowledgments and timers.
+    /// True if samples are also marked application-limited at acknowledgments and timers. False in
+    /// the profiles of Linux, which mark them only at writes.
     checks_events: bool,
     has_pkts_acked: bool,
-    /// True if the window grows by segments, not by acknowledgments; and true if the congestion
-    /// control of such a stack corrects for acknowledgments of several segments.
+    /// True if the window grows by segments, not by acknowledgments.
     counts_segments: bool,
     estimates_delayed_acks: bool,
     scoreboard: Scoreboard,
@@ -94,9 +93,9 @@ pub struct Sender {
     estimator: Estimator,
     timer: Timer,
     purpose: Purpose,
-    /// True if the sender was woken before anything was due, so waiting segments must continue to
-    /// wait.
-    undisturbed: bool,
+    /// True if the sender was woken before anything was due, so that waiting segments must not be
+    /// sent.
+    woken_early: bool,
     /// Time of the last start of the reordering timer.
     reordering_since: Time,
     usage: Usage,
@@ -119,28 +118,29 @@ pub struct Sender {
     /// Number of unanswered window probes.
     probes: u32,
     probe_due: bool,
-    /// True to send the data that the window permits, however small.
+    /// True if the data that the window permits must be sent, regardless of its size.
     overriding: bool,
-    /// True if the other end's window is closed before a disconnection, so that outstanding data is
-    /// not lost. Only if ends may be frozen.
+    /// True if the other end has closed its window before a disconnection, so that outstanding data
+    /// is not lost. Always false unless `may_freeze`.
     frozen: bool,
     may_freeze: bool,
     retries: u32,
-    /// Maximum time of retransmitting data, if limited by time, and the start of the present
-    /// retransmissions.
-    patience: Option<Span>,
-    stuck_since: Time,
+    /// Maximum time for which the same data is retransmitted, if limited by time, and the start of
+    /// the present retransmissions.
+    retry_time: Option<Span>,
+    retransmitting_since: Time,
     nagle: Nagle,
     /// Maximum number of unacknowledged bytes.
     buffer: u64,
     writer: Writer,
-    /// True if the present burst has passed a push of the writer, which its end carries.
+    /// True if the present burst contains a push of the writer, so that the end of the burst has
+    /// PSH.
     carries_mark: bool,
-    /// True if the last segment must be retransmitted as a probe, or new data sent beyond the
-    /// window.
+    /// True if a tail loss probe is due: new data beyond the congestion window, or the last segment
+    /// again.
     loss_probe_due: bool,
     last_rtt: Option<Span>,
-    /// True if the latest sample is missing from the counters.
+    /// True if the last sample has not been counted.
     uncounted: bool,
     random: u64,
 }
@@ -168,8 +168,8 @@ pub enum News {
 pub struct TooManyRetries;
 
 impl Sender {
-    /// Creates the state before the handshake. `initial` is the initial sequence number, `random`
-    /// seeds the congestion control's draws.
+    /// Creates the state before the handshake. `initial` is the initial sequence number. `random`
+    /// seeds the random numbers of the congestion control.
     pub fn new(config: &Config, congestion: Box<dyn Congestion>, initial: u32, random: u64) -> Sender {
         let first = initial.wrapping_add(1);
         let mut state = State {
@@ -181,7 +181,7 @@ impl Sender {
             snd_una: first,
             snd_nxt: first,
             mss_cache: config.segment_size.value() as u32,
-            // The SYN counts as in Linux (tcpi_delivered of TCP_INFO): see `rate`.
+            // The SYN counts, as in Linux (tcpi_delivered of TCP_INFO): see `rate`.
             delivered: 1,
             rtt_min_us: u32::MAX,
             sk_pacing_rate: u64::MAX,
@@ -211,7 +211,7 @@ impl Sender {
             estimator: Estimator::new(config),
             timer: Timer::stopped(Clock::of_time_outs(config)),
             purpose: Purpose::Retransmit,
-            undisturbed: false,
+            woken_early: false,
             reordering_since: Time::ZERO,
             usage: Usage::new(config),
             config: Box::new(config.clone()),
@@ -230,8 +230,8 @@ impl Sender {
             frozen: false,
             may_freeze: !config.freeze.is_empty(),
             retries: config.retries.value() as u32,
-            patience: config.patience(),
-            stuck_since: Time::ZERO,
+            retry_time: config.retry_time(),
+            retransmitting_since: Time::ZERO,
             nagle: Nagle::new(config),
             buffer: config.send_buffer.map_or(u64::MAX, |buffer| buffer.bytes()),
             writer: Writer::new(config.send_memory.map(Size::bytes), config.segment_size.value() as u32),
@@ -244,9 +244,10 @@ impl Sender {
         }
     }
 
-    /// Handles the end of the handshake. `rtt` is a sample from it, `syn_retransmissions` the
-    /// number of retransmissions of the SYN. After more than one, the window starts at one segment
-    /// (RFC 5681, section 3.1, as interpreted by Linux).
+    /// Handles the end of the handshake. `rtt` is its sample of the round-trip time,
+    /// `syn_retransmissions` the number of retransmissions of the SYN. After more than one
+    /// retransmission, the window starts at one segment (RFC 5681, section 3.1, as interpreted by
+    /// Linux).
     pub fn establish(
         &mut self,
         now: Time,
@@ -262,7 +263,7 @@ impl Sender {
         self.scoreboard = Scoreboard::new(self.recovery.is_timed());
         self.stamp(now);
         match rtt {
-            Some(rtt) => self.take_rtt(rtt),
+            Some(rtt) => self.add_rtt_sample(rtt),
             None => self.estimator.fall_back(),
         }
         self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.usage.initial() };
@@ -270,7 +271,7 @@ impl Sender {
         self.congestion.init(&mut self.state);
     }
 
-    /// Handles a rate in bit/s that the path has granted to the requesting SYN or SYN-ACK.
+    /// Handles a Quick-Start grant: the path permits `bits` bit/s.
     pub fn grant(&mut self, now: Time, bits: u64, timestamps: bool) {
         let options = if timestamps { header::TIMESTAMP_BYTES } else { 0 };
         let packet = u64::from(self.segment_size + header::HEADER + options);
@@ -282,7 +283,7 @@ impl Sender {
 
     /// Adds data to send; `u64::MAX` for an endless stream.
     pub fn hand_over(&mut self, bytes: u64) {
-        self.undisturbed = false;
+        self.woken_early = false;
         debug_assert!(!self.closed, "the application sends after it closed");
         self.check_application_limited();
         self.writer.begins(self.end);
@@ -296,7 +297,7 @@ impl Sender {
 
     /// Discards data that the application has not written into the send buffer; without a limited
     /// buffer, data that has not been sent.
-    pub fn forget_unwritten(&mut self) {
+    pub fn discard_unwritten(&mut self) {
         let written = self.writer.written(self.una.saturating_add(self.buffer));
         let kept = if written == u64::MAX { self.nxt } else { written.max(self.nxt) };
         self.end = self.end.min(kept);
@@ -395,8 +396,8 @@ impl Sender {
         std::mem::take(&mut self.probe_due)
     }
 
-    /// Performs [`check_application_limited`](Self::check_application_limited) when an
-    /// acknowledgment arrives or a timer expires, before the sender reacts.
+    /// Calls [`check_application_limited`](Self::check_application_limited) when an acknowledgment
+    /// arrives or a timer expires, before the sender reacts.
     #[inline]
     pub(super) fn check_limit_at_event(&mut self) {
         if self.checks_events {

@@ -1,16 +1,16 @@
-//! Quick-Start (RFC 4782, section 4): the path has granted a rate, at which the sender starts.
+//! Quick-Start (RFC 4782, section 4): the sender starts at a rate that the path has granted.
 //!
-//! - The window is the amount that the rate carries in a round-trip time, headers included: R T /
+//! - The window is the data that the rate carries in a round-trip time, headers included: R T /
 //!   (MSS + H) segments (section 4.4), if that exceeds the initial window. Segments are paced at
 //!   the rate.
-//! - The first acknowledgment of data ends this: the window becomes the amount in flight, if that
-//!   is less, but not less than the initial window, and slow start continues.
-//! - If data sent at the granted rate is found lost, the grant was wrong: after the recovery the
+//! - The first acknowledgment of data ends this phase. The window becomes the data in flight, if
+//!   that is less, but at least the initial window, and slow start continues.
+//! - If data sent at the granted rate is lost, the grant was too high. After the recovery the
 //!   window is the initial one, and slow start continues up to the threshold set by the recovery
 //!   (section 4.6).
 //!
-//! Deviations: the rate is not reported back to the routers (section 3.2: for routers that police
-//! it), and a grant does not expire before data is sent.
+//! Deviations: the rate is not reported back to the routers (section 3.2; only routers that police
+//! the rate use the report), and a grant does not expire before data is sent.
 
 use crate::tcp::pacing::Pacing;
 use bentpipe_congestion::interface::{State, CA_OPEN, CA_RECOVERY, PACING_NEEDED, PACING_NONE};
@@ -22,7 +22,7 @@ pub(super) enum QuickStart {
     /// No grant, or the grant is over.
     #[default]
     Off,
-    /// Sending at the granted rate; `paced` if it was paced before.
+    /// Sending at the granted rate; `paced` if the connection was paced before.
     Begins { paced: bool },
     /// Data sent at the granted rate ends at this position and is not yet acknowledged completely.
     Watches { end: u64 },
@@ -51,7 +51,7 @@ impl QuickStart {
             state.sk_pacing_status = PACING_NEEDED;
         }
         state.sk_pacing_rate = rate * u64::from(state.mss_cache) / packet;
-        pacing.without_allowance(now);
+        pacing.without_unpaced_start(now);
         QuickStart::Begins { paced }
     }
 
@@ -60,8 +60,9 @@ impl QuickStart {
         self == QuickStart::Off
     }
 
-    /// Handles the acknowledgment of data up to `una`. Before, `in_flight` segments were out; data
-    /// up to `nxt` has been sent, and the window would be `initial` without the grant.
+    /// Handles the acknowledgment of data up to `una`. `in_flight` is the number of segments in
+    /// flight before it, `nxt` the end of the data sent so far, and `initial` the initial window
+    /// without a grant.
     pub fn acknowledged(&mut self, una: u64, nxt: u64, in_flight: u32, initial: u32, state: &mut State) {
         if let QuickStart::Begins { paced } = *self {
             state.snd_cwnd = state.snd_cwnd.min(in_flight.max(initial));
@@ -84,7 +85,7 @@ impl QuickStart {
                 state.snd_cwnd = state.snd_cwnd.min(initial);
                 *self = QuickStart::Off;
             }
-            // A time-out starts with one segment anyway.
+            // After a time-out, the window is one segment anyway.
             QuickStart::Failed | QuickStart::Watches { .. } if state.ca_state > CA_RECOVERY => {
                 *self = QuickStart::Off
             }

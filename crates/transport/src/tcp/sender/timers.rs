@@ -17,9 +17,9 @@ pub(super) enum Purpose {
     Reorder,
 }
 
-/// Minimum wait of a timer that should already have expired.
+/// Minimum wait of a timer whose time is already over.
 const SHORTEST: Span = Span::from_millis(1);
-/// Grace period of the reordering timer, as in Linux.
+/// Time added to the reordering timer, as in Linux.
 const GRACE: Span = Span::from_millis(2);
 
 impl Sender {
@@ -30,7 +30,7 @@ impl Sender {
     pub fn wake(&mut self, now: Time) -> Result<bool, TooManyRetries> {
         let paced = self.pacing.wake(now);
         if !self.timer.expired(now) {
-            self.undisturbed = !paced;
+            self.woken_early = !paced;
             return Ok(false);
         }
         self.stamp(now);
@@ -65,19 +65,19 @@ impl Sender {
             Purpose::Reorder => {
                 if let Some(later) = self.last_reordering(now) {
                     self.timer.start_exactly(later);
-                    self.undisturbed = !paced;
+                    self.woken_early = !paced;
                     return Ok(false);
                 }
-                self.with_parts(now, Recovery::look_again);
+                self.with_parts(now, Recovery::recheck_losses);
                 self.restart_timer(now, true, &Tally::default());
                 return Ok(false);
             }
         }
         if self.recovery.timeouts() == 0 {
-            self.stuck_since = self.scoreboard.first_sent_at().unwrap_or(now);
+            self.retransmitting_since = self.scoreboard.first_sent_at().unwrap_or(now);
         }
-        let given_up = match self.patience {
-            Some(patience) => now.since(self.stuck_since) >= patience,
+        let given_up = match self.retry_time {
+            Some(retry_time) => now.since(self.retransmitting_since) >= retry_time,
             None => self.recovery.timeouts() >= self.retries,
         };
         if given_up {
@@ -91,8 +91,8 @@ impl Sender {
         Ok(true)
     }
 
-    /// Sets the single timer after an acknowledgment, as in Linux: for a segment whose reordering
-    /// time is running, or restarted for acknowledged data.
+    /// Sets the timer after an acknowledgment, as in Linux: for the reordering time of a segment,
+    /// or, if data was acknowledged, for the time-out.
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Time, advanced: bool, tally: &Tally) {
         if self.scoreboard.is_empty() {
@@ -108,8 +108,8 @@ impl Sender {
             self.purpose = Purpose::Reorder;
             return;
         }
-        // This includes data sent before the first retransmission, but nothing later: otherwise a
-        // time-out would be postponed for as long as SACKs arrive.
+        // This includes data sent before the first retransmission, but not later data: otherwise
+        // arriving SACKs would postpone the time-out again and again.
         let first = self.scoreboard.first_sent_at().unwrap_or(now);
         let earlier = tally.sacked_sent.is_some_and(|(sent, _)| sent < first);
         if !advanced && !earlier && self.purpose != Purpose::Reorder {
@@ -130,8 +130,8 @@ impl Sender {
         (overdue + GRACE).since(now).min(self.estimator.rto())
     }
 
-    /// Returns the expiry of the reordering timer for the last segment, if that is later than
-    /// `now`, the expiry for the first. The search for the last segment waits until then, because
+    /// Called at `now`, the expiry of the reordering timer for the first segment. Returns its
+    /// expiry for the last segment, if later. The last segment is searched for only then, because
     /// most acknowledgments restart the timer.
     fn last_reordering(&self, now: Time) -> Option<Time> {
         let overdue = self.recovery.last_overdue(&self.scoreboard)?;
@@ -149,7 +149,7 @@ impl Sender {
 
     #[inline]
     pub(super) fn start_probe_timer(&mut self, now: Time, from: Time) {
-        let mut wait = Probe::patience(&self.state);
+        let mut wait = Probe::wait(&self.state);
         // A time-out that is already overdue does not limit the probe, as in Linux 6.12.
         if from + self.estimator.rto() > now {
             wait = wait.min(self.time_out(now, from));

@@ -2,24 +2,24 @@
 
 use super::timers::Purpose;
 use super::{Chunk, Sender};
-use crate::tcp::bursts::{Plan, Room};
+use crate::tcp::bursts::{Plan, SendLimits};
 use crate::tcp::scoreboard::{in_flight, Lost};
 use bentpipe_congestion::interface::Event;
 use bentpipe_core::Time;
 
 impl Sender {
-    /// Returns the next chunk that may be sent now, lost ones first; several segments with
-    /// segmentation offload.
+    /// Returns the next chunk that may be sent now, lost data first. With segmentation offload, a
+    /// chunk has several segments.
     #[inline(always)]
     pub fn next_chunk(&mut self, now: Time) -> Option<Chunk> {
-        if std::mem::take(&mut self.undisturbed) || self.is_quiet() || self.frozen {
+        if std::mem::take(&mut self.woken_early) || self.is_quiet() || self.frozen {
             return None;
         }
         self.next_of_some(now)
     }
 
-    /// Returns true if there is nothing to send or to retransmit, and nothing has changed since
-    /// this was last determined. This is always true at an end that only receives.
+    /// Returns true if there is nothing to send or to retransmit, and nothing has changed since the
+    /// last call. This is always true at an end that only receives.
     #[inline(always)]
     fn is_quiet(&self) -> bool {
         self.nxt >= self.end
@@ -29,20 +29,20 @@ impl Sender {
             && self.usage.is_settled()
     }
 
-    /// Returns true if there is nothing to send and nothing to count, so that
-    /// [`next_chunk`](Self::next_chunk) would change nothing.
+    /// Returns true if there is nothing to send and nothing to count:
+    /// [`next_chunk`](Self::next_chunk) would then have no effect.
     #[inline]
     pub fn is_silent(&self) -> bool {
-        !self.uncounted && !self.probe_due && !self.undisturbed && self.is_quiet()
+        !self.uncounted && !self.probe_due && !self.woken_early && self.is_quiet()
     }
 
     #[inline(always)]
     fn next_of_some(&mut self, now: Time) -> Option<Chunk> {
         let chunk = self.next_segment(now)?;
-        Some(if self.bursts.are_whole() { self.whole(now, chunk) } else { chunk })
+        Some(if self.bursts.are_single_packets() { self.whole(now, chunk) } else { chunk })
     }
 
-    /// Returns the packet that consists of `chunk` and the segments that follow it in its burst.
+    /// Returns a packet of `chunk` and the following segments of its burst.
     #[inline(never)]
     fn whole(&mut self, now: Time, mut chunk: Chunk) -> Chunk {
         while chunk.payload() > 0 && chunk.payload().is_multiple_of(self.segment_size) && !chunk.fin() {
@@ -85,8 +85,8 @@ impl Sender {
         None
     }
 
-    /// Returns the next chunk of new data after the writing program has slept and found room in the
-    /// send buffer.
+    /// Wakes the writing program if the send buffer has room, and returns the next chunk of new
+    /// data.
     #[inline(never)]
     fn next_of_writer(&mut self, now: Time) -> Option<Chunk> {
         self.check_application_limited();
@@ -108,7 +108,7 @@ impl Sender {
             if let Some(chunk) = self.next_new(now) {
                 return Some(chunk);
             }
-            self.recovery.nothing_new(self.nxt);
+            self.recovery.no_new_data(self.nxt);
         }
         if self.recovery.prefers_new() {
             None
@@ -127,19 +127,19 @@ impl Sender {
             if self.pacing.holds(now, &self.state) {
                 return None;
             }
-            if self.bursts.are_on() {
-                let most = self.bursts.most_again(&self.pacing, &self.state);
-                let bytes = self.scoreboard.burst_again(lost.number, most);
-                self.bursts.plan_again(lost.start, bytes);
+            if self.bursts.are_enabled() {
+                let max = self.bursts.max_retransmission(&self.pacing, &self.state);
+                let bytes = self.scoreboard.retransmission_burst(lost.number, max);
+                self.bursts.plan_retransmission(lost.start, bytes);
             }
         }
         if lost.first && self.purpose != Purpose::Reorder {
             self.start_retransmission_timer(now, now);
         }
-        Some(self.send_again(now, &lost))
+        Some(self.retransmit(now, &lost))
     }
 
-    pub(super) fn send_again(&mut self, now: Time, lost: &Lost) -> Chunk {
+    pub(super) fn retransmit(&mut self, now: Time, lost: &Lost) -> Chunk {
         self.scoreboard.resent(now, lost.number, &mut self.state);
         if self.has_cong_control {
             self.rate.resent(lost.number, &self.state);
@@ -163,14 +163,14 @@ impl Sender {
         let nxt = self.nxt;
         if size > 0 && self.nxt + size <= self.edge {
             let chunk = self.send_new(now, size);
-            // The time of the probe itself is that of the time-out.
+            // The time-out counts from the time of the probe.
             self.usage.take_fresh();
             self.recovery.probe_mut().sent(nxt, false);
             return Some(chunk);
         }
         let last = self.scoreboard.last()?;
         self.scoreboard.separate_last();
-        let chunk = self.send_again(now, &last);
+        let chunk = self.retransmit(now, &last);
         self.recovery.probe_mut().sent(nxt, true);
         Some(chunk)
     }
@@ -194,7 +194,7 @@ impl Sender {
         }
         let size = u64::from(self.segment_size);
         if available < size && written < self.end {
-            // The rest of the segment is still to be written.
+            // The program will write the rest of the segment.
             return None;
         }
         let usable = self.edge.saturating_sub(self.nxt);
@@ -215,7 +215,7 @@ impl Sender {
         if self.pacing.holds(now, &self.state) {
             return None;
         }
-        if self.bursts.are_on() && available > size && payload == size {
+        if self.bursts.are_enabled() && available > size && payload == size {
             if !self.plan_burst(now, available, buffered, usable) {
                 return None;
             }
@@ -224,7 +224,7 @@ impl Sender {
         Some(self.send_new(now, payload))
     }
 
-    /// Returns true if a segment that a window cuts short is not worth sending.
+    /// Returns true if a segment that a window limits is too small to be sent.
     #[inline]
     fn is_too_small(&mut self, now: Time, payload: u64) -> bool {
         let too_small = payload == 0 || (payload < u64::from(self.largest_window / 2) && !self.overriding);
@@ -239,11 +239,11 @@ impl Sender {
     fn plan_burst(&mut self, now: Time, available: u64, buffered: u64, usable: u64) -> bool {
         let packet = self.writer.packet_end(self.nxt).saturating_sub(self.nxt);
         let last = packet >= available;
-        // A partial segment whose end is still to be written does not leave.
+        // A partial segment does not leave before the program has written its end.
         let unwritten = last && self.nxt + available < self.end;
         let available =
             if unwritten { available - available % u64::from(self.segment_size) } else { available };
-        let room = Room {
+        let room = SendLimits {
             start: self.nxt,
             available,
             packet: packet.min(available),
@@ -261,7 +261,7 @@ impl Sender {
         plan == Plan::Leaves
     }
 
-    /// Records a segment that leaves, for time-outs, losses and traces.
+    /// Records the departure of a segment, for time-outs, losses and traces.
     #[inline(always)]
     fn leaves(&mut self, now: Time, start: u64, payload: u32, fresh: bool) {
         let continues = self.bursts.sent(now, start, payload, fresh);
@@ -294,9 +294,9 @@ impl Sender {
         }
         let start = self.nxt;
         let begins = !self.bursts.continues(start, true);
-        // The end of the data that the application has handed over has PSH (RFC 9293, section
-        // 3.9.1.2), as has data that the writer has pushed, also when it is retransmitted. If the
-        // burst continues beyond it, this applies to the end of the burst.
+        // The end of the application's data has PSH (RFC 9293, section 3.9.1.2), as does the end of
+        // data that the writer has pushed, also in retransmissions. If the burst continues beyond
+        // this end, the end of the burst has PSH instead.
         let goes_on = self.bursts.left(start, true) > payload;
         let marked = self.writer.marks(start + payload) || (self.carries_mark && !begins);
         self.carries_mark = marked && goes_on;

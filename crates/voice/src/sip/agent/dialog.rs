@@ -1,7 +1,7 @@
 //! A dialog (RFC 3261, section 12): the shared state of a call between its two parties.
 
 use super::super::message::{Address, Message};
-use super::super::transaction::Repeat;
+use super::super::transaction::Retransmission;
 use bentpipe_core::Time;
 use std::net::SocketAddr;
 
@@ -49,7 +49,7 @@ pub(super) struct Dialog {
     pub last: Vec<u8>,
     /// Retransmission of the 2xx until the ACK arrives, and the time at which the callee gives up
     /// (section 13.3.1.4).
-    pub unacknowledged: Option<(Repeat, Time)>,
+    pub unacknowledged: Option<(Retransmission, Time)>,
 }
 
 impl Dialog {

@@ -22,7 +22,7 @@ pub use events::{Call, Event, Out};
 
 use super::message::{phrase, Message, Start};
 use super::registrar::Registrar;
-use super::transaction::{Client, Due, Repeat, Server, Timers};
+use super::transaction::{Client, Retransmission, Server, TimerEffect, Timers};
 use bentpipe_core::{Stream, Time};
 use dialog::{Dialog, State};
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ impl Identity {
 }
 
 /// The transaction of a request that this agent sent.
-struct Asked {
+struct ClientTransaction {
     client: Client,
     /// The branch of its request, which identifies its responses (section 17.1.3).
     branch: String,
@@ -60,34 +60,34 @@ struct Asked {
 }
 
 /// The transaction of a request that arrived.
-struct Got {
+struct ServerTransaction {
     server: Server,
-    names: Names,
+    key: TransactionKey,
     from: SocketAddr,
     call: Option<Call>,
 }
 
-impl Got {
-    fn new(server: Server, from: SocketAddr, call: Option<Call>) -> Got {
-        Got { names: names(&server.request), server, from, call }
+impl ServerTransaction {
+    fn new(server: Server, from: SocketAddr, call: Option<Call>) -> ServerTransaction {
+        ServerTransaction { key: transaction_key(&server.request), server, from, call }
     }
 }
 
 /// The branch and the sender of a request, which identify its transaction (section 17.2.3).
-type Names = Option<(String, String)>;
+type TransactionKey = Option<(String, String)>;
 
 /// Reads the branch and the sender of a request.
-fn names(request: &Message) -> Names {
+fn transaction_key(request: &Message) -> TransactionKey {
     request.via().map(|via| (via.branch().to_owned(), via.sent_by.to_owned()))
 }
 
 /// A user agent with its transactions and calls.
 pub struct Agent {
-    me: Identity,
+    identity: Identity,
     timers: Timers,
     stream: Stream,
-    asked: Vec<Asked>,
-    got: Vec<Got>,
+    client_transactions: Vec<ClientTransaction>,
+    server_transactions: Vec<ServerTransaction>,
     dialogs: BTreeMap<Call, Dialog>,
     /// Number of the newest call.
     calls: u32,
@@ -101,15 +101,15 @@ pub struct Agent {
 
 impl Agent {
     /// Creates an agent without calls. Its tags and branches are drawn from `stream`.
-    pub fn new(me: Identity, timers: Timers, mut stream: Stream) -> Agent {
-        let timers = Timers { reliable: me.tcp, ..timers };
-        let registration = (0, format!("{:016x}@{}", stream.bits(), me.address.ip()));
+    pub fn new(identity: Identity, timers: Timers, mut stream: Stream) -> Agent {
+        let timers = Timers { reliable: identity.tcp, ..timers };
+        let registration = (0, format!("{:016x}@{}", stream.bits(), identity.address.ip()));
         Agent {
-            me,
+            identity,
             timers,
             stream,
-            asked: Vec::new(),
-            got: Vec::new(),
+            client_transactions: Vec::new(),
+            server_transactions: Vec::new(),
             dialogs: BTreeMap::new(),
             calls: 0,
             registrar: None,
@@ -143,8 +143,8 @@ impl Agent {
         let local_tag = self.token();
         let dialog = Dialog {
             state: State::Inviting,
-            call_id: format!("{}@{}", self.token(), self.me.address.ip()),
-            local: format!("<sip:{user}@{}>;tag={local_tag}", self.me.address),
+            call_id: format!("{}@{}", self.token(), self.identity.address.ip()),
+            local: format!("<sip:{user}@{}>;tag={local_tag}", self.identity.address),
             remote: format!("<{uri}>"),
             local_tag,
             remote_tag: String::new(),
@@ -157,10 +157,10 @@ impl Agent {
             last: Vec::new(),
             unacknowledged: None,
         };
-        let request = self.within(&dialog, "INVITE", 1).with("Contact", &self.me.contact());
+        let request = self.dialog_request(&dialog, "INVITE", 1).with("Contact", &self.identity.contact());
         self.dialogs.insert(call, dialog);
-        self.ask(now, request.with_body("application/sdp", body), address, Some(call), out);
-        self.reckon();
+        self.send_request(now, request.with_body("application/sdp", body), address, Some(call), out);
+        self.update_next_wake();
         call
     }
 
@@ -176,12 +176,14 @@ impl Agent {
         };
         body.clone_into(&mut dialog.body);
         self.respond(now, call, 200, body, out);
-        let (timers, sent) = (self.timers, self.got.iter().find(|got| got.call == Some(call)));
+        let (timers, sent) =
+            (self.timers, self.server_transactions.iter().find(|transaction| transaction.call == Some(call)));
         let (Some(dialog), Some(sent)) = (self.dialogs.get_mut(&call), sent) else { return };
         dialog.last = sent.server.bytes.clone();
         dialog.state = State::Confirmed;
-        dialog.unacknowledged = Some((Repeat::new(now, timers.t1, timers.t2), now + timers.whole()));
-        self.reckon();
+        dialog.unacknowledged =
+            Some((Retransmission::new(now, timers.t1, timers.t2), now + timers.transaction_timeout()));
+        self.update_next_wake();
     }
 
     /// Refuses a call that was not answered, with a status of 300 to 699.
@@ -211,14 +213,14 @@ impl Agent {
             }
             Some(State::Cancelled | State::Leaving | State::Ending) | None => {}
         }
-        self.reckon();
+        self.update_next_wake();
     }
 
     /// Registers with the registrar at `address` for `seconds`. 0 s removes the registration.
     pub fn register(&mut self, now: Time, address: SocketAddr, seconds: u32, out: &mut Out) {
         self.registration.0 += 1;
         let (number, call_id) = self.registration.clone();
-        let who = format!("<sip:{}@{address}>", self.me.user);
+        let who = format!("<sip:{}@{address}>", self.identity.user);
         let tag = self.token();
         let request = Message::request("REGISTER", &format!("sip:{address}"))
             .with("Via", &self.via())
@@ -227,10 +229,10 @@ impl Agent {
             .with("To", &who)
             .with("Call-ID", &call_id)
             .with("CSeq", &format!("{number} REGISTER"))
-            .with("Contact", &self.me.contact())
+            .with("Contact", &self.identity.contact())
             .with("Expires", &seconds.to_string());
-        self.ask(now, request, address, None, out);
-        self.reckon();
+        self.send_request(now, request, address, None, out);
+        self.update_next_wake();
     }
 
     /// Handles a message that arrived from `from`. Bytes that are not a message of SIP are ignored.
@@ -241,7 +243,7 @@ impl Agent {
                 Some(_) => self.response(now, &message, out),
             }
             self.clear(now);
-            self.reckon();
+            self.update_next_wake();
         }
     }
 
@@ -254,28 +256,28 @@ impl Agent {
     /// Handles all timers that have expired.
     pub fn wake(&mut self, now: Time, out: &mut Out) {
         let mut silent = Vec::new();
-        for Asked { client, to, call, .. } in &mut self.asked {
+        for ClientTransaction { client, to, call, .. } in &mut self.client_transactions {
             match client.due(now) {
-                Some(Due::Again) => out.again(*to, &client.bytes),
-                Some(Due::TimedOut) => silent.push((client.request.method().to_owned(), *call)),
+                Some(TimerEffect::Retransmit) => out.again(*to, &client.bytes),
+                Some(TimerEffect::TimedOut) => silent.push((client.request.method().to_owned(), *call)),
                 _ => {}
             }
         }
         for (method, call) in silent {
             self.finished(&method, call, 408, out);
         }
-        for Got { server, from, .. } in &mut self.got {
-            if server.due(now) == Some(Due::Again) {
+        for ServerTransaction { server, from, .. } in &mut self.server_transactions {
+            if server.due(now) == Some(TimerEffect::Retransmit) {
                 out.again(*from, &server.bytes);
             }
         }
         let mut abandoned = Vec::new();
         for (call, dialog) in &mut self.dialogs {
-            let Some((repeat, until)) = &mut dialog.unacknowledged else { continue };
+            let Some((retransmission, until)) = &mut dialog.unacknowledged else { continue };
             if *until <= now {
                 dialog.unacknowledged = None;
                 abandoned.push(*call);
-            } else if repeat.due(now) {
+            } else if retransmission.due(now) {
                 out.again(dialog.peer, &dialog.last);
             }
         }
@@ -287,19 +289,19 @@ impl Agent {
             }
         }
         self.clear(now);
-        self.reckon();
+        self.update_next_wake();
     }
 
     /// Ends all transactions that wait for a response, as after a response 503: the transport has
     /// failed (section 8.1.3.1).
     pub fn disconnected(&mut self, now: Time, out: &mut Out) {
-        for Asked { client, call, .. } in std::mem::take(&mut self.asked) {
+        for ClientTransaction { client, call, .. } in std::mem::take(&mut self.client_transactions) {
             if client.is_waiting() {
                 self.finished(client.request.method(), call, 503, out);
             }
         }
         self.clear(now);
-        self.reckon();
+        self.update_next_wake();
     }
 
     /// Returns the number of a new call.
@@ -316,9 +318,9 @@ impl Agent {
 
     /// Returns the Via of a new request, with a new branch.
     fn via(&mut self) -> String {
-        let over = if self.me.tcp { "TCP" } else { "UDP" };
+        let over = if self.identity.tcp { "TCP" } else { "UDP" };
         let branch = self.token();
-        format!("SIP/2.0/{over} {};rport;branch=z9hG4bK{branch}", self.me.address)
+        format!("SIP/2.0/{over} {};rport;branch=z9hG4bK{branch}", self.identity.address)
     }
 
     fn state(&self, call: Call) -> Option<State> {
@@ -332,7 +334,7 @@ impl Agent {
     }
 
     /// Creates a request inside a dialog (section 12.2.1.1).
-    fn within(&mut self, dialog: &Dialog, method: &str, number: u32) -> Message {
+    fn dialog_request(&mut self, dialog: &Dialog, method: &str, number: u32) -> Message {
         let mut request = Message::request(method, &dialog.target)
             .with("Via", &self.via())
             .with("Max-Forwards", "70")
@@ -345,36 +347,49 @@ impl Agent {
     }
 
     /// Sends a request and begins its transaction.
-    fn ask(&mut self, now: Time, request: Message, to: SocketAddr, call: Option<Call>, out: &mut Out) {
+    fn send_request(
+        &mut self,
+        now: Time,
+        request: Message,
+        to: SocketAddr,
+        call: Option<Call>,
+        out: &mut Out,
+    ) {
         let client = Client::new(now, request, self.timers);
         out.send.push((to, client.bytes.clone()));
         let branch = client.request.via().map(|via| via.branch().to_owned()).unwrap_or_default();
-        self.asked.push(Asked { client, branch, to, call });
+        self.client_transactions.push(ClientTransaction { client, branch, to, call });
     }
 
     /// Responds to the INVITE of a call.
     fn respond(&mut self, now: Time, call: Call, status: u16, body: &str, out: &mut Out) {
-        let contact = self.me.contact();
+        let contact = self.identity.contact();
         let Some(dialog) = self.dialogs.get(&call) else { return };
-        let Some(got) = self.got.iter_mut().find(|got| got.call == Some(call)) else { return };
-        let mut response = Message::response(&got.server.request, status, &dialog.local_tag);
+        let Some(transaction) =
+            self.server_transactions.iter_mut().find(|transaction| transaction.call == Some(call))
+        else {
+            return;
+        };
+        let mut response = Message::response(&transaction.server.request, status, &dialog.local_tag);
         if status < 300 {
             response.push("Contact", &contact);
         }
         if !body.is_empty() {
             response = response.with_body("application/sdp", body);
         }
-        got.server.respond(now, &response);
-        out.send.push((got.from, got.server.bytes.clone()));
-        self.reckon();
+        transaction.server.respond(now, &response);
+        out.send.push((transaction.from, transaction.server.bytes.clone()));
+        self.update_next_wake();
     }
 
     /// Sends CANCEL if a provisional response to the INVITE has arrived (section 9.1).
     fn cancel(&mut self, now: Time, call: Call, out: &mut Out) {
-        let until = now + self.timers.whole();
-        let invite =
-            self.asked.iter_mut().find(|asked| asked.call == Some(call) && asked.client.is_proceeding());
-        let Some(Asked { client, to, .. }) = invite else { return };
+        let until = now + self.timers.transaction_timeout();
+        let invite = self
+            .client_transactions
+            .iter_mut()
+            .find(|transaction| transaction.call == Some(call) && transaction.client.is_proceeding());
+        let Some(ClientTransaction { client, to, .. }) = invite else { return };
         client.give_up_at(until);
         let Start::Request { uri, .. } = &client.request.start else { return };
         let mut cancel = Message::request("CANCEL", uri);
@@ -386,7 +401,7 @@ impl Agent {
             }
         }
         let to = *to;
-        self.ask(now, cancel, to, None, out);
+        self.send_request(now, cancel, to, None, out);
     }
 
     /// Sends BYE, which ends the dialog of a call.
@@ -394,25 +409,25 @@ impl Agent {
         let Some(mut dialog) = self.dialogs.remove(&call) else { return };
         (dialog.state, dialog.unacknowledged) = (State::Ending, None);
         dialog.number += 1;
-        let request = self.within(&dialog, "BYE", dialog.number);
+        let request = self.dialog_request(&dialog, "BYE", dialog.number);
         let to = dialog.next_hop();
         self.dialogs.insert(call, dialog);
-        self.ask(now, request, to, Some(call), out);
+        self.send_request(now, request, to, Some(call), out);
     }
 
     /// Removes transactions that have ended.
     fn clear(&mut self, now: Time) {
-        self.asked.retain(|asked| !asked.client.is_over(now));
-        self.got.retain(|got| !got.server.is_over(now));
+        self.client_transactions.retain(|transaction| !transaction.client.has_ended(now));
+        self.server_transactions.retain(|transaction| !transaction.server.has_ended(now));
     }
 
     /// Recomputes the earliest time at which a timer expires.
-    fn reckon(&mut self) {
-        let asked = self.asked.iter().map(|asked| asked.client.next_wake());
-        let got = self.got.iter().map(|got| got.server.next_wake());
+    fn update_next_wake(&mut self) {
+        let clients = self.client_transactions.iter().map(|transaction| transaction.client.next_wake());
+        let servers = self.server_transactions.iter().map(|transaction| transaction.server.next_wake());
         let waiting = self.dialogs.values().filter_map(|dialog| dialog.unacknowledged.as_ref());
-        let waiting = waiting.map(|(repeat, until)| repeat.next().min(*until));
-        self.next = asked.chain(got).chain(waiting).min().unwrap_or(Time::MAX);
+        let waiting = waiting.map(|(retransmission, until)| retransmission.next().min(*until));
+        self.next = clients.chain(servers).chain(waiting).min().unwrap_or(Time::MAX);
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::message::{Address, Message, Start};
 use super::super::transaction::Server;
 use super::dialog::{Dialog, State};
 use super::events::{Call, Event, Out};
-use super::{names, Agent, Got, Names};
+use super::{transaction_key, Agent, ServerTransaction, TransactionKey};
 use bentpipe_core::Time;
 use std::net::SocketAddr;
 
@@ -15,12 +15,14 @@ const ALLOWED: &str = "INVITE, ACK, BYE, CANCEL, OPTIONS, REGISTER";
 impl Agent {
     /// Handles a request that has arrived.
     pub(super) fn request(&mut self, now: Time, from: SocketAddr, request: Message, out: &mut Out) {
-        let named = names(&request);
+        let key = transaction_key(&request);
         let method = request.method().to_owned();
         if method == "ACK" {
-            let invite = |got: &&mut Got| got.names == named && got.server.request.method() == "INVITE";
-            if let Some(got) = self.got.iter_mut().find(invite) {
-                got.server.acknowledged(now);
+            let invite = |transaction: &&mut ServerTransaction| {
+                transaction.key == key && transaction.server.request.method() == "INVITE"
+            };
+            if let Some(transaction) = self.server_transactions.iter_mut().find(invite) {
+                transaction.server.acknowledged(now);
             }
             let dialog = self.find(&request);
             if let Some((call, dialog)) = dialog.filter(|(_, dialog)| dialog.unacknowledged.is_some()) {
@@ -32,8 +34,11 @@ impl Agent {
             }
             return;
         }
-        let known = self.got.iter().find(|got| got.names == named && got.server.request.method() == method);
-        if let Some(Got { server, from, .. }) = known {
+        let known = self
+            .server_transactions
+            .iter()
+            .find(|transaction| transaction.key == key && transaction.server.request.method() == method);
+        if let Some(ServerTransaction { server, from, .. }) = known {
             if server.repeated() {
                 out.again(*from, &server.bytes);
             }
@@ -45,11 +50,10 @@ impl Agent {
             "INVITE" => return self.invited(now, from, server, out),
             "BYE" => self.ended(request, out),
             "CANCEL" => {
-                let invite = self
-                    .got
-                    .iter()
-                    .find(|got| same_branch(&got.names, &named) && got.server.request.method() == "INVITE");
-                let call = invite.map(|got| got.call);
+                let invite = self.server_transactions.iter().find(|transaction| {
+                    same_branch(&transaction.key, &key) && transaction.server.request.method() == "INVITE"
+                });
+                let call = invite.map(|transaction| transaction.call);
                 if let Some(Some(call)) =
                     call.filter(|call| call.is_some_and(|call| self.state(call) == Some(State::Offered)))
                 {
@@ -75,7 +79,7 @@ impl Agent {
         };
         server.respond(now, &response);
         out.send.push((from, server.bytes.clone()));
-        self.got.push(Got::new(server, from, None));
+        self.server_transactions.push(ServerTransaction::new(server, from, None));
     }
 
     /// Handles a BYE. Returns the status of its response.
@@ -97,13 +101,13 @@ impl Agent {
             let body = self.find(request).map(|(_, dialog)| dialog.body.clone());
             let response = match &body {
                 Some(body) => Message::response(request, 200, "")
-                    .with("Contact", &self.me.contact())
+                    .with("Contact", &self.identity.contact())
                     .with_body("application/sdp", body),
                 None => Message::response(request, 481, ""),
             };
             server.respond(now, &response);
             out.send.push((from, server.bytes.clone()));
-            self.got.push(Got::new(server, from, None));
+            self.server_transactions.push(ServerTransaction::new(server, from, None));
             return;
         }
         // A repetition after the 2xx, which ended the transaction.
@@ -143,7 +147,7 @@ impl Agent {
         let call = self.next_call();
         server.respond(now, &Message::response(request, 100, ""));
         out.send.push((from, server.bytes.clone()));
-        self.got.push(Got::new(server, from, Some(call)));
+        self.server_transactions.push(ServerTransaction::new(server, from, Some(call)));
         self.dialogs.insert(call, dialog);
         out.events.push(Event::Incoming { call, from: caller, to: to.unwrap_or_default(), offer });
     }
@@ -160,6 +164,6 @@ impl Agent {
 }
 
 /// Returns true if a CANCEL is for a request: it has the same branch (section 9.1).
-fn same_branch(request: &Names, cancel: &Names) -> bool {
+fn same_branch(request: &TransactionKey, cancel: &TransactionKey) -> bool {
     request.as_ref().map(|(branch, _)| branch) == cancel.as_ref().map(|(branch, _)| branch)
 }

@@ -4,7 +4,7 @@ use super::super::message::{Address, Message};
 use super::super::transaction::Answer;
 use super::dialog::State;
 use super::events::{Call, Event, Out};
-use super::{Agent, Asked};
+use super::{Agent, ClientTransaction};
 use bentpipe_core::Time;
 
 impl Agent {
@@ -12,9 +12,12 @@ impl Agent {
     pub(super) fn response(&mut self, now: Time, response: &Message, out: &mut Out) {
         let Some(branch) = response.via().map(|via| via.branch().to_owned()) else { return };
         let method = response.method().to_owned();
-        let mine = |asked: &&mut Asked| asked.branch == branch && asked.client.request.method() == method;
+        let mine = |transaction: &&mut ClientTransaction| {
+            transaction.branch == branch && transaction.client.request.method() == method
+        };
         let status = response.status().unwrap_or(0);
-        let Some(Asked { client, to, call, .. }) = self.asked.iter_mut().find(mine) else {
+        let Some(ClientTransaction { client, to, call, .. }) = self.client_transactions.iter_mut().find(mine)
+        else {
             // The 2xx is repeated because the ACK was lost.
             if let Some((_, dialog)) = self.find(response).filter(|(_, dialog)| !dialog.last.is_empty()) {
                 if method == "INVITE" && (200..300).contains(&status) {
@@ -58,7 +61,7 @@ impl Agent {
             contact.uri.clone_into(&mut dialog.target);
         }
         dialog.routes = response.all("Record-Route").rev().map(str::to_owned).collect();
-        let ack = self.within(&dialog, "ACK", dialog.invite);
+        let ack = self.dialog_request(&dialog, "ACK", dialog.invite);
         dialog.last = ack.bytes();
         out.send.push((dialog.next_hop(), dialog.last.clone()));
         self.dialogs.insert(call, dialog);

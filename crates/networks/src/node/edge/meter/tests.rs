@@ -50,7 +50,7 @@ fn filled(tokens: f64, rate: f64, nanos: u64, size: f64) -> f64 {
 
 proptest! {
     #[test]
-    fn a_token_bucket_lets_pass_what_conforms_and_no_more(arrivals in arrivals()) {
+    fn a_token_bucket_passes_conforming_packets_only(arrivals in arrivals()) {
         let json = r#"{"token-bucket": {"rate": "1 Mbit/s", "burst": "3 kB"}}"#;
         let packets = metered(json, &arrivals);
         conforms(&packets, Colour::Green, 1e6, 3000.0)?;
@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn the_single_rate_marker_keeps_to_rfc_2697(arrivals in arrivals(), aware: bool) {
+    fn the_single_rate_marker_follows_rfc_2697(arrivals in arrivals(), aware: bool) {
         let json = format!(
             r#"{{"srtcm": {{"committed": "1 Mbit/s", "burst": "3 kB", "excess": "6 kB", "colour_aware": {aware}}}}}"#
         );
@@ -88,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn the_two_rate_marker_keeps_to_rfc_2698(arrivals in arrivals(), aware: bool) {
+    fn the_two_rate_marker_follows_rfc_2698(arrivals in arrivals(), aware: bool) {
         let json = format!(
             r#"{{"trtcm": {{"committed": "1 Mbit/s", "burst": "3 kB", "peak": "2 Mbit/s", "peak_burst": "5 kB",
                 "colour_aware": {aware}}}}}"#
@@ -149,7 +149,7 @@ fn time_sliding_windows_colour_by_the_shares_of_the_rates() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_configurations_are_refused() {
     for (json, key, message) in [
         (r#"{"token-bucket": {"rate": "1 Mbit/s", "burst": "100 B"}}"#, "burst", "allowed: 1500 B or more"),
         (r#"{"tsw3cm": {"committed": "2 Mbit/s", "peak": "1 Mbit/s"}}"#, "peak", "allowed: 2 Mbit/s or more"),

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_estimate_is_that_of_figure_2() {
+    fn the_estimate_follows_figure_2() {
         let mut estimator = Estimator::new(Span::from_secs(1), Rate::from_bits_per_second(8000));
         // 1000 B/s over 1 s and 500 B more, over 1.5 s.
         assert_eq!(estimator.update(Time::from_nanos(500_000_000), 500), 1000.0);

@@ -2,7 +2,7 @@
 
 use super::Split;
 use crate::node::proxy::Enhancement;
-use crate::node::service::{Served, Supply};
+use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Problems, Sample, Size};
 use bentpipe_stage::Stage;
 use bentpipe_transport::tcp;
@@ -72,7 +72,7 @@ impl Sample for Config {
 }
 
 impl Enhancement for Config {
-    fn build(&self, name: &str, flows: Vec<Served>, supply: &mut dyn Supply) -> Box<dyn Stage> {
+    fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Split::new(name, self, flows, supply))
     }
 

@@ -18,9 +18,9 @@
 //! Two connections weaken the guarantee of end-to-end TCP: an acknowledgment to the source does not
 //! mean that the destination has the byte (RFC 3135, section 4.1).
 //!
-//! Deviations from `bentpipe pep`, the real proxy: there is one buffer of fixed size per direction,
-//! where a kernel's sockets have two that grow; handing data over takes no time; no limit to the
-//! number of connections, no idle time-out.
+//! Deviations from `bentpipe machine pep`, the real proxy: there is one buffer of fixed size per
+//! direction, where a kernel's sockets have two that grow; handing data over takes no time; no
+//! limit to the number of connections, no idle time-out.
 
 mod config;
 mod leg;
@@ -29,7 +29,7 @@ mod pair;
 pub use config::{Accept, Config};
 
 use super::{at, directions_at};
-use crate::node::service::{Served, Supply};
+use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Column, FlowId, Report, Streams, Table, Tables, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::packet;
@@ -90,7 +90,7 @@ struct Side {
 
 /// A flow whose connections the proxy splits.
 struct Flow {
-    passing: Served,
+    served: ServedFlow,
     sides: [Side; 2],
     /// Probes of the legs on each side, by connection.
     probes: Vec<[Probes; 2]>,
@@ -100,7 +100,7 @@ struct Flow {
     received: [DestinationCounters; 2],
     /// Number of the next packet to each side.
     numbers: [u32; 2],
-    spoiled: Received,
+    corrupted: Received,
 }
 
 /// The proxy as a stage, with input port 0 and output port 0.
@@ -111,7 +111,7 @@ pub struct Split {
     flows: Vec<Flow>,
     index: BTreeMap<FlowId, u32>,
     pairs: Vec<Option<Box<Pair>>>,
-    free: Vec<u32>,
+    free_places: Vec<u32>,
     /// Index in `pairs` of every connection seen; `None` for those that have ended.
     known: BTreeMap<(u32, u16), Option<u32>>,
     /// Check times of pairs; a pair may appear earlier than its own time, never later.
@@ -121,17 +121,17 @@ pub struct Split {
     /// Ended connections that may have to answer late segments, with the time of their end.
     waiting: VecDeque<(Time, u32)>,
     broken: u64,
-    passed_by: u64,
-    most_buffered: u64,
-    held: u64,
-    most_held: u64,
+    bypassed: u64,
+    max_buffered: u64,
+    buffered_bytes: u64,
+    max_held: u64,
 }
 
 impl Split {
     /// Creates a proxy that splits the connections of `flows`.
-    pub fn new(name: &str, config: &Config, flows: Vec<Served>, supply: &mut dyn Supply) -> Split {
-        let index = flows.iter().zip(0..).map(|(passing, index)| (passing.flow, index)).collect();
-        let flows = flows.into_iter().map(|passing| Flow::new(name, config, passing, supply)).collect();
+    pub fn new(name: &str, config: &Config, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Split {
+        let index = flows.iter().zip(0..).map(|(served, index)| (served.flow, index)).collect();
+        let flows = flows.into_iter().map(|served| Flow::new(name, config, served, supply)).collect();
         Split {
             name: name.to_owned(),
             accept: config.accept,
@@ -139,22 +139,22 @@ impl Split {
             flows,
             index,
             pairs: Vec::new(),
-            free: Vec::new(),
+            free_places: Vec::new(),
             known: BTreeMap::new(),
             due: BinaryHeap::new(),
             armed: Vec::new(),
             waiting: VecDeque::new(),
             broken: 0,
-            passed_by: 0,
-            most_buffered: 0,
-            held: 0,
-            most_held: 0,
+            bypassed: 0,
+            max_buffered: 0,
+            buffered_bytes: 0,
+            max_held: 0,
         }
     }
 
     /// Returns the number of bytes in the proxy at this time.
     pub fn buffered(&self) -> u64 {
-        self.held
+        self.buffered_bytes
     }
 
     fn open(&mut self, now: Time, flow: u32, packet: &Packet, syn: &Segment) -> u32 {
@@ -163,7 +163,7 @@ impl Split {
         let probes = own.probes.get(usize::from(number)).copied().unwrap_or_default();
         let legs = [SOURCE, DESTINATION].map(|side| own.sides[side].leg(number, probes[side], packet.dscp));
         let pair = Pair::new((flow, number), legs, self.accept, self.buffer, now, syn);
-        let place = self.free.pop().unwrap_or(self.pairs.len() as u32);
+        let place = self.free_places.pop().unwrap_or(self.pairs.len() as u32);
         if place as usize == self.pairs.len() {
             self.pairs.push(None);
             self.armed.push(Time::MAX);
@@ -174,35 +174,35 @@ impl Split {
     }
 
     /// Completes any event of a pair: relays it, sends what may be sent, sets its timer.
-    fn settle(&mut self, now: Time, place: u32, arrived: Option<Time>, out: &mut Outbox) {
+    fn update(&mut self, now: Time, place: u32, arrived: Option<Time>, out: &mut Outbox) {
         let Some(pair) = &mut self.pairs[place as usize] else { return };
         let flow = &mut self.flows[pair.flow as usize];
         pair.relay(now, arrived, &mut flow.received, out);
         for side in [SOURCE, DESTINATION] {
-            let [to, from] = [flow.passing.ends[side], flow.passing.ends[1 - side]];
+            let [to, from] = [flow.served.ends[side], flow.served.ends[1 - side]];
             let direction = if side == SOURCE { packet::Leg::BACK } else { packet::Leg::THERE };
             let envelope = Packet {
-                flow: flow.passing.flow,
+                flow: flow.served.flow,
                 source: from,
                 destination: to,
                 connection: pair.number,
-                leg: direction.beyond(flow.passing.number),
+                leg: direction.beyond(flow.served.number),
                 ..Packet::default()
             };
             pair.legs[side].flush(now, &envelope, &mut flow.numbers[side], out);
         }
         let buffered = [SOURCE, DESTINATION].map(|side| pair.buffered(side));
-        self.most_buffered = self.most_buffered.max(buffered[0]).max(buffered[1]);
+        self.max_buffered = self.max_buffered.max(buffered[0]).max(buffered[1]);
         let holds = buffered[0] + buffered[1];
-        self.held = self.held + holds - std::mem::replace(&mut pair.holds, holds);
-        self.most_held = self.most_held.max(self.held);
+        self.buffered_bytes = self.buffered_bytes + holds - std::mem::replace(&mut pair.held_bytes, holds);
+        self.max_held = self.max_held.max(self.buffered_bytes);
         let wake = pair.next_wake();
         let armed = &mut self.armed[place as usize];
         if wake < *armed {
             *armed = wake;
             self.due.push(Reverse((wake, place)));
         }
-        if !pair.over && pair.has_ended() {
+        if !pair.ended && pair.has_ended() {
             self.end(now, place);
         }
     }
@@ -211,10 +211,10 @@ impl Split {
     #[cold]
     fn end(&mut self, now: Time, place: u32) {
         let Some(pair) = &mut self.pairs[place as usize] else { return };
-        pair.over = true;
+        pair.ended = true;
         self.broken += u64::from(pair.failure().is_some());
         // Its buffered data will not be sent any more.
-        self.held -= std::mem::take(&mut pair.holds);
+        self.buffered_bytes -= std::mem::take(&mut pair.held_bytes);
         let flow = &mut self.flows[pair.flow as usize];
         for (leg, sent) in pair.legs.iter_mut().zip(&mut flow.sent) {
             sent.merge(&std::mem::take(leg.connection_mut().counters_mut()));
@@ -222,21 +222,21 @@ impl Split {
         if pair.legs.iter().any(|leg| leg.connection().phase() == Phase::TimeWait) {
             self.waiting.push_back((now, place));
         } else {
-            self.forget(place);
+            self.remove(place);
         }
     }
 
-    fn forget(&mut self, place: u32) {
+    fn remove(&mut self, place: u32) {
         if let Some(pair) = self.pairs[place as usize].take() {
             self.known.insert((pair.flow, pair.number), None);
-            self.free.push(place);
+            self.free_places.push(place);
         }
     }
 
-    fn tidy(&mut self, now: Time) {
+    fn remove_ended(&mut self, now: Time) {
         while let Some(&(_, place)) = self.waiting.front().filter(|(since, _)| *since + TIME_WAIT <= now) {
             self.waiting.pop_front();
-            self.forget(place);
+            self.remove(place);
         }
     }
 
@@ -258,19 +258,19 @@ impl Split {
 
 impl Stage for Split {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        self.tidy(now);
+        self.remove_ended(now);
         let Some(&index) = self.index.get(&packet.flow) else {
             out.send(Port(0), packet);
             return;
         };
         let flow = &mut self.flows[index as usize];
         let Body::Segment(segment) = &packet.body else {
-            if let Some(packet) = flow.spoiled.open(packet, NOT_TCP, out) {
+            if let Some(packet) = flow.corrupted.open(packet, NOT_TCP, out) {
                 self.receive(now, Port(0), packet, out);
             }
             return;
         };
-        let side = flow.passing.side(packet.source);
+        let side = flow.served.side(packet.source);
         let place = match self.known.get(&(index, packet.connection)) {
             Some(&Some(place)) => {
                 if let Some(pair) = &mut self.pairs[place as usize] {
@@ -284,13 +284,13 @@ impl Stage for Split {
                 self.open(now, index, &packet, &segment)
             }
             None => {
-                self.passed_by += 1;
+                self.bypassed += 1;
                 return out.send(Port(0), packet);
             }
         };
         let birth = packet.birth;
         out.consume(packet);
-        self.settle(now, place, Some(birth), out);
+        self.update(now, place, Some(birth), out);
         if self.next_wake().is_some_and(|wake| wake <= now) {
             // A driver on a real clock may be late with a wake that was due before this packet.
             self.wake(now, out);
@@ -305,10 +305,10 @@ impl Stage for Split {
             }
             if let Some(pair) = &mut self.pairs[place as usize] {
                 pair.wake(now);
-                self.settle(now, place, None, out);
+                self.update(now, place, None, out);
             }
         }
-        self.tidy(now);
+        self.remove_ended(now);
     }
 
     fn next_wake(&self) -> Option<Time> {
@@ -322,25 +322,25 @@ impl Stage for Split {
         }
         let values = [
             self.known.len() as f64,
-            live().filter(|pair| !pair.over).count() as f64,
+            live().filter(|pair| !pair.ended).count() as f64,
             self.broken as f64,
-            self.passed_by as f64,
-            self.most_buffered as f64,
-            self.most_held as f64,
+            self.bypassed as f64,
+            self.max_buffered as f64,
+            self.max_held as f64,
         ];
         report.row(&REPORT, &self.name, &values);
     }
 }
 
 impl Flow {
-    fn new(proxy: &str, config: &Config, passing: Served, supply: &mut dyn Supply) -> Flow {
-        let mut stream = supply.stream(&at(&passing.name, proxy));
+    fn new(proxy: &str, config: &Config, served: ServedFlow, supply: &mut dyn Supply) -> Flow {
+        let mut stream = supply.stream(&at(&served.name, proxy));
         let sides = [SOURCE, DESTINATION].map(|side| {
-            let config = config.side(&passing.links[side], passing.transport.tcp());
+            let config = config.side(&served.links[side], served.transport.tcp());
             Side { congestion: supply.congestion(&config), config, random: stream.bits() }
         });
         // Data towards the destination is sent by the leg there, and received by the other.
-        let probes = passing.traced.iter().map(|names| {
+        let probes = served.traced.iter().map(|names| {
             let [there, back] = names.each_ref().map(|name| at(name, proxy));
             [(&back, &there), (&there, &back)].map(|(sends, receives)| Probes {
                 sender: supply.probe(&endpoint::TRACE, sends),
@@ -349,31 +349,31 @@ impl Flow {
         });
         Flow {
             probes: probes.collect(),
-            passing,
+            served,
             sides,
             sent: Default::default(),
             received: Default::default(),
             numbers: [0; 2],
-            spoiled: Received::default(),
+            corrupted: Received::default(),
         }
     }
 
     /// Writes two rows for each direction: one about received data, and one about sent data.
     fn report<'a>(&self, proxy: &str, live: impl Iterator<Item = &'a Box<Pair>>, report: &mut Report) {
         let mut sent = self.sent.clone();
-        for pair in live.filter(|pair| !pair.over) {
+        for pair in live.filter(|pair| !pair.ended) {
             for (leg, sent) in pair.legs.iter().zip(&mut sent) {
                 sent.merge(&leg.connection().sender().counters);
             }
         }
-        for (from, entity) in directions_at(&self.passing.name, proxy).iter().enumerate() {
+        for (from, entity) in directions_at(&self.served.name, proxy).iter().enumerate() {
             let (received, sent) = (&self.received[from], &sent[1 - from]);
             if from == SOURCE || received.delivered_packets > 0 {
                 sent.report(entity, report);
                 received.report(entity, report);
             }
         }
-        self.spoiled.report(&at(&self.passing.name, proxy), report);
+        self.corrupted.report(&at(&self.served.name, proxy), report);
     }
 }
 

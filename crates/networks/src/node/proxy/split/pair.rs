@@ -22,15 +22,15 @@ pub struct Pair {
     pub number: u16,
     pub legs: [Leg; 2],
     /// The source's SYN, until the destination has accepted.
-    held: Option<Box<Segment>>,
+    held_syn: Option<Box<Segment>>,
     /// The reason for which it failed, and the leg.
     failure: Option<(usize, Failure)>,
     /// Maximum number of bytes of each direction in the proxy.
     buffer: u64,
     /// True if it has ended, except for late segments.
-    pub over: bool,
+    pub ended: bool,
     /// Number of bytes in the proxy when this was last updated.
-    pub holds: u64,
+    pub held_bytes: u64,
 }
 
 impl Pair {
@@ -44,13 +44,14 @@ impl Pair {
         syn: &Segment,
     ) -> Pair {
         legs[DESTINATION].connection_mut().open();
-        let held = match accept {
+        let held_syn = match accept {
             Accept::Late => Some(Box::new(syn.clone())),
             Accept::Early => None,
         };
-        let mut pair = Pair { flow, number, legs, held, failure: None, buffer, over: false, holds: 0 };
+        let mut pair =
+            Pair { flow, number, legs, held_syn, failure: None, buffer, ended: false, held_bytes: 0 };
         pair.make_room();
-        if pair.held.is_none() {
+        if pair.held_syn.is_none() {
             pair.answer(now, syn, true);
         }
         pair
@@ -64,7 +65,7 @@ impl Pair {
     /// Returns the number of bytes of a direction in the proxy, by the leg on which they arrived; 0
     /// once the pair is over.
     pub fn buffered(&self, from: usize) -> u64 {
-        if self.over {
+        if self.ended {
             return 0;
         }
         self.legs[from].received() - self.legs[1 - from].acknowledged()
@@ -77,7 +78,7 @@ impl Pair {
 
     /// Returns true if both connections have ended and only answer late segments.
     pub fn has_ended(&self) -> bool {
-        self.held.is_none()
+        self.held_syn.is_none()
             && self.legs.iter().all(|leg| matches!(leg.connection().phase(), Phase::Closed | Phase::TimeWait))
     }
 
@@ -91,10 +92,10 @@ impl Pair {
         counters: &mut DestinationCounters,
     ) {
         self.legs[1 - side].dscp = packet.dscp;
-        if side == SOURCE && self.held.is_some() {
+        if side == SOURCE && self.held_syn.is_some() {
             // Its SYN again, or a reset if it has given up.
             if segment.flags.contains(SegmentFlags::RST) {
-                self.held = None;
+                self.held_syn = None;
                 self.fail(now, SOURCE, Failure::Reset);
             }
             return;
@@ -117,16 +118,16 @@ impl Pair {
     ) {
         for side in [SOURCE, DESTINATION] {
             while let Some(event) = self.legs[side].next_event(now, arrived, &mut counters[side], out) {
-                self.pass_on(now, side, event);
+                self.handle_event(now, side, event);
             }
         }
         self.make_room();
     }
 
-    fn pass_on(&mut self, now: Time, from: usize, event: Event) {
+    fn handle_event(&mut self, now: Time, from: usize, event: Event) {
         match event {
             Event::Connected if from == DESTINATION => {
-                if let Some(syn) = self.held.take() {
+                if let Some(syn) = self.held_syn.take() {
                     self.answer(now, &syn, true);
                 }
             }
@@ -141,7 +142,7 @@ impl Pair {
     /// itself.
     fn fail(&mut self, now: Time, from: usize, failure: Failure) {
         self.failure.get_or_insert((from, failure));
-        match self.held.take() {
+        match self.held_syn.take() {
             // If the end is silent, the other end gets no answer either.
             Some(_) if failure == Failure::Handshake => {}
             Some(syn) => self.answer(now, &syn, false),
