@@ -140,10 +140,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small = 'name = "s"\nduration = "2 s"\n' + PAIR + flow("f", "a", "b")
     (folder / "upload.toml").write_text(small, encoding="utf-8")
     vary = '[campaign]\nreplications = 2\n[campaign.vary]\n"link.l.delay" = ["10 ms", "20 ms"]\n'
-    name = re.search(r'\[\[link\]\]\nname = "(\w+)"', PAIR)
-    (folder / "many.toml").write_text(
-        small + vary.replace("link.l.", f"link.{name[1] if name else 'l'}."), encoding="utf-8"
-    )
+    link = re.search(r'\[\[link\]\]\nname = "(\w+)"', PAIR)
+    assert link
+    (folder / "many.toml").write_text(small + vary.replace("link.l.", f"link.{link[1]}."), encoding="utf-8")
     (folder / "rates.csv").write_text("time,rate\n0,1000\n1,2000\n", encoding="utf-8")
     outcomes = np.random.default_rng(1).random(2000) < 0.1
     (folder / "frames.csv").write_text("lost\n" + "".join(f"{int(one)}\n" for one in outcomes))
