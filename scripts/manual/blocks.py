@@ -56,7 +56,9 @@ _BLOCK: Final = re.compile(
 _FILE_NAME: Final = re.compile(r"# (\S+\.(?:toml|py))\n")
 
 #: Commands that need network namespaces.
-REAL: Final = re.compile(r"bentpipe (emulate|run|shell|up|exec|set|watch|down|ps)\b|^pytest\b", re.MULTILINE)
+REAL: Final = re.compile(
+    r"bentpipe (emulate|run|shell|net (up|exec|set|watch|down|ps))\b|^pytest\b", re.MULTILINE
+)
 #: Commands that need the kernel of the clock `kernel`.
 GUEST: Final = re.compile(r"--clock kernel|bentpipe machine kernel|reproduce satnex")
 #: A single bentpipe command without shell syntax.
