@@ -24,18 +24,18 @@ pub struct FlowColumn {
     pub unit: String,
     /// Description, in a sentence.
     pub about: String,
-    /// Values, one per flow.
+    /// Values of the flows, in the order of [`FlowColumns::flows`].
     pub values: FlowValues,
 }
 
 /// Values of a column, one per flow.
 #[derive(Clone, Debug)]
 pub enum FlowValues {
-    /// Text; `None` is a null.
+    /// Text; `None` stands for a missing value.
     Text(Vec<Option<String>>),
-    /// Whole numbers; `None` is a null.
+    /// Whole numbers; `None` stands for a missing value.
     Whole(Vec<Option<i64>>),
-    /// Real numbers; NaN stands for "no value".
+    /// Real numbers; NaN stands for a missing value.
     Real(Vec<f64>),
 }
 

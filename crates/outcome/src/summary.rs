@@ -4,7 +4,7 @@ use bentpipe_core::{Report, Span};
 use bentpipe_stage::{Held, Totals};
 use serde_json::{json, Map, Value};
 
-/// The outcome of a run.
+/// The outcome of a run: totals, reports and the columns about flows.
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
     /// Network time that passed in the run.

@@ -80,8 +80,8 @@ pub fn load<T: DeserializeOwned + Check>(
     load_given(source, presets, &overrides, &read_file)
 }
 
-/// Loads a scenario as [`load`] does, with overrides that have their own names in messages, and with
-/// `files` in place of the file system.
+/// Loads a scenario as [`load`] does, with overrides that have their own names in messages. Reads
+/// files through `files` instead of the file system.
 ///
 /// # Errors
 /// Returns problems as [`load`] does.

@@ -22,7 +22,7 @@ struct State {
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
-    /// The message of a panic. Not a part of the state, which the panicking export may have borrowed.
+    /// Message of a panic. It is not a part of the state, which the panicking export may borrow.
     static PANIC: RefCell<String> = RefCell::default();
 }
 

@@ -11,7 +11,8 @@ from . import ROOT
 
 
 def described() -> Iterator[tuple[str, Any]]:
-    """Yields every example, by its path, and every scenario of the gallery, by its content, with a name."""
+    """Yields name and path of every example, and name and content of every scenario of the
+    gallery."""
     for file in sorted((ROOT / "examples").glob("*.toml")):
         yield f"examples/{file.stem}", file
     for file in sorted((ROOT / "docs" / "gallery").glob("*.md")):

@@ -1,7 +1,7 @@
 """The WebAssembly module gives the results of ``bentpipe simulate``, to the last bit.
 
-Node runs every example and every scenario of the gallery in the module. The summary and every value of
-every trace row must equal those of the native engine.
+Node runs every example and every scenario of the gallery in the module. The summary and every value
+of every trace row must equal the results of the native engine.
 """
 
 from __future__ import annotations

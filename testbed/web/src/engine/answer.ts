@@ -7,9 +7,11 @@ export interface Request {
   overrides?: string[];
   seed?: number;
   run?: number;
-  /** Names of the recorded traces. Default: those of the scenario. */
+  /** Names of the recorded traces. Default: the scenario's. */
   traces?: string[];
-  /** Minimum time in seconds between two kept rows of an entity. Default: 0, which keeps every row. */
+  /**
+   * Minimum time in seconds between two kept rows of an entity. Default: 0, which keeps every row.
+   */
   spacing_s?: number;
 }
 

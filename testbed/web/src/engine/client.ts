@@ -15,15 +15,15 @@ export type FromWorker = { id: number } & (
   | { kind: "failed"; text: string }
 );
 
-/** The end of a run: all messages but those of progress, and `cancelled` if another run replaced this one. */
+/** The outcome of a run; `cancelled` if another run replaced the run. */
 export type Outcome = Exclude<FromWorker, { kind: "progress" }> | { id: number; kind: "cancelled" };
 
 /** Maximum number of events of a run in a page: some seconds. */
 export const MAX_EVENTS = 5_000_000;
 
 /**
- * Decodes the module from the site's file `engine.js`: gzip in base64, because a page that is opened from a file cannot
- * fetch other files.
+ * Decodes the module from the site's file `engine.js`. The module is gzip in base64, because a page
+ * that is opened from a file cannot fetch other files.
  */
 export async function decoded(base64: string): Promise<WebAssembly.Module> {
   const bytes = await (await fetch(`data:application/octet-stream;base64,${base64}`)).arrayBuffer();
@@ -58,7 +58,10 @@ export class Client {
     this.progress = undefined;
   }
 
-  /** Runs a scenario. Resolves in every case; a run that another call replaces resolves as `cancelled`. */
+  /**
+   * Runs a scenario. Resolves in every case. A run that another call replaces resolves as
+   * `cancelled`.
+   */
   async run(request: Request, progress?: (fraction: number) => void, maxEvents = MAX_EVENTS): Promise<Outcome> {
     this.end({ id: this.id, kind: "cancelled" });
     this.id += 1;

@@ -1,13 +1,13 @@
 /**
- * The worker that runs the module. A run is processed in slices of about 12 ms, between which the worker reads messages,
- * so a new run replaces the current one at once.
+ * The worker that runs the module. A run is processed in slices of about 12 ms. Between slices the
+ * worker reads messages, so a new run replaces the current run at once.
  */
 import type { Request } from "./answer";
 import type { FromWorker, ToWorker } from "./client";
 import { Engine, Refused } from "./module.js";
 
 const SLICE_MS = 12;
-/** Size of the memory beyond which the instance is replaced: the memory of an instance never shrinks. */
+/** An instance with more memory is replaced, because the memory of an instance never shrinks. */
 const MEMORY_BYTES = 96 * 2 ** 20;
 /** Time between two reports of progress. */
 const PROGRESS_MS = 100;
@@ -18,7 +18,7 @@ let latest = 0;
 
 const send = (message: FromWorker, transfer: Transferable[] = []) => self.postMessage(message, { transfer });
 
-/** Resolves after the messages that have arrived were read. `setTimeout` would take at least 4 ms. */
+/** Channel for resolving a promise after pending messages; `setTimeout` takes at least 4 ms. */
 const channel = new MessageChannel();
 const turns: (() => void)[] = [];
 channel.port1.onmessage = () => turns.shift()?.();
