@@ -62,7 +62,11 @@ export class Client {
    * Runs a scenario. Resolves in every case. A run that another call replaces resolves as
    * `cancelled`.
    */
-  async run(request: Request, progress?: (fraction: number) => void, maxEvents = MAX_EVENTS): Promise<Outcome> {
+  async run(
+    request: Request,
+    progress?: (fraction: number) => void,
+    maxEvents = MAX_EVENTS,
+  ): Promise<Outcome> {
     this.end({ id: this.id, kind: "cancelled" });
     this.id += 1;
     const id = this.id;
