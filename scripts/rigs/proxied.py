@@ -122,14 +122,14 @@ class Lab:
 
     def command(self, *options: object) -> subprocess.CompletedProcess[str]:
         """Runs `bentpipe machine pep` until it ends."""
-        words = [*self.proxy.inside, *START, "pep", *map(str, options)]
+        words = [*self.proxy.inside, *START, "machine", "pep", *map(str, options)]
         return subprocess.run(
             words, env=self.variables, capture_output=True, text=True, timeout=60, check=False
         )
 
     def start(self, *options: object, python: str = START[0]) -> None:
         """Starts the proxy, by default that of this Python's build, and waits until it is ready."""
-        words = [*self.proxy.inside, python, *START[1:], "pep", *map(str, options)]
+        words = [*self.proxy.inside, python, *START[1:], "machine", "pep", *map(str, options)]
         self._log.unlink(missing_ok=True)
         with self._log.open("w") as log:
             # A separate process group keeps Ctrl-C in a test from the proxy. A separate session
