@@ -49,8 +49,8 @@ STEP_S: Final = 0.5
 
 @dataclass(frozen=True)
 class Change:
-    """A change of test T_I that isolates a cause. Its ``overrides`` take precedence over those of the
-    curve."""
+    """A change of test T_I that isolates a cause. Its ``overrides`` take precedence over those of
+    the curve."""
 
     name: str
     overrides: tuple[str, ...]
@@ -187,8 +187,8 @@ class Series:
         return Course(used.time_s[defined], 100 * used.value[defined] / assigned.value[defined])
 
     def _sliding(self, time_s: FloatArray, volume: FloatArray, factor: float) -> Course:
-        """Returns the growth rate of a running total, times ``factor``, over windows that end within
-        the run."""
+        """Returns the growth rate of a running total, times ``factor``, over windows that end
+        within the run."""
         steps = round(WINDOW_S / STEP_S)
         _, rates = rate(time_s, volume, STEP_S, self.duration_s)
         total = np.concatenate(([0.0], np.cumsum(rates)))

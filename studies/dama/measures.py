@@ -44,13 +44,13 @@ FULL: Final = 0.95
 START_S: Final = (0.0, 10.0)
 #: The ten seconds after the start.
 AFTER_START_S: Final = (10.0, 20.0)
-#: The interval before acknowledgments of Reno exceed the constant slot.
+#: The first 20 s of a transfer.
 FIT_S: Final = (0.0, 20.0)
 #: The interval that the paper's figures of the RTT show.
 SHOWN_S: Final = (0.0, 100.0)
 #: The part of the paper's figures of the RTT after :data:`FIT_S`.
 AFTER_FIT_S: Final = (20.0, 100.0)
-#: The part of the paper's figures in which the RTT of Vegas is steady.
+#: The second half of :data:`SHOWN_S`.
 SETTLED_RTT_S: Final = (50.0, 100.0)
 #: The second half of a transfer.
 STEADY_S: Final = (200.0, 400.0)
@@ -129,8 +129,8 @@ def measure_causes(series: Mapping[Curve, Series]) -> dict[str, float | None]:
 
 
 def _rounded(ours: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Rounds the values to six decimal places, so that a rounding error does not decide a verdict, and
-    replaces negative zeros by zero."""
+    """Rounds the values to six decimal places, so that a rounding error does not decide a verdict,
+    and replaces negative zeros by zero."""
     return {name: None if value is None else round(value, 6) + 0.0 for name, value in ours.items()}
 
 
@@ -193,8 +193,8 @@ def _efficiency(of: Chosen, ours: dict[str, float | None]) -> None:
 
 
 def deviations(one: Course, other: Course) -> float:
-    """Returns the ratio of the standard deviations of two courses in :data:`AFTER_FIT_S`, in which the
-    paper's figure shows DAMA delay."""
+    """Returns the ratio of the standard deviations of two courses in :data:`AFTER_FIT_S`, in which
+    the paper's figure shows DAMA delay."""
     return float(one.between(*AFTER_FIT_S).std() / other.between(*AFTER_FIT_S).std())
 
 
@@ -211,8 +211,8 @@ def more_swings(one: Course, other: Course) -> float:
 
 
 def swings(values: FloatArray) -> int:
-    """Returns the number of turns after a rise or fall by more than a superframe. Values are RTTs in
-    milliseconds.
+    """Returns the number of turns after a rise or fall by more than a superframe. Values are RTTs
+    in milliseconds.
 
     >>> swings(np.array([500.0, 700.0, 650.0, 500.0, 520.0, 700.0]))
     2
@@ -251,9 +251,9 @@ def onset_s(series: Series) -> float | None:
 
 
 def compressed_acks_percent(series: Series) -> float:
-    """Returns the share of compressed acknowledgments, in percent, after the RTT begins to
-    include the DAMA delay. An acknowledgment is compressed if it follows the previous one more closely than the data
-    packets that it acknowledges can have arrived."""
+    """Returns the share of compressed acknowledgments, in percent, after the RTT begins to include
+    the DAMA delay. An acknowledgment is compressed if it follows the previous one more closely than
+    the data packets that it acknowledges can have arrived."""
     times = series.rtt_ms.time_s
     late = times[times > (onset_s(series) or math.inf)]
     segment = series.run.scenario["flow"][0]["transport"]["segment_size"]
@@ -273,8 +273,8 @@ def spread(course: Course, interval_s: tuple[float, float]) -> float:
 
 
 def middle(course: Course, interval_s: tuple[float, float]) -> float:
-    """Returns the mean of the 1st and the 99th percentile, the level at which a reader of the figure
-    sees an oscillating curve."""
+    """Returns the mean of the 1st and the 99th percentile, the level at which a reader of the
+    figure sees an oscillating curve."""
     values = course.between(*interval_s)
     return (percentile(values, 1) + percentile(values, 99)) / 2
 

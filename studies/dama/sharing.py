@@ -52,7 +52,8 @@ END_S: Final = 400.0
 
 @dataclass(frozen=True)
 class Case:
-    """The parameters of a run of T_II: five flows, or ten flows with random starts and lifetimes."""
+    """The parameters of a run of T_II: five flows, or ten flows with random starts and
+    lifetimes."""
 
     congestion: Congestion
     scheme: Scheme
@@ -111,7 +112,8 @@ class Case:
 
 #: A change: each flow has its own terminal. With CRA, each terminal has 384 kbit/s.
 APART: Final = "apart"
-#: A change: the terminal's queue is limited to 128 kB, the bandwidth-delay product of 2048 kbit/s and 500 ms.
+#: A change: the terminal's queue is limited to 128 kB, the bandwidth-delay product of 2048 kbit/s
+#: and 500 ms.
 QUEUE: Final = "bounded-queue"
 #: A change: the terminal has slots on request only, without a constant slot.
 NO_SLOT: Final = "no-slot"
@@ -172,14 +174,16 @@ class Sharing:
 
     @cached_property
     def utilisation(self) -> Course:
-        """Utilisation (equation 18): payload rate of all flows divided by the link's payload rate."""
+        """Utilisation (equation 18): payload rate of all flows divided by the link's payload
+        rate."""
         courses = list(self.rates_bit_s.values())
         total: FloatArray = np.sum([course.value for course in courses], axis=0) / CEILING_BIT_S
         return Course(courses[0].time_s, total)
 
     @cached_property
     def fairness(self) -> Course:
-        """Jain's fairness index (equation 16) of the active flows, from the start of the second flow.
+        """Jain's fairness index (equation 16) of the active flows, from the start of the second
+        flow.
 
         A flow is active from its start to the end of its lifetime in the scenario.
         """
@@ -225,7 +229,8 @@ def simulate_sharing(cases: list[Case], out: Path, progress: Progress) -> dict[C
     return {case: Sharing(runs[job]) for case, job in jobs.items()}
 
 
-#: A change of T_III: the initial slow-start threshold of Vegas is 2, so its slow start ends at once.
+#: A change of T_III: the initial slow-start threshold of Vegas is 2, so its slow start ends at
+#: once.
 VEGAS_THRESHOLD_2: Final = "vegas-threshold-2"
 #: A change of T_III: Vegas starts only in the last second, so Reno has the link alone.
 WITHOUT_VEGAS: Final = "without-vegas"

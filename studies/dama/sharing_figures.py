@@ -47,8 +47,8 @@ def five(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
 
 @figure_function
 def ten(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
-    """Draws Jain's fairness index of ten flows, and the utilisation, against time. Lines: means over
-    the seeds. Bands: 95 % confidence intervals. Thin lines: the first seed."""
+    """Draws Jain's fairness index of ten flows, and the utilisation, against time. Lines: means
+    over the seeds. Bands: 95 % confidence intervals. Thin lines: the first seed."""
     figure, (above, below) = panels([2.3, 2.3])
     for congestion in CONGESTIONS:
         runs = [sharing[Case(congestion, scheme, RANDOM_FLOWS, seed)] for seed in SEEDS]
@@ -66,8 +66,8 @@ def ten(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
 
 @figure_function
 def active() -> Figure:
-    """Draws the number of active connections against time. Line: the first seed. Band: the range over
-    all seeds."""
+    """Draws the number of active connections against time. Line: the first seed. Band: the range
+    over all seeds."""
     figure, (axes,) = panels([2.6])
     time = np.arange(0.0, 200.0, 0.5)
     counts = np.array(

@@ -204,8 +204,8 @@ def measure_friendliness_causes(
     threshold_2: Mapping[Scheme, Sharing],
     without: Mapping[Scheme, Sharing],
 ) -> dict[str, float | None]:
-    """Returns the values for T_III-causes: with a Vegas slow start that ends at once, and the rate of
-    Reno relative to its rate without Vegas."""
+    """Returns the values for T_III-causes: with a Vegas slow start that ends at once, and the rate
+    of Reno relative to its rate without Vegas."""
     ours: dict[str, float | None] = {}
     after = (JOIN_S + SETTLE_S, LEAVE_S)
     for scheme in SCHEMES:

@@ -53,8 +53,8 @@ def _longer_percent(transfers: Mapping[File, Transfer], scheme: Scheme, *, slot:
 
 
 def measure_pages(pages: Mapping[Bar, Mean], prefix: str = "") -> dict[str, float | None]:
-    """Returns the values for T_V: transfer times of the smallest and largest pages, and VBDC relative
-    to CRA for the largest page. ``prefix`` starts each id."""
+    """Returns the values for T_V: transfer times of the smallest and largest pages, and VBDC
+    relative to CRA for the largest page. ``prefix`` starts each id."""
     ours: dict[str, float | None] = {}
     for congestion in CONGESTIONS:
         for scheme in SCHEMES:

@@ -93,8 +93,8 @@ class Transfer:
 
 @dataclass(frozen=True)
 class UniformDownload:
-    """The parameters of a page with sixteen objects of one size. An acknowledgment takes 64 bytes of
-    the return link, as in T_I-causes (``SECTIONS``)."""
+    """The parameters of a page with sixteen objects of one size. An acknowledgment takes 64 bytes
+    of the return link, as in T_I-causes (``SECTIONS``)."""
 
     congestion: Congestion
     scheme: Scheme
