@@ -211,7 +211,7 @@ def studies() -> str:
         "# Reproduced studies",
         GENERATED,
         "Does bentpipe reproduce published experiments? `bentpipe reproduce STUDY` repeats the experiments of a paper "
-        "and judges each statement of the paper. A statement is a number or a comparison in the paper, with a tolerance. "
+        "and judges each statement of the paper. A statement is a number or a comparison with a tolerance. "
         "This page counts the verdicts that the studies' READMEs record. Complete runs stay in `runs/STUDY`. They are "
         "reused as long as the scenario and the engine are unchanged. Delete the folder to free the space.",
         _VERDICTS,
