@@ -1,5 +1,5 @@
-"""EGGS, the interplanetary test bed: full TCP over long delays, with real kernels in virtual
-time."""
+"""The test ``eggs-tcp`` of EGGS, the interplanetary test bed: TCP from end to end over long delays,
+with real kernels in virtual time."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Delay of the long-haul link in one direction, by name, and duration of each run: several round
-#: trips.
+#: One-way delay of the long-haul link, by name.
 DELAYS_S: Final = {"250ms": 0.25, "1280ms": 1.28, "10s": 10.0, "50s": 50.0, "200s": 200.0}
+#: Duration of each run, several round trips, by name.
 DURATIONS_S: Final = {"250ms": 60, "1280ms": 100, "10s": 400, "50s": 1000, "200s": 2000}
 
-#: An addition to the paper: the longest delay with matching retry limits.
+#: Overrides with retry limits that suit the longest delay. The paper has no such experiment.
 PATIENT: Final = ("flow.measures.transport.syn_retries=30", "flow.measures.transport.retries=30")
 
-#: Bytes of a measure. An undelayed measure is a segment of its own.
+#: Size of a measurement in bytes. Each measurement is sent in its own segment if TCP does not delay
+#: it.
 MEASURE: Final = 25
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Emulates the full-TCP scenario at each delay with a real kernel in virtual time, and draws
-    figures 18 and 19."""
+    """Runs the full-TCP scenario at each delay with a real kernel in virtual time, judges the
+    statements, and draws figures 18 and 19."""
     jobs = {name: _job(name, ()) for name in DELAYS_S}
     limits = _job("200s", PATIENT)
     with bar("eggs-tcp", shown=not json) as progress:

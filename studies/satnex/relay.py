@@ -1,5 +1,5 @@
-"""The programs of a connection that a relay at the ship splits, as commands of an emulation
-(`wichmo_kernel.py`).
+"""The programs of a connection that a relay at the ship splits. `wichmo_kernel.py` runs them in an
+emulation.
 
 relay.py send HOST PORT CONGESTION        sends until it is terminated
 relay.py relay PORT HOST PORT CONGESTION  accepts a connection and forwards its data over another
@@ -14,21 +14,21 @@ import sys
 from types import FrameType
 from typing import Final
 
-#: Bytes of data that the relay's sending socket holds, as the simulated proxy's `buffer = "1 MB"`.
-#: Linux reserves twice as much for its bookkeeping.
+#: Size of the relay's send buffer in bytes. It equals the simulated proxy's `buffer = "1 MB"`.
+#: Linux reserves twice as much, for its bookkeeping.
 BUFFER: Final = 1_000_000
-#: Bytes per read or write.
+#: Maximum number of bytes per read or write.
 CHUNK: Final = 65_536
 
 
 def accept(port: int) -> socket.socket:
-    """Accepts the first connection to a port."""
+    """Listens on a port and returns the first connection."""
     with socket.create_server(("", port)) as listener:
         return listener.accept()[0]
 
 
 def connect(host: str, port: int, congestion: str, buffer: int | None = None) -> socket.socket:
-    """Connects with a congestion control, and with a limit on the sender's buffer."""
+    """Connects with a congestion control and, if given, with a send buffer of ``buffer`` bytes."""
     end = socket.socket()
     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
     if buffer is not None:
