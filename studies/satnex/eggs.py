@@ -79,14 +79,14 @@ def _delivered(run: bp.Run) -> float:
 
 
 def _first(run: bp.Run) -> float:
-    """Returns the time at which the first measure arrived."""
+    """Returns the arrival time of the first measurement in seconds, or NaN if none arrived."""
     times = run.trace("delivered")["time"]
     return float(times[0]) if times.len() else math.nan
 
 
 def _sent(run: bp.Run) -> Any:
-    """Returns times, sent bytes and windows: a row for each acknowledgment, at which the kernel
-    sends."""
+    """Returns a table of time, total sent bytes and congestion window. It has one row for each
+    acknowledgment at which the kernel sends data."""
     import polars as pl
 
     trace = run.trace("tcp").select("time", "sent", "cwnd")
@@ -94,7 +94,7 @@ def _sent(run: bp.Run) -> Any:
 
 
 def _silence(run: bp.Run) -> float:
-    """Returns the longest time without new data, in round trips."""
+    """Returns the maximum time between transmissions of new data, in round-trip times."""
     rows = _sent(run)
     gaps = rows["time"].diff().drop_nulls()
     return float(gaps.max() or math.nan) / float(run.flows["rtt_min"][0])
@@ -102,21 +102,21 @@ def _silence(run: bp.Run) -> float:
 
 @figure_function
 def instants(runs: Mapping[str, bp.Run]) -> Figure:
-    """Draws figure 18: the times at which measures were sent."""
+    """Draws figure 18: the number of sent measurements against time."""
     return _panels(runs, "measures sent", lambda rows: (rows["time"], rows["sent"] / MEASURE), "time (s)")
 
 
 @figure_function
 def windows(runs: Mapping[str, bp.Run]) -> Figure:
-    """Draws figure 19: the window against the number of the measure."""
+    """Draws figure 19: the congestion window against the number of sent measurements."""
     return _panels(
         runs, "cwnd (segments)", lambda rows: (rows["sent"] / MEASURE, rows["cwnd"]), "number of the measure"
     )
 
 
 def bend(sent: FloatArray, window: FloatArray) -> float:
-    """Returns the largest deviation of the window's growth from proportion to the sent data, until
-    the window stops growing: the largest distance from the straight line, over the growth."""
+    """Returns the maximum deviation of the window from linear growth with the sent data, as a
+    fraction of the total growth. The growth ends at the maximum window."""
     end = int(np.argmax(window)) + 1
     x, y = sent[:end], window[:end]
     return float(np.abs(y - np.interp(x, x[[0, -1]], y[[0, -1]])).max() / (y[-1] - y[0]))

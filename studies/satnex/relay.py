@@ -29,33 +29,33 @@ def accept(port: int) -> socket.socket:
 
 def connect(host: str, port: int, congestion: str, buffer: int | None = None) -> socket.socket:
     """Connects with a congestion control and, if given, with a send buffer of ``buffer`` bytes."""
-    end = socket.socket()
-    end.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+    connection = socket.socket()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
     if buffer is not None:
         # Without this privilege, which a guest's programs have, the kernel limits the buffer to
         # net.core.wmem_max.
-        end.setsockopt(socket.SOL_SOCKET, 32, buffer)  # SO_SNDBUFFORCE
-    end.connect((host, port))
-    return end
+        connection.setsockopt(socket.SOL_SOCKET, 32, buffer)  # SO_SNDBUFFORCE
+    connection.connect((host, port))
+    return connection
 
 
 def send(host: str, port: int, congestion: str) -> None:
     """Sends until the process is terminated."""
-    with connect(host, port, congestion) as end:
+    with connect(host, port, congestion) as connection:
         while True:
-            end.sendall(bytes(CHUNK))
+            connection.sendall(bytes(CHUNK))
 
 
 def relay(port: int, host: str, to: int, congestion: str) -> None:
-    """Passes data from one connection to another. Data that the other cannot accept yet waits at
-    the sender."""
+    """Forwards data from one connection to another. If the second connection is slower, the flow
+    control of the first connection slows down its sender."""
     with accept(port) as first, connect(host, to, congestion, BUFFER) as second:
         while data := first.recv(CHUNK):
             second.sendall(data)
 
 
 def receive(port: int) -> None:
-    """Counts received bytes."""
+    """Receives until the process is terminated, and then prints the number of received bytes."""
     count = 0
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -63,15 +63,15 @@ def receive(port: int) -> None:
         sys.exit()
 
     signal.signal(signal.SIGTERM, stop)
-    with accept(port) as end:
-        while data := end.recv(CHUNK):
+    with accept(port) as connection:
+        while data := connection.recv(CHUNK):
             count += len(data)
     signal.pause()
 
 
-def main(what: str, *given: str) -> None:
-    """Runs the role that the first argument names."""
-    match what, given:
+def main(role: str, *arguments: str) -> None:
+    """Runs a role with its command-line arguments."""
+    match role, arguments:
         case "send", (host, port, congestion):
             send(host, int(port), congestion)
         case "relay", (port, host, to, congestion):
