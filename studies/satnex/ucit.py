@@ -36,7 +36,7 @@ LINUX_HYBLA: Final = "{hoe=0,spacing=0,coarse=1,per_ack=1,from_rho=1}"
 #: Overrides of the transfer of figure 17, by sender. "Hybla" is the full Hybla of the paper.
 TRANSFERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Hybla": (),
-    "Linux' Hybla": (f"flow.hybla.transport.parameters={LINUX_HYBLA}",),
+    "Linux's Hybla": (f"flow.hybla.transport.parameters={LINUX_HYBLA}",),
     "Reno": ("flow.hybla.transport.congestion=reno",),
 }
 #: Rate of the satellite link of the transfer.

@@ -265,7 +265,7 @@ def beyond(position: Position, out: Path, json: bool, replications: int, duratio
         of = [runs[job] for (other, _), job in jobs.items() if other == name]
         rates = [float(run.flows["goodput"][0]) / 1e6 for run in of]
         rows.append([name, mean_of(rates).text(3), f"{min(rates):.3f}", f"{max(rates):.3f}"])
-    title = f"Beyond the paper: goodput in Mbit/s over the trace of {position.name}, Linux' TCP"
+    title = f"Beyond the paper: goodput in Mbit/s over the trace of {position.name}, Linux's TCP"
     return Table(title, ["congestion control", "mean", "min", "max"], rows)
 
 

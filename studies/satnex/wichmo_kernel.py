@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Clock = Literal["virtual", "kernel"]
 #: Label in the figure, by clock.
-LABELS: Final[Mapping[Clock, str]] = {"virtual": "models", "kernel": "Linux' TCP and Wi-Fi"}
+LABELS: Final[Mapping[Clock, str]] = {"virtual": "models", "kernel": "Linux's TCP and Wi-Fi"}
 
 #: Congestion controls.
 CONTROLS: Final = ("reno", "cubic", "bbr", "hybla", "westwood")
