@@ -31,12 +31,12 @@ WINDOW_S: Final = 5.0
 STEP_S: Final = 0.5
 
 #: Number of flows in the second part of T_II, whose starts and lifetimes are random.
-RANDOM_FLOWS: Final = 10
+RANDOM_FLOW_COUNT: Final = 10
 #: Seeds of the random starts and lifetimes. Each seed is one run.
 SEEDS: Final = tuple(range(1, 11))
 
 #: Number of equally spaced offsets within a superframe at which the five flows can start.
-START_OFFSETS: Final = 12
+START_OFFSET_COUNT: Final = 12
 #: Duration of a superframe.
 SUPERFRAME_S: Final = 0.094
 
@@ -64,7 +64,7 @@ class Case:
     #: :data:`QUEUE` or :data:`NO_SLOT`. Empty: the paper's test.
     change: str = ""
     #: Start of the five flows after the start of a superframe, as a multiple of a superframe
-    #: divided by :data:`START_OFFSETS`.
+    #: divided by :data:`START_OFFSET_COUNT`.
     start_offset: int = 0
 
     @property
@@ -74,13 +74,13 @@ class Case:
         changes = [f"flow.{name}.transport.congestion={CONTROLS[self.congestion]}" for name in names]
         changes += _scheme(self.scheme, CRA[self.scheme])
         name = f"{self.flows}-flows-{self.congestion}-{self.scheme}"
-        if self.flows == RANDOM_FLOWS:
+        if self.flows == RANDOM_FLOW_COUNT:
             name = f"{name}-{self.seed}"
             for flow, (start_s, lifetime_s) in zip(names, self.times_s, strict=True):
                 changes += [f'flow.{flow}.start="{start_s} s"', f'flow.{flow}.app.duration="{lifetime_s} s"']
         if self.start_offset:
             name = f"{name}-moment-{self.start_offset}"
-            offset_s = SUPERFRAME_S * self.start_offset / START_OFFSETS
+            offset_s = SUPERFRAME_S * self.start_offset / START_OFFSET_COUNT
             changes += [
                 f'flow.{flow}.start="{5 * index + offset_s:.6f} s"' for index, flow in enumerate(names)
             ]
@@ -97,7 +97,7 @@ class Case:
             terminals = ", ".join(f'"st{number}"' for number in range(1, self.flows + 1))
             changes += [f"network.sat.terminals=[{terminals}]", *_scheme(self.scheme, cra)]
             changes += [f"flow.{flow}.from=st{flow[1:]}" for flow in names]
-        scenario = HERE / {5: "five-flows.toml", RANDOM_FLOWS: "ten-flows.toml"}[self.flows]
+        scenario = HERE / {5: "five-flows.toml", RANDOM_FLOW_COUNT: "ten-flows.toml"}[self.flows]
         return Job(name, scenario, tuple(changes), self.seed)
 
     @property
@@ -106,7 +106,9 @@ class Case:
 
         The gaps between starts are uniform from 1 to 10 s, the lifetimes from 50 to 100 s."""
         draw = random.Random(self.seed)
-        starts = itertools.accumulate((draw.uniform(1, 10) for _ in range(RANDOM_FLOWS - 1)), initial=0.0)
+        starts = itertools.accumulate(
+            (draw.uniform(1, 10) for _ in range(RANDOM_FLOW_COUNT - 1)), initial=0.0
+        )
         return [(round(start, 3), round(draw.uniform(50, 100), 3)) for start in starts]
 
 
@@ -138,13 +140,17 @@ CAUSES: Final = [
     *(
         Case("vegas", scheme, start_offset=offset)
         for scheme in SCHEMES[1:]
-        for offset in range(START_OFFSETS)
+        for offset in range(START_OFFSET_COUNT)
     ),
-    *(Case(congestion, "cra", RANDOM_FLOWS, seed, QUEUE) for congestion in CONGESTIONS for seed in SEEDS),
+    *(
+        Case(congestion, "cra", RANDOM_FLOW_COUNT, seed, QUEUE)
+        for congestion in CONGESTIONS
+        for seed in SEEDS
+    ),
 ]
 #: The runs of ten flows of T_II.
 TEN_FLOW_CASES: Final = [
-    Case(congestion, scheme, RANDOM_FLOWS, seed)
+    Case(congestion, scheme, RANDOM_FLOW_COUNT, seed)
     for congestion, scheme, seed in itertools.product(CONGESTIONS, SCHEMES, SEEDS)
 ]
 

@@ -9,7 +9,7 @@ import numpy as np
 from bentpipe.plots.style import COLOURS, figure_function, panels
 
 from .curves import CONGESTIONS, SCHEMES, Congestion, Scheme
-from .sharing import JOIN_S, LEAVE_S, RANDOM_FLOWS, RETURN_S, SEEDS, Case, Sharing
+from .sharing import JOIN_S, LEAVE_S, RANDOM_FLOW_COUNT, RETURN_S, SEEDS, Case, Sharing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +51,7 @@ def ten(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
     over the seeds. Bands: 95 % confidence intervals. Thin lines: the first seed."""
     figure, (above, below) = panels([2.3, 2.3])
     for congestion in CONGESTIONS:
-        runs = [sharing[Case(congestion, scheme, RANDOM_FLOWS, seed)] for seed in SEEDS]
+        runs = [sharing[Case(congestion, scheme, RANDOM_FLOW_COUNT, seed)] for seed in SEEDS]
         time = runs[0].utilisation.time_s
         for axes, values in (
             (above, [np.interp(time, one.fairness.time_s, one.fairness.value) for one in runs]),
@@ -74,7 +74,7 @@ def active() -> Figure:
         [
             sum(
                 (time >= start) & (time < start + lifetime)
-                for start, lifetime in Case("reno", "cra", RANDOM_FLOWS, seed).times_s
+                for start, lifetime in Case("reno", "cra", RANDOM_FLOW_COUNT, seed).times_s
             )
             for seed in SEEDS
         ]

@@ -18,10 +18,10 @@ from .sharing import (
     LEAVE_S,
     NO_SLOT,
     QUEUE,
-    RANDOM_FLOWS,
+    RANDOM_FLOW_COUNT,
     RETURN_S,
     SEEDS,
-    START_OFFSETS,
+    START_OFFSET_COUNT,
     Case,
     Sharing,
 )
@@ -77,7 +77,7 @@ def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]
     ours["fair-saturation-vegas-cra"] = reached_s(vegas.utilisation, FULL)
     for assigned in (SCHEMES[0], SCHEMES[2]):
         reno_runs, vegas_runs = (
-            [sharing[Case(one, assigned, RANDOM_FLOWS, seed)] for seed in SEEDS] for one in CONGESTIONS
+            [sharing[Case(one, assigned, RANDOM_FLOW_COUNT, seed)] for seed in SEEDS] for one in CONGESTIONS
         )
         time = reno_runs[0].utilisation.time_s
         shown = (time >= SHOWN_S[0]) & (time <= SHOWN_S[1])
@@ -122,7 +122,7 @@ def measure_causes(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]:
     fair = [mean(one.fairness, AFTERWARDS_S) for one in by_start_offset["vbdc"]]
     ours["moments-fair-level-vegas-vbdc"] = float(np.mean(fair))
     reno, vegas = (
-        [sharing[Case(one, "cra", RANDOM_FLOWS, seed, QUEUE)] for seed in SEEDS] for one in CONGESTIONS
+        [sharing[Case(one, "cra", RANDOM_FLOW_COUNT, seed, QUEUE)] for seed in SEEDS] for one in CONGESTIONS
     )
     ours["queue-ten-damped-cra"] = _damped(reno)
     ours["queue-ten-converge-cra"] = converged_s(vegas) - converged_s(reno)
@@ -130,7 +130,7 @@ def measure_causes(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]:
 
 
 def _offset_cases(scheme: Scheme) -> list[Case]:
-    return [Case("vegas", scheme, start_offset=offset) for offset in range(START_OFFSETS)]
+    return [Case("vegas", scheme, start_offset=offset) for offset in range(START_OFFSET_COUNT)]
 
 
 def _damped(runs: Sequence[Sharing]) -> float:
@@ -151,7 +151,7 @@ def table_of_start_offsets(sharing: Mapping[Case, Sharing]) -> Table:
         ):
             cells = [f"{value:.3f}" for value in (min(values), float(np.mean(values)), max(values))]
             rows.append([f"Vegas/{scheme.upper()}", name, *cells])
-    about = f"Five flows of Vegas from {START_OFFSETS} moments within a superframe on, 40 to 200 s"
+    about = f"Five flows of Vegas from {START_OFFSET_COUNT} moments within a superframe on, 40 to 200 s"
     return Table(about, ["flows", "of", "least", "mean", "greatest"], rows)
 
 
@@ -162,7 +162,7 @@ def start_fairness(
     between the second and the last start."""
     lows, highs = [], []
     for seed in SEEDS:
-        case = Case(congestion, scheme, RANDOM_FLOWS, seed)
+        case = Case(congestion, scheme, RANDOM_FLOW_COUNT, seed)
         starts = [start for start, _ in case.times_s]
         values = sharing[case].fairness.between(starts[1], starts[-1])
         lows.append(float(values.min()))
