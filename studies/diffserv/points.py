@@ -145,22 +145,26 @@ class Timers(NamedTuple):
 
 def timers(points: Points, constellation: str) -> Timers:
     """Returns the timers of a constellation."""
-    trips = [2 * of["delay_s"].value for key, of in points.items() if key.constellation == constellation]
+    trips = [
+        2 * measures["delay_s"].value
+        for key, measures in points.items()
+        if key.constellation == constellation
+    ]
     rtt, deviation = fmean(trips), stdev(trips)
     return Timers(rtt, deviation, rtt + 4 * deviation)
 
 
 def of_constellation(points: Points, constellation: str) -> Points:
     """Returns the points of one constellation."""
-    return {key: of for key, of in points.items() if key.constellation == constellation}
+    return {key: measures for key, measures in points.items() if key.constellation == constellation}
 
 
 def mean_over(points: Points, measure: str, **where: object) -> float:
     """Returns the mean of a measure over all points with these parameters, without points at which
     the measure is NaN. Returns NaN if no point remains."""
     values = [
-        of[measure].value
-        for key, of in points.items()
+        measures[measure].value
+        for key, measures in points.items()
         if all(getattr(key, name) == value for name, value in where.items())
     ]
     values = [value for value in values if not isnan(value)]
