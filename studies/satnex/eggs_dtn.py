@@ -44,8 +44,8 @@ PROXIMITY_S: Final = 0.04
 REVERSE: Final = "measures.reverse"
 #: Size of a measurement in bytes.
 MEASURE: Final = 25
-#: Payload of a datagram on the long-haul link in bytes, as in eggs-dtn.toml: a measurement, 28 bytes
-#: of inner UDP and IP headers, and 54 bytes of bundle headers.
+#: Payload of a datagram on the long-haul link in bytes, as in eggs-dtn.toml: a measurement, 28
+#: bytes of inner UDP and IP headers, and 54 bytes of bundle headers.
 BUNDLE: Final = 107
 
 

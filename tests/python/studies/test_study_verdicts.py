@@ -82,8 +82,8 @@ def test_captured_segments_match_the_flow_table(tmp_path: Path) -> None:
     assert row["retransmissions"] > 0
     assert len(sent) - len({one.sequence for one in sent}) == row["retransmissions"]
     assert {one.payload for one in data} == {1000} and len({one.source for one in data}) == 1
-    # Each segment arrives at least 28.3 ms after it was last sent: 20 ms of propagation and 8.3 ms of
-    # transmission.
+    # Each segment arrives at least 28.3 ms after it was last sent: 20 ms of propagation and 8.3 ms
+    # of transmission.
     last = {}
     delays = []
     for one in data:
