@@ -1,30 +1,34 @@
-"""Studies: published experiments reproduced, with a verdict on every statement.
+"""Studies reproduce published experiments, with a verdict on every statement of the paper.
 
 A study is a folder ``studies/NAME`` with ``study.py``, ``published.csv`` and its scenarios.
 ``study.py`` has one entry::
 
     def reproduce(test: str | None, out: Path, json: bool) -> Reproduction: ...
 
-which runs one test of the study (or all tests), writes runs and figures below ``out``, and returns
-the verdicts. Its runs are executed by :func:`bentpipe.campaign.jobs.run_all`, which reuses complete
-runs. With ``json``, a program reads standard output, so ``reproduce`` must not print to it. It
-raises :class:`bentpipe.InputError` for an unknown test. Other files of the folder are imported as
-``from .name import ...``. A study that can run on other clocks also takes an argument ``clock`` and
-names its clocks in ``CLOCKS`` (by default virtual and real). A study that is a campaign takes
-``replications``, the number of runs per point. A study that is driven by traces of frames takes
-``traces``, a folder with the user's traces. ``KERNEL`` names the tests that need a kernel of
-virtual time on every clock (:func:`with_kernel`).
+It runs one test of the study (``None``: all tests), writes runs and figures below ``out``, and
+returns the verdicts. It runs simulations with :func:`bentpipe.campaign.jobs.run_all`, which reuses
+complete runs. With ``json``, a program reads standard output, so ``reproduce`` must not print to
+it. It raises :class:`bentpipe.InputError` for an unknown test. ``study.py`` imports the other files
+of the folder as ``from .name import ...``.
+
+Optional arguments of ``reproduce``, and optional constants of ``study.py``:
+
+- ``clock``: for a study that can run on several clocks. ``CLOCKS`` names them (default: virtual and
+  real).
+- ``replications``: for a study that is a campaign, the number of runs per point.
+- ``traces``: for a study with traces of frames, a folder with the user's traces.
+- ``KERNEL``: the tests that need a kernel in virtual time on every clock (:func:`with_kernel`).
 
 ``published.csv`` has one row per statement of the paper, with the columns ``id, test, text,
 relation, value, unit, tolerance, source, deviation, suspected``. The tolerance is in the unit of
 the value or, with a percent sign, a percentage of the value. ``deviation`` is the cause of a
-difference, confirmed by an experiment. ``suspected`` is a suspected cause without such an
-experiment, or "open". Both are short; the study's README has the full text. ``bentpipe reproduce
-NAME --record`` writes the README's tables of verdicts (see :func:`record`).
+difference that an experiment has confirmed. ``suspected`` is a cause that no experiment has
+confirmed, or "open" if the cause is unknown. Both are short. The study's README has the details.
+``bentpipe reproduce NAME --record`` writes the README's tables of verdicts (see :func:`record`).
 
-Studies belong to the repository, not to the installed package: a study is data, scenarios and text
-that people read and change. :func:`find` searches the current folder and the checkout that the
-package runs from.
+Studies are part of the repository, not of the installed package, because people read and change
+their data, scenarios and text. :func:`find` searches the current folder and the checkout from which
+the package runs.
 """
 
 from __future__ import annotations
@@ -45,17 +49,19 @@ from typing import Any, Final, Literal, cast, get_args
 from .errors import InputError, unknown
 from .quantities import number
 
-#: The clocks on which a study can run: models in virtual time, kernels in real time, or kernels in
-#: virtual time.
+#: The clocks on which a study can run: "virtual" (models in virtual time), "real" (kernels in real
+#: time), and "kernel" (kernels in virtual time).
 Clock = Literal["virtual", "real", "kernel"]
 
 CLOCKS: Final = get_args(Clock)
 
+#: The relation of our value to the paper's value.
 Relation = Literal["about", "at least", "at most"]
+#: Sign before the paper's value in tables, by relation.
 _SIGNS: Final[Mapping[Relation, str]] = {"about": "", "at least": ">= ", "at most": "<= "}
 
-#: The outcome of a statement: within its tolerance, outside, outside for a confirmed cause, or not
-#: measured.
+#: The outcome of a statement: our value is within the tolerance ("holds"), outside for a confirmed
+#: cause ("known to differ"), outside otherwise ("differs"), or missing ("not measured").
 Outcome = Literal["holds", "differs", "known to differ", "not measured"]
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
@@ -63,19 +69,25 @@ OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
 @dataclass(frozen=True)
 class Statement:
-    """One number that a paper states. ``tolerance`` is absolute, in ``unit``; ``source`` is the
-    page, figure or table, ``deviation`` the confirmed cause of its difference, and ``suspected`` a
-    suspected cause."""
+    """A statement of a paper: a quantity and its value."""
 
+    #: Unique name within the study.
     id: str
+    #: The quantity.
     text: str
+    #: The paper's value, in ``unit``.
     value: float
     unit: str
+    #: Maximum difference of a value that agrees, in ``unit``.
     tolerance: float
     relation: Relation = "about"
+    #: The test of the study that judges the statement.
     test: str = ""
+    #: Page, figure or table of the paper.
     source: str = ""
+    #: Confirmed cause of a difference, if any.
     deviation: str = ""
+    #: Suspected cause of a difference, if any.
     suspected: str = ""
 
     def holds(self, ours: float) -> bool:
@@ -96,14 +108,14 @@ class Statement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A statement and our value, ``None`` if nothing was measured."""
+    """A statement and our value, or ``None`` if it was not measured."""
 
     statement: Statement
     ours: float | None
 
     @property
     def difference(self) -> float | None:
-        """Our value minus the paper's, in the statement's unit."""
+        """Our value minus the paper's value, in the statement's unit."""
         return None if self.ours is None else self.ours - self.statement.value
 
     @property
@@ -117,15 +129,16 @@ class Verdict:
 
     @property
     def expected(self) -> bool:
-        """True if the statement holds or the study lists it as known to differ."""
+        """True if the statement holds, or if it differs and the study has a confirmed or suspected
+        cause."""
         statement = self.statement
         return self.outcome == "holds" or (
             self.ours is not None and bool(statement.deviation or statement.suspected)
         )
 
     def as_row(self) -> list[str]:
-        """Returns statement and unit, the paper's value, ours, the difference and the outcome, all
-        as text."""
+        """Returns the cells of a table row: statement and unit, the paper's value, our value, the
+        difference, and the outcome."""
         statement, difference = self.statement, self.difference
         return [
             f"{statement.text} ({statement.unit})" if statement.unit not in ("", "1") else statement.text,
@@ -136,7 +149,7 @@ class Verdict:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Returns the statement and the verdict as values for JSON."""
         return vars(self.statement) | {
             "ours": self.ours,
             "difference": self.difference,
@@ -146,8 +159,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers to print above the verdicts, as text."""
+    """A table to print above the verdicts. The cells are text."""
 
+    #: The title.
     about: str
     header: list[str]
     rows: list[list[str]]
@@ -155,22 +169,24 @@ class Table:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The results of a study. ``notes`` are sentences to print below the verdicts."""
+    """The results of the tests of a study."""
 
     verdicts: list[Verdict]
+    #: Files of figures.
     figures: list[Path] = field(default_factory=list)
+    #: Sentences to print below the verdicts.
     notes: list[str] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
 
     @property
     def successful(self) -> bool:
-        """True if every statement holds or the study lists it as known to differ."""
+        """True if every verdict is :attr:`~Verdict.expected`."""
         return all(verdict.expected for verdict in self.verdicts)
 
 
 def with_kernel(folder: Path) -> tuple[str, ...]:
-    """Returns the tests of a study's folder that need a kernel of virtual time, without running the
-    study's code."""
+    """Returns the tests of the study in a folder that need a kernel in virtual time. Reads the
+    source and does not run the study's code."""
     tree = ast.parse((folder / "study.py").read_text(encoding="utf-8"))
     for statement in tree.body:
         if (
@@ -183,17 +199,17 @@ def with_kernel(folder: Path) -> tuple[str, ...]:
 
 
 def judge(statements: Sequence[Statement], ours: Mapping[str, float | None]) -> list[Verdict]:
-    """Returns a verdict on each statement, from our values by the statements' ids. Raises
-    ``KeyError`` for a value without a statement, which is a mistake in the study."""
+    """Returns the verdict on each statement. ``ours`` has our values by the ids of statements.
+    Raises ``KeyError`` for a value without a statement, which is a bug in the study."""
     if stray := set(ours) - {statement.id for statement in statements}:
         raise KeyError(f"values without a statement: {', '.join(sorted(stray))}")
     return [Verdict(statement, ours.get(statement.id)) for statement in statements]
 
 
 def read_published(file: str | Path, test: str | None = None) -> list[Statement]:
-    """Returns the statements of a ``published.csv``, of one test if given. Raises
-    :class:`bentpipe.InputError` with the line if the file does not have the format that this module
-    describes."""
+    """Returns the statements of a ``published.csv``, or those of one test. Raises
+    :class:`bentpipe.InputError` for a test without statements. If the file does not have the format
+    that this module describes, the error has the number of the line."""
     file = Path(file)
     statements: dict[str, Statement] = {}
     with file.open(encoding="utf-8", newline="") as stream:
@@ -233,7 +249,7 @@ def _statement(row: Mapping[str, str]) -> Statement:
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
-    """Returns verdicts as a table in Markdown.
+    """Returns a Markdown table of verdicts.
 
     >>> print(verdict_table([Verdict(Statement("a", "rate reached", 10.0, "Mbit/s", 0.5, "at least"), 12.0)]))
     | statement | paper | ours | difference | verdict |
@@ -246,8 +262,9 @@ def verdict_table(verdicts: Sequence[Verdict]) -> str:
 
 
 def record(text: str, verdicts: Sequence[Verdict]) -> str:
-    r"""Returns a study's README with updated tables of verdicts: the text between the line ``<!--
-    verdicts TEST -->`` and the next ``<!-- end -->``. Tests without verdicts keep their tables.
+    r"""Returns a study's README with updated tables of verdicts. A table is the text between a line
+    ``<!-- verdicts TEST -->`` and the next ``<!-- end -->``. Tests without verdicts keep their
+    tables.
 
     >>> verdict = Verdict(Statement("a", "b", 1, "", 0, test="T_I"), 1)
     >>> print(record("\n".join(["<!-- verdicts T_I -->", "old", "<!-- end -->"]), [verdict]))
@@ -272,8 +289,8 @@ _TABLE: Final = re.compile(r"(<!-- verdicts (\S+) -->\n)(.*?)(<!-- end -->)", re
 
 
 def recorded(folder: Path) -> dict[str, list[list[str]]]:
-    """Returns the rows of the tables of verdicts in a study's README by test, as
-    :meth:`Verdict.as_row` gives them."""
+    """Returns the rows of the tables of verdicts in a study's README, by test. A row has the cells
+    of :meth:`Verdict.as_row`."""
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     return {
@@ -283,52 +300,51 @@ def recorded(folder: Path) -> dict[str, list[list[str]]]:
 
 
 def summary() -> Table:
-    """Returns the recorded outcomes of all studies, one row per study and their sum."""
+    """Returns the number of recorded outcomes, with one row per study and a row of totals."""
     rows, total = [], dict.fromkeys(OUTCOMES, 0)
     for folder in known().values():
-        cells = [row[-1] for rows_of in recorded(folder).values() for row in rows_of]
-        counts = {outcome: cells.count(outcome) for outcome in OUTCOMES}
+        outcomes = [row[-1] for table in recorded(folder).values() for row in table]
+        counts = {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
         total = {outcome: total[outcome] + counts[outcome] for outcome in OUTCOMES}
-        rows.append([name_of(folder), str(len(cells)), *map(str, counts.values())])
+        rows.append([name_of(folder), str(len(outcomes)), *map(str, counts.values())])
     rows.append(["all", str(sum(total.values())), *map(str, total.values())])
     return Table("All studies, as recorded in their READMEs", ["study", "statements", *OUTCOMES], rows)
 
 
 @contextmanager
 def bar(test: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
-    """Returns a progress bar on stderr, if that is a terminal, as a function of the fraction
-    done."""
+    """Shows a progress bar on stderr if ``shown`` is true and stderr is a terminal. Yields a
+    function that takes the completed fraction."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(console=console, disable=not (shown and console.is_terminal), transient=True) as shown_bar:
-        task = shown_bar.add_task(f"running {test}", total=1.0)
-        yield lambda fraction: shown_bar.update(task, completed=fraction)
+    with Progress(console=console, disable=not (shown and console.is_terminal), transient=True) as progress:
+        task = progress.add_task(f"running {test}", total=1.0)
+        yield lambda fraction: progress.update(task, completed=fraction)
 
 
 def folders() -> list[Path]:
-    """Returns the folders in which studies are searched, in order."""
-    places = [Path.cwd() / "studies", CHECKOUT / "studies"]
-    return [place for place in dict.fromkeys(place.resolve() for place in places) if place.is_dir()]
+    """Returns the existing folders in which studies are searched, in order of precedence."""
+    candidates = [Path.cwd() / "studies", CHECKOUT / "studies"]
+    return [folder for folder in dict.fromkeys(folder.resolve() for folder in candidates) if folder.is_dir()]
 
 
 def name_of(folder: Path) -> str:
-    """Returns the name of a study: a hyphen stands for an underscore in the name of its folder,
-    which is a package."""
+    """Returns the name of the study in a folder. The folder is a package, so it has underscores in
+    place of the hyphens of the name."""
     return folder.name.replace("_", "-")
 
 
 def known() -> dict[str, Path]:
-    """Returns the folders of all studies by their names."""
-    places = reversed(folders())
-    found = [study.parent for place in places for study in place.glob("*/study.py")]
+    """Returns the folders of all studies by name."""
+    found = [study.parent for parent in reversed(folders()) for study in parent.glob("*/study.py")]
     return dict(sorted((name_of(folder), folder) for folder in found))
 
 
 def find(name: str) -> Path:
-    """Returns the folder of a study, given its name or path. Raises
-    :class:`bentpipe.InputError`."""
+    """Returns the folder of a study, given its name or path. Raises :class:`bentpipe.InputError`
+    for an unknown study."""
     if (Path(name) / "study.py").is_file():
         return Path(name).resolve()
     found = known()
@@ -343,7 +359,8 @@ def find(name: str) -> Path:
 
 
 def clock_of(name: str) -> Clock:
-    """Returns the clock of this name. Raises :class:`bentpipe.InputError`."""
+    """Returns the clock with this name. Raises :class:`bentpipe.InputError` for an unknown
+    clock."""
     if name not in CLOCKS:
         raise unknown("clock", name, CLOCKS)
     return cast("Clock", name)
@@ -359,30 +376,31 @@ def run(
     replications: int | None = None,
     traces: Path | None = None,
 ) -> Reproduction:
-    """Reproduces the study in a folder. Raises the errors of its ``reproduce``, and
-    :class:`bentpipe.InputError` for a clock that it does not support and for ``replications`` if
-    the study does not take them."""
+    """Runs the study in a folder and returns its results.
+
+    Raises the errors of the study's ``reproduce``. Raises :class:`bentpipe.InputError` for a clock,
+    ``replications`` or ``traces`` that the study does not support."""
     module = _module(folder)
     reproduce = module.reproduce
-    takes = inspect.signature(reproduce).parameters
-    more: dict[str, Any] = {}
+    parameters = inspect.signature(reproduce).parameters
+    options: dict[str, Any] = {}
     if clock != "virtual":
-        if "clock" not in takes:
+        if "clock" not in parameters:
             raise InputError(f"the study {name_of(folder)} has fixed clocks; leave out --clock {clock}")
         if clock not in (clocks := getattr(module, "CLOCKS", ("virtual", "real"))):
             raise unknown("clock", clock, clocks, f"the study {name_of(folder)}")
-        more["clock"] = clock
+        options["clock"] = clock
     if replications is not None:
-        if "replications" not in takes:
+        if "replications" not in parameters:
             raise InputError(
                 f"the study {name_of(folder)} has a fixed number of replications; leave out --replications"
             )
-        more["replications"] = replications
+        options["replications"] = replications
     if traces is not None:
-        if "traces" not in takes:
+        if "traces" not in parameters:
             raise InputError(f"the study {name_of(folder)} has no traces of frames; leave out --traces")
-        more["traces"] = traces
-    reproduction = reproduce(test, out, json, **more)
+        options["traces"] = traces
+    reproduction = reproduce(test, out, json, **options)
     if not isinstance(reproduction, Reproduction):
         raise TypeError(f"{folder / 'study.py'}: reproduce must return a Reproduction, not {reproduction!r}")
     return reproduction
@@ -390,12 +408,12 @@ def run(
 
 def _module(folder: Path) -> ModuleType:
     name = f"bentpipe_study_{folder.name.replace('-', '_')}"
-    # Load the study as a package, so that it may consist of several files: ``from .curves import
-    # ...``.
+    # Load the study as a package, so that study.py can import other files of the folder: ``from
+    # .curves import ...``.
     spec = importlib.util.spec_from_file_location(
         name, folder / "study.py", submodule_search_locations=[str(folder)]
     )
-    assert spec is not None and spec.loader is not None, "a file that ends in .py has a loader"
+    assert spec is not None and spec.loader is not None, "importlib has a loader for every .py file"
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look up their module by name.
     sys.modules[name] = module
@@ -403,5 +421,5 @@ def _module(folder: Path) -> ModuleType:
     return module
 
 
-#: The repository that this package runs from, if the installation is editable.
+#: The repository from which this package runs, if the installation is editable.
 CHECKOUT: Final = Path(__file__).resolve().parents[2]

@@ -1,7 +1,7 @@
 """Generates the pages of ``docs/reference`` except the scenario keys, and the pages of the studies.
 
-The sources of the reference are the descriptions in the engine and the command line. The pages of
-the studies are ``docs/studies.md``, and the lists of differing statements in the studies' READMEs.
+The reference is generated from the descriptions in the engine and the command line. The pages of
+the studies are ``docs/studies.md`` and the lists of differing statements in the studies' READMEs.
 """
 
 from __future__ import annotations
@@ -204,45 +204,108 @@ def _help(text: str) -> str:
 
 def studies() -> str:
     """Returns the page of the recorded verdicts of all studies."""
-    from bentpipe import studies as of
+    from bentpipe import studies as library
 
-    summary = of.summary()
+    summary = library.summary()
     parts = [
         "# Reproduced studies",
         GENERATED,
-        "Does bentpipe reproduce published experiments? `bentpipe reproduce STUDY` repeats one and judges each "
-        "statement of the paper. This page counts the verdicts of the last recorded runs. Complete runs stay in "
-        "`runs/STUDY` and are reused while scenario and engine are the same; delete the folder to free the space.",
+        "Does bentpipe reproduce published experiments? `bentpipe reproduce STUDY` repeats the experiments of a paper "
+        "and judges each statement of the paper. A statement is a number or a comparison with a tolerance. "
+        "This page counts the verdicts that the studies' READMEs record. Complete runs stay in `runs/STUDY`. They are "
+        "reused as long as the scenario and the engine are unchanged. Delete the folder to free the space.",
         _VERDICTS,
         _FIGURE,
         table(summary.header, summary.rows),
     ]
-    for name, folder in of.known().items():
+    for name, folder in library.known().items():
         title, about, *_ = (folder / "README.md").read_text(encoding="utf-8").split("\n\n")
-        rows = of.recorded(folder)
-        counts = [
-            [test, str(len(cells)), *(str([cell[-1] for cell in cells].count(one)) for one in of.OUTCOMES)]
-            for test, cells in rows.items()
-        ]
+        counts = []
+        for test, statements in library.recorded(folder).items():
+            verdicts = [cells[-1] for cells in statements]
+            outcomes = [str(verdicts.count(outcome)) for outcome in library.OUTCOMES]
+            counts.append([test, _test_content(name, test), str(len(verdicts)), *outcomes])
         parts += [
             f"## {name}: {title.removeprefix('# ')}",
             # Links of the README are relative to the study's folder.
             " ".join(about.split()).replace("](../../docs/", "]("),
-            f"[Set-up, results](../studies/{folder.name}/README.md) and "
+            f"[Set-up and results](../studies/{folder.name}/README.md), "
             f"[statements that differ, with causes](../studies/{folder.name}/README.md#statements-that-differ)",
-            table(["test", "statements", *of.OUTCOMES], counts),
+            table(["test", "content", "statements", *library.OUTCOMES], counts),
         ]
     return page(parts)
+
+
+def _test_content(study: str, test: str) -> str:
+    """Returns the content of a study's test. Returns an empty text for an unknown test."""
+    contents = _TESTS.get(study, {})
+    base = test.removesuffix("-causes")
+    return contents.get(test) or (f"causes of differences in `{base}`" if base in contents else "")
+
+
+#: The content of each test, by study and test.
+_TESTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "dama": {
+        "T_I": "RTT, throughput and efficiency of one transfer per direction (figures 6 to 11)",
+        "T_II": "fairness of five flows, and of ten flows that start and stop (figures 12 to 17)",
+        "T_III": "friendliness of three Reno and three Vegas flows (figures 18 to 20)",
+        "T_IV": "transfer times of files of 1 to 12 MB (figure 21)",
+        "T_V": "transfer times of web pages (figure 22)",
+    },
+    "diffserv": {
+        "campaign": "240 runs of one hour: delay, jitter, loss, throughput, models (figures 2 to 6, table 3)",
+        "causes": "statements of `campaign` with one assumption changed",
+        "first": "delay and jitter from the first transmission of each segment",
+    },
+    "handover": {
+        "fig2": "satellite alone",
+        "fig3a": "handover that changes the RTT: 500, 50, 500 ms",
+        "fig3b": "handover that changes the rate: 2 Mbit/s, 512 kbit/s, 2 Mbit/s",
+        "loss": "handover that changes the packet loss: 1e-5, none, 1e-5",
+        "fig4": "satellite alone and two handovers, with and without the proxy",
+        "fig5": "handover with a break of 500 or 1000 ms that changes the RTT",
+        "fig6": "handover with a break of 500 or 1000 ms that changes the rate",
+        "today": "all statements with the current Linux stack instead of Linux 2.6.32",
+        "access": "all statements with two access links instead of one emulated link",
+    },
+    "lan-islands": {
+        "table-1": "transfer time and throughput of a block, by block size, at an RTT of 400 ms",
+        "figure-1": "throughput against the time of a block, by socket buffer",
+        "figure-2": "throughput against block size, by RTT",
+        "figure-3": "throughput of a stream against the socket buffer, by RTT",
+        "figure-4": "throughput against the bit error rate",
+        "figure-5": "variation of block times against the bit error rate",
+        "conclusions": "the paper's conclusions on buffers, block sizes and error rates",
+        "equations": "the paper's equations compared with the simulation",
+    },
+    "satnex": {
+        "skyplex": "the access network Skyplex DATA: frame lengths, rates, number of terminals (section 3)",
+        "votos-startup": "slow start over demand assignment (figure 3)",
+        "votos-impulse": "response of demand assignment to impulses of UDP traffic (figure 4)",
+        "votos-quickstart": "TFRC with and without Quick-Start (figure 5)",
+        "votos-steady": "pairs of TCP variants with frame errors (table I)",
+        "wichmo": "Wi-Fi frame errors behind a satellite link (figures 10 to 13)",
+        "wichmo-kernel": "congestion controls over Wi-Fi with a Linux kernel in virtual time, beyond the paper",
+        "ucit": "TCP test bed: a Hybla transfer (figure 17) and the laboratory",
+        "ucit-kernel": "figure 17 with a Linux kernel in virtual time",
+        "eggs-tcp": "TCP over interplanetary delays, with kernels in virtual time (figures 18 and 19)",
+        "eggs-dtn": "bundles over UDP on the long-haul link, compared with TCP (figure 20)",
+        "eggs-channel": "bit errors and codes of the long-haul link's emulator",
+        "voip": "rates, jitter and opinion scores of calls (figures 8 and 9, table II)",
+    },
+}
 
 
 _VERDICTS: Final = """| verdict | meaning |
 | --- | --- |
 | holds | our value is within the statement's tolerance |
 | known to differ | our value is outside the tolerance, and an experiment has shown the cause |
-| differs | our value is outside the tolerance, and the cause is only suspected or open |
+| differs | our value is outside the tolerance, and the cause is only suspected or unknown |
+| not measured | the study has no value for the statement |
 
-Each study's README states its assumptions and experiments. Its `published.csv` has the tolerances and causes. A test
-named `...-causes` repeats statements with one assumption changed, to find the cause of a difference."""
+Each study's README describes its assumptions and experiments. Its `published.csv` has the tolerances and causes. A test
+named `...-causes` repeats statements with one assumption changed, to find the cause of a difference. The totals include
+these repeated statements."""
 
 _FIGURE: Final = """<!-- drawn by
 from bentpipe import studies
@@ -268,10 +331,10 @@ axes.legend(loc="center right")
 
 def readmes() -> dict[str, str]:
     """Returns the studies' READMEs with current lists of differing statements."""
-    from bentpipe import studies as of
+    from bentpipe import studies as library
 
     texts = {}
-    for folder in of.known().values():
+    for folder in library.known().values():
         listed = _differing(folder)
         text = (folder / "README.md").read_text(encoding="utf-8")
         begin, marker, rest = text.partition("<!-- differing -->\n")
@@ -283,23 +346,24 @@ def readmes() -> dict[str, str]:
 
 
 def _differing(folder: Path) -> str:
-    from bentpipe import studies as of
+    from bentpipe import studies as library
 
     reasons = {
-        one.text: one.deviation or one.suspected for one in of.read_published(folder / "published.csv")
+        statement.text: statement.deviation or statement.suspected
+        for statement in library.read_published(folder / "published.csv")
     }
     rows = [
         [cells[0], test, cells[-1], _reason(cells[0], reasons)]
-        for test, of_test in of.recorded(folder).items()
-        for cells in of_test
+        for test, statements in library.recorded(folder).items()
+        for cells in statements
         if cells[-1] != "holds"
     ]
     return table(["statement", "test", "verdict", "cause, or suspicion"], rows)
 
 
 def _reason(statement: str, reasons: Mapping[str, str]) -> str:
-    """Returns the cause of a statement's difference. In a table, a unit may follow the statement's
-    text."""
+    """Returns the cause of a statement's difference. ``statement`` is the text of the statement,
+    which a unit in brackets may follow."""
     return next(
         (
             reason

@@ -1,5 +1,4 @@
-"""The twelve curves of test T_I: their simulations, and the series that the figures and measures
-use."""
+"""Runs of test T_I, one per curve, and their time series of RTT, goodput and efficiency."""
 
 from __future__ import annotations
 
@@ -24,29 +23,34 @@ Direction = Literal["forward", "return"]
 Congestion = Literal["reno", "vegas"]
 Scheme = Literal["cra", "rbdc", "vbdc"]
 
+#: Name of the flow in the scenarios.
 FLOW: Final = "transfer"
 
+#: Congestion controls by the paper's names.
 CONGESTIONS: Final[tuple[Congestion, ...]] = ("reno", "vegas")
+#: Capacity assignment: constant (CRA), by rate request (RBDC), by volume request (VBDC).
 SCHEMES: Final[tuple[Scheme, ...]] = ("cra", "rbdc", "vbdc")
 
-#: The study's Vegas is the algorithm of 1995; see README.md, "Which Vegas".
+#: bentpipe's names of the congestion controls. The paper's Vegas is the algorithm of 1995; see
+#: README.md, "Which Vegas".
 CONTROLS: Final = {"reno": "reno", "vegas": "vegas95"}
 
-#: The curves for CRA use the whole return link. With less, a terminal would not reach the full
-#: rate, and data on the forward link need 267 kbit/s for their acknowledgments. With the other
-#: schemes each terminal has one constant slot.
+#: Constant capacity of the terminal, by scheme. With CRA, the terminal has the entire return link:
+#: with less, it would not reach the full rate, and the acknowledgments of data on the forward link
+#: need 267 kbit/s. With RBDC and VBDC, the terminal has one constant slot.
 CRA: Final = {"cra": "2048 kbit/s", "rbdc": "64 kbit/s", "vbdc": "64 kbit/s"}
 
-#: Window for goodput, efficiency and round-trip times: a few round-trip times, so that bursts of a
-#: congestion window that does not fill the pipe are averaged out.
+#: Length of the sliding window over which goodput and efficiency are averaged. It spans several
+#: round-trip times, so it averages out the bursts of a small congestion window.
 WINDOW_S: Final = 5.0
+#: Step of the sliding window.
 STEP_S: Final = 0.5
 
 
 @dataclass(frozen=True)
 class Change:
-    """A single change of test T_I that isolates a cause. ``overrides`` are applied last and take
-    precedence."""
+    """A change of test T_I that isolates a cause. Its ``overrides`` take precedence over those of
+    the curve."""
 
     name: str
     overrides: tuple[str, ...]
@@ -54,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of a figure, or that line under one change of the test."""
+    """The parameters of a run: a line of a figure, or the same line with one change of the test."""
 
     direction: Direction
     congestion: Congestion
@@ -63,7 +67,7 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """The name of the curve's folder of runs.
+        """The name of the run's folder.
 
         >>> Curve("return", "reno", "cra").name
         'return-reno-cra'
@@ -73,7 +77,7 @@ class Curve:
 
     @property
     def overrides(self) -> list[str]:
-        """The overrides that turn the direction's scenario into this curve's."""
+        """The overrides of the direction's scenario for this curve."""
         return [
             f"flow.{FLOW}.transport.congestion={CONTROLS[self.congestion]}",
             f"network.sat.return.dama.scheme={self.scheme}",
@@ -88,6 +92,7 @@ class Curve:
 
 
 DIRECTIONS: Final[tuple[Direction, ...]] = ("forward", "return")
+#: The twelve curves of T_I.
 CURVES: Final = [Curve(*parts) for parts in itertools.product(DIRECTIONS, CONGESTIONS, SCHEMES)]
 
 #: Each packet is sent in a section of multi-protocol encapsulation with LLC/SNAP (EN 301 192). This
@@ -96,19 +101,23 @@ CURVES: Final = [Curve(*parts) for parts in itertools.product(DIRECTIONS, CONGES
 SECTIONS: Final = Change("sections", ('network.sat.return.framing={kind="mpe",llc_snap=true}',))
 #: Slots on request only, without a constant slot.
 NO_SLOT: Final = Change("no-slot", ('network.sat.return.dama.cra="0 kbit/s"',))
+#: Linux's Vegas instead of the algorithm of 1995.
 LINUX_VEGAS: Final = Change("linux-vegas", (f"flow.{FLOW}.transport.congestion=vegas",))
-#: A queue of the bandwidth-delay product of 2048 kbit/s and 500 ms.
+#: A receive window of 128 kB, the bandwidth-delay product of 2048 kbit/s and 500 ms.
 BOUNDED_WINDOW: Final = Change("bounded-window", (f'flow.{FLOW}.transport.receive_window="128 kB"',))
+#: An initial window of two segments instead of one.
 FIRST_WINDOW: Final = Change("window-2", (f"flow.{FLOW}.transport.initial_window=2",))
-#: Vegas with a target of exactly one waiting segment; the paper does not give its alpha and beta.
+#: Vegas with a target of exactly one queued segment (alpha and beta of 1). The paper does not state
+#: alpha and beta.
 ONE_WAITING: Final = Change("alpha-beta-1", (f"flow.{FLOW}.transport.parameters={{alpha=1,beta=1}}",))
-#: An application write that fits one slot, instead of eight.
+#: Segments that fit one slot, instead of eight slots.
 SMALL_PACKETS: Final = Change("small-packets", (f"flow.{FLOW}.transport.segment_size=148",))
 
+#: The runs of T_I-causes.
 CAUSES: Final = [
     *(Curve("forward", congestion, scheme, SECTIONS) for congestion in CONGESTIONS for scheme in SCHEMES[1:]),
     Curve("return", "vegas", "rbdc", SECTIONS),
-    # No change of the run, but another interval or another measure.
+    # These runs of T_I are measured in a different interval or with a different measure.
     *(Curve("return", congestion, "rbdc") for congestion in CONGESTIONS),
     *(Curve("return", congestion, "rbdc", FIRST_WINDOW) for congestion in CONGESTIONS),
     *(Curve("return", "vegas", scheme, ONE_WAITING) for scheme in SCHEMES),
@@ -126,7 +135,7 @@ CAUSES: Final = [
 
 @dataclass(frozen=True)
 class Course:
-    """A quantity against time: two arrays of one shape; times in seconds."""
+    """A time series: times in seconds and the values at these times, two arrays of equal length."""
 
     time_s: FloatArray
     value: FloatArray
@@ -137,7 +146,7 @@ class Course:
 
 
 class Series:
-    """The recorded series of one run of a curve."""
+    """The time series of one run."""
 
     def __init__(self, curve: Curve, run: Run) -> None:
         self.curve = curve
@@ -146,10 +155,10 @@ class Series:
 
     @cached_property
     def rtt_ms(self) -> Course:
-        """Every sample of the round-trip time, at the moment of its acknowledgment."""
+        """Every sample of the round-trip time, at the arrival time of its acknowledgment."""
         time, value = trace_of(self.run, "rtt")[FLOW]
-        there = ~np.isnan(value)
-        return Course(time[there], 1e3 * value[there])
+        known = ~np.isnan(value)
+        return Course(time[known], 1e3 * value[known])
 
     @cached_property
     def ceiling_kbit_s(self) -> float:
@@ -163,23 +172,23 @@ class Series:
 
     @cached_property
     def goodput_kbit_s(self) -> Course:
-        """Payload rate delivered in the window around each moment."""
+        """Delivered payload rate, averaged over a window centred at each time."""
         time, volume = trace_of(self.run, "delivery.delivered")[FLOW]
         return self._sliding(time, volume, 1e-3)
 
     @cached_property
     def efficiency(self) -> Course:
-        """Equation 15 over the window around each moment, in percent: bytes sent in slots over the
-        capacity of the slots."""
+        """Efficiency (equation 15): bytes sent in slots, in percent of the capacity of the assigned
+        slots, over a window centred at each time."""
         slots = superframes(self.run.trace("dama"))
         used = self._sliding(slots["time"], slots["used"].cumsum(), 1.0)
         assigned = self._sliding(slots["time"], slots["assigned"].cumsum(), 1.0)
-        there = assigned.value > 0
-        return Course(used.time_s[there], 100 * used.value[there] / assigned.value[there])
+        defined = assigned.value > 0
+        return Course(used.time_s[defined], 100 * used.value[defined] / assigned.value[defined])
 
     def _sliding(self, time_s: FloatArray, volume: FloatArray, factor: float) -> Course:
-        """Returns the growth of a running total per second, over windows that end within the
-        run."""
+        """Returns the growth rate of a running total, times ``factor``, over windows that end
+        within the run."""
         steps = round(WINDOW_S / STEP_S)
         _, rates = rate(time_s, volume, STEP_S, self.duration_s)
         total = np.concatenate(([0.0], np.cumsum(rates)))
@@ -189,8 +198,8 @@ class Series:
 
 
 def simulate_all(curves: Sequence[Curve], out: Path, progress: Progress) -> dict[Curve, Series]:
-    """Simulates the curves into folders named after them below ``out``. ``progress`` receives the
-    completed fraction of all runs."""
+    """Runs the curves and returns their time series. A curve's run folder is ``out/NAME``.
+    ``progress`` receives the completed fraction of all runs."""
     jobs = {curve: Job(curve.name, curve.scenario, tuple(curve.overrides)) for curve in curves}
     runs = run_all(list(jobs.values()), out, progress)
     return {curve: Series(curve, runs[job]) for curve, job in jobs.items()}

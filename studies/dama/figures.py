@@ -1,5 +1,5 @@
-"""Figures 6 to 11: the simulation as lines, the prediction of equations 1 to 11 dotted, the paper's
-values as circles."""
+"""Figures 6 to 11. Lines with markers: simulation. Dotted lines: equations 1 to 11. Circles: the
+paper's values."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Drawing order that keeps noisy lines behind quiet ones.
+#: Drawing order: smooth lines are drawn over noisy lines.
 BACK_TO_FRONT: Final[tuple[Scheme, ...]] = ("rbdc", "vbdc", "cra")
 
-#: Curves to which the equations apply. The equations include one access delay per round trip: none
-#: with CRA, and the delay of a burst with VBDC on the return link.
+#: Curves to which the equations apply. The equations have one access delay per round trip. It is
+#: zero with CRA, and the delay of a burst with VBDC on the return link.
 EQUATIONS: Final = {("forward", "reno", "cra"), ("return", "reno", "cra"), ("return", "reno", "vbdc")}
 
-#: One colour per scheme. Reno has solid lines and filled markers, Vegas dashed lines and hollow
-#: markers.
+#: Marker of each scheme. Each scheme also has a colour. Reno has solid lines and filled markers,
+#: Vegas dashed lines and hollow markers.
 MARKS: Final[dict[Scheme, str]] = {"cra": "o", "rbdc": "s", "vbdc": "^"}
 
-#: Lower limit of the axes of round-trip times; the paper's RTT_0 is about 500 ms, and no round trip
-#: is shorter.
+#: Lower limit of the axis of round-trip times. The paper's RTT_0, the minimum, is about 500 ms.
 _SHORTEST_MS: Final = 450.0
 
 Drawing = Callable[["Axes", Series, dict[str, Any]], None]
@@ -52,7 +51,7 @@ def draw_all(series: Mapping[Curve, Series], statements: Sequence[Statement]) ->
 
 @figure_function
 def rtt(series: Mapping[Curve, Series], direction: Direction) -> Figure:
-    """Draws round-trip times over the first 100 s, with the predicted mean dashed."""
+    """Draws round-trip times over the first 100 s. The predicted mean is a dotted line."""
 
     def draw(axes: Axes, one: Series, style: dict[str, Any]) -> None:
         course = one.rtt_ms
@@ -67,7 +66,7 @@ def rtt(series: Mapping[Curve, Series], direction: Direction) -> Figure:
 
 @figure_function
 def throughput(series: Mapping[Curve, Series], direction: Direction, paper: Mapping[str, float]) -> Figure:
-    """Draws goodput over 400 s, with the predicted growth dotted and the paper's values as large
+    """Draws goodput over 400 s. The predicted growth is a dotted line, the paper's values are large
     circles."""
     size, unit = (1e3, "Mbit/s") if direction == "forward" else (1.0, "kbit/s")
 
@@ -96,8 +95,8 @@ def efficiency(series: Mapping[Curve, Series]) -> Figure:
 
 @figure_function
 def instants(one: Series) -> Figure:
-    """Draws the times of acknowledgments once the RTT shows the DAMA delay: acknowledgments arrive
-    in bursts."""
+    """Draws sent packets and received acknowledgments over 3 s, after the RTT begins to include the
+    DAMA delay. The acknowledgments arrive in bursts."""
     figure, (axes,) = panels([3.2])
     begin = onset_s(one) or 0.0
     time, acknowledged = trace_of(one.run, "tcp.acknowledged")[FLOW]

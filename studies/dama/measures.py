@@ -1,5 +1,4 @@
-"""The study's values for the statements of published.csv on T_I, by id: as simulated, and with one
-change."""
+"""Our measured values for T_I and T_I-causes, by the ids of published.csv."""
 
 from __future__ import annotations
 
@@ -28,35 +27,42 @@ from .curves import (
     Series,
 )
 
-#: RTT_0 and the superframe D_SF of the paper. The RTT has a resolution of one superframe.
+#: The paper's RTT_0, the round-trip time without DAMA delay.
 RTT0_MS: Final = 500.0
+#: The paper's superframe D_SF, the resolution of the RTT.
 SUPERFRAME_MS: Final = 94.0
 
 #: The schemes with slots on request.
 ON_DEMAND: Final = SCHEMES[1:]
 
-#: "Full rate" is reached in the first window whose goodput is this fraction of the link's payload
-#: rate.
+#: Minimum goodput of a flow at "full rate", as a fraction of the link's payload rate.
 FULL: Final = 0.95
 
-#: The intervals, in seconds, that the study takes for the paper's words; figures of the RTT end at
-#: 100 s.
-START_S: Final = (0.0, 10.0)
-AFTER_START_S: Final = (10.0, 20.0)
-FIT_S: Final = (0.0, 20.0)
-SHOWN_S: Final = (0.0, 100.0)
-AFTER_FIT_S: Final = (20.0, 100.0)
-SETTLED_RTT_S: Final = (50.0, 100.0)
-STEADY_S: Final = (200.0, 400.0)
-END_S: Final = (350.0, 400.0)
+# The following are our intervals, in seconds, for expressions of the paper.
 
+#: The start of a transfer.
+START_S: Final = (0.0, 10.0)
+#: The ten seconds after the start.
+AFTER_START_S: Final = (10.0, 20.0)
+#: The first 20 s of a transfer.
+FIT_S: Final = (0.0, 20.0)
+#: The interval that the paper's figures of the RTT show.
+SHOWN_S: Final = (0.0, 100.0)
+#: The part of the paper's figures of the RTT after :data:`FIT_S`.
+AFTER_FIT_S: Final = (20.0, 100.0)
+#: The second half of :data:`SHOWN_S`.
+SETTLED_RTT_S: Final = (50.0, 100.0)
+#: The second half of a transfer.
+STEADY_S: Final = (200.0, 400.0)
+#: The end of a transfer.
+END_S: Final = (350.0, 400.0)
 
 Chosen = Callable[[Congestion, Scheme], Series]
 
 
 def measure(series: Mapping[Curve, Series]) -> dict[str, float | None]:
-    """Returns the values for T_I in the units of published.csv; ``None`` for an event that did not
-    occur."""
+    """Returns the values for T_I in the units of published.csv. The time of an event that did not
+    occur is ``None``."""
 
     def of(direction: Direction, congestion: Congestion, scheme: Scheme) -> Series:
         return series[Curve(direction, congestion, scheme)]
@@ -69,7 +75,7 @@ def measure(series: Mapping[Curve, Series]) -> dict[str, float | None]:
 
 
 def measure_causes(series: Mapping[Curve, Series]) -> dict[str, float | None]:
-    """Returns the values under one change each, for the test T_I-causes."""
+    """Returns the values for T_I-causes. Each has one change of the test or of the measure."""
     ours: dict[str, float | None] = {}
     vegas_rbdc, reno_rbdc = (
         series[Curve("forward", one, "rbdc", SECTIONS)].rtt_ms for one in reversed(CONGESTIONS)
@@ -123,8 +129,8 @@ def measure_causes(series: Mapping[Curve, Series]) -> dict[str, float | None]:
 
 
 def _rounded(ours: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Rounds off the last digits, so that a rounding error does not decide a statement, and turns
-    negative zeros into zero."""
+    """Rounds the values to six decimal places, so that a rounding error does not decide a verdict,
+    and replaces negative zeros by zero."""
     return {name: None if value is None else round(value, 6) + 0.0 for name, value in ours.items()}
 
 
@@ -187,24 +193,26 @@ def _efficiency(of: Chosen, ours: dict[str, float | None]) -> None:
 
 
 def deviations(one: Course, other: Course) -> float:
-    """Returns the ratio of two standard deviations over the interval in which the figure shows DAMA
-    delay."""
+    """Returns the ratio of the standard deviations of two courses in :data:`AFTER_FIT_S`, in which
+    the paper's figure shows DAMA delay."""
     return float(one.between(*AFTER_FIT_S).std() / other.between(*AFTER_FIT_S).std())
 
 
 def lead(one: Series, others: Sequence[Series]) -> float:
-    """Returns the mean efficiency of a curve minus the best mean of the others, in percent."""
+    """Returns the mean efficiency of a curve minus the maximum mean efficiency of the others, in
+    percentage points."""
     return float(one.efficiency.value.mean()) - max(float(other.efficiency.value.mean()) for other in others)
 
 
 def more_swings(one: Course, other: Course) -> float:
-    """Returns the number of swings of one course beyond those of another, over the interval in
-    which the figure shows DAMA delay."""
+    """Returns the number of swings of one course minus that number of another, in
+    :data:`AFTER_FIT_S`, in which the paper's figure shows DAMA delay."""
     return float(swings(one.between(*AFTER_FIT_S)) - swings(other.between(*AFTER_FIT_S)))
 
 
 def swings(values: FloatArray) -> int:
-    """Returns the number of turns of a course after a rise or fall by more than a superframe.
+    """Returns the number of turns after a rise or fall by more than a superframe. Values are RTTs
+    in milliseconds.
 
     >>> swings(np.array([500.0, 700.0, 650.0, 500.0, 520.0, 700.0]))
     2
@@ -222,29 +230,30 @@ def swings(values: FloatArray) -> int:
 
 
 def time_to_full_s(series: Series) -> float | None:
-    """Returns the middle of the first window that reaches ``FULL`` of the ceiling."""
+    """Returns the middle of the first window whose goodput is at least :data:`FULL` of the ceiling,
+    if any."""
     goodput = series.goodput_kbit_s
-    there = np.flatnonzero(goodput.value >= FULL * series.ceiling_kbit_s)
-    return float(goodput.time_s[there[0]]) if len(there) else None
+    reached = np.flatnonzero(goodput.value >= FULL * series.ceiling_kbit_s)
+    return float(goodput.time_s[reached[0]]) if len(reached) else None
 
 
-def share(series: Series, stretch_s: tuple[float, float]) -> float:
+def share(series: Series, interval_s: tuple[float, float]) -> float:
     """Returns the mean goodput in percent of the ceiling."""
-    return 100 * mean(series.goodput_kbit_s, stretch_s) / series.ceiling_kbit_s
+    return 100 * mean(series.goodput_kbit_s, interval_s) / series.ceiling_kbit_s
 
 
 def onset_s(series: Series) -> float | None:
-    """Returns the first time at which the RTT exceeds RTT_0 + D_SF, the most that the wait for a
-    constant slot explains."""
+    """Returns the first time at which the RTT exceeds RTT_0 + D_SF, the maximum with constant slots
+    only, if any."""
     rtt = series.rtt_ms
-    there = np.flatnonzero(rtt.value > RTT0_MS + SUPERFRAME_MS)
-    return float(rtt.time_s[there[0]]) if len(there) else None
+    reached = np.flatnonzero(rtt.value > RTT0_MS + SUPERFRAME_MS)
+    return float(rtt.time_s[reached[0]]) if len(reached) else None
 
 
 def compressed_acks_percent(series: Series) -> float:
-    """Returns the share of compressed acknowledgments, in percent, once the RTT shows the DAMA
-    delay. An acknowledgment is compressed if it follows the previous one more closely than the data
-    packets that it acknowledges can have arrived."""
+    """Returns the share of compressed acknowledgments, in percent, after the RTT begins to include
+    the DAMA delay. An acknowledgment is compressed if it follows the previous one more closely than
+    the data packets that it acknowledges can have arrived."""
     times = series.rtt_ms.time_s
     late = times[times > (onset_s(series) or math.inf)]
     segment = series.run.scenario["flow"][0]["transport"]["segment_size"]
@@ -252,32 +261,32 @@ def compressed_acks_percent(series: Series) -> float:
     return 100 * float((np.diff(late) < 0.99 * data_spacing_s).mean()) if len(late) > 1 else 0.0
 
 
-def mean(course: Course, stretch_s: tuple[float, float]) -> float:
+def mean(course: Course, interval_s: tuple[float, float]) -> float:
     """Returns the mean over an interval."""
-    return float(course.between(*stretch_s).mean())
+    return float(course.between(*interval_s).mean())
 
 
-def spread(course: Course, stretch_s: tuple[float, float]) -> float:
-    """Returns the distance from the 5th to the 95th percentile over an interval."""
-    values = course.between(*stretch_s)
+def spread(course: Course, interval_s: tuple[float, float]) -> float:
+    """Returns the difference of the 95th and the 5th percentile over an interval."""
+    values = course.between(*interval_s)
     return percentile(values, 95) - percentile(values, 5)
 
 
-def middle(course: Course, stretch_s: tuple[float, float]) -> float:
-    """Returns the middle between the 1st and the 99th percentile, at which an oscillating curve
-    seems to lie in a figure."""
-    values = course.between(*stretch_s)
+def middle(course: Course, interval_s: tuple[float, float]) -> float:
+    """Returns the mean of the 1st and the 99th percentile, the level at which a reader of the
+    figure sees an oscillating curve."""
+    values = course.between(*interval_s)
     return (percentile(values, 1) + percentile(values, 99)) / 2
 
 
 def percentile(values: FloatArray, percent: float) -> float:
-    """Returns a percentile of a list of values."""
+    """Returns a percentile of the values."""
     return float(np.percentile(values, percent))
 
 
-def windows(course: Course, stretch_s: tuple[float, float], length_s: float) -> FloatArray:
+def windows(course: Course, interval_s: tuple[float, float], length_s: float) -> FloatArray:
     """Returns the means over consecutive windows of an interval."""
-    starts = np.arange(stretch_s[0], stretch_s[1], length_s)
+    starts = np.arange(interval_s[0], interval_s[1], length_s)
     return np.array([mean(course, (start, start + length_s)) for start in starts])
 
 

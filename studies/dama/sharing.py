@@ -1,5 +1,5 @@
-"""T_II and T_III, several flows through one terminal: their runs, and the courses that the figures
-and measures use."""
+"""Runs of T_II and T_III, in which several flows share a terminal, and their time series of rate,
+utilisation and fairness."""
 
 from __future__ import annotations
 
@@ -25,51 +25,65 @@ HERE: Final = Path(__file__).parent
 #: Payload rate of a return link that is filled with full segments, in bit/s.
 CEILING_BIT_S: Final = 2048e3 * 1460 / 1500
 
-#: Window for the rates of flows, as in T_I.
+#: Length of the sliding window over which the rate of a flow is averaged, as in T_I.
 WINDOW_S: Final = 5.0
+#: Step of the sliding window.
 STEP_S: Final = 0.5
 
-#: Number of flows in the second half of T_II, and number of random draws of their starts and
-#: lifetimes.
-TEN: Final = 10
+#: Number of flows in the second part of T_II, whose starts and lifetimes are random.
+RANDOM_FLOW_COUNT: Final = 10
+#: Seeds of the random starts and lifetimes. Each seed is one run.
 SEEDS: Final = tuple(range(1, 11))
 
-#: Start times of five flows within a superframe.
-MOMENTS: Final = 12
+#: Number of equally spaced offsets within a superframe at which the five flows can start.
+START_OFFSET_COUNT: Final = 12
+#: Duration of a superframe.
 SUPERFRAME_S: Final = 0.094
 
-#: Time from which the flows of T_III are active.
-JOIN_S, LEAVE_S, RETURN_S, END_S = 100.0, 150.0, 250.0, 400.0
+#: Time in T_III at which the three Vegas flows start.
+JOIN_S: Final = 100.0
+#: Time in T_III at which the three Reno flows stop.
+LEAVE_S: Final = 150.0
+#: Time in T_III at which three Reno flows start again.
+RETURN_S: Final = 250.0
+#: Time at which T_III ends.
+END_S: Final = 400.0
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run of five flows, or of ten flows with random starts and lifetimes from ``seed``."""
+    """The parameters of a run of T_II: five flows, or ten flows with random starts and
+    lifetimes."""
 
     congestion: Congestion
     scheme: Scheme
     flows: int = 5
+    #: Seed of the random starts and lifetimes of ten flows.
     seed: int = 1
-    #: Change of the paper's test that isolates a cause: one of :data:`CHANGES`.
+    #: Change of the paper's test that isolates a cause: a key of :data:`CHANGES`, :data:`APART`,
+    #: :data:`QUEUE` or :data:`NO_SLOT`. Empty: the paper's test.
     change: str = ""
-    #: Delay of the start of five flows, in twelfths of a superframe.
-    moment: int = 0
+    #: Start of the five flows after the start of a superframe, as a multiple of a superframe
+    #: divided by :data:`START_OFFSET_COUNT`.
+    start_offset: int = 0
 
     @property
     def job(self) -> Job:
-        """Returns the job whose run gives this case's values."""
+        """Returns the job that runs this case."""
         names = [f"f{number}" for number in range(1, self.flows + 1)]
         changes = [f"flow.{name}.transport.congestion={CONTROLS[self.congestion]}" for name in names]
         changes += _scheme(self.scheme, CRA[self.scheme])
         name = f"{self.flows}-flows-{self.congestion}-{self.scheme}"
-        if self.flows == TEN:
+        if self.flows == RANDOM_FLOW_COUNT:
             name = f"{name}-{self.seed}"
             for flow, (start_s, lifetime_s) in zip(names, self.times_s, strict=True):
                 changes += [f'flow.{flow}.start="{start_s} s"', f'flow.{flow}.app.duration="{lifetime_s} s"']
-        if self.moment:
-            name = f"{name}-moment-{self.moment}"
-            late_s = SUPERFRAME_S * self.moment / MOMENTS
-            changes += [f'flow.{flow}.start="{5 * place + late_s:.6f} s"' for place, flow in enumerate(names)]
+        if self.start_offset:
+            name = f"{name}-moment-{self.start_offset}"
+            offset_s = SUPERFRAME_S * self.start_offset / START_OFFSET_COUNT
+            changes += [
+                f'flow.{flow}.start="{5 * index + offset_s:.6f} s"' for index, flow in enumerate(names)
+            ]
         if self.change:
             name = f"{name}-{self.change}"
         if self.change in CHANGES:
@@ -79,29 +93,33 @@ class Case:
         if self.change == NO_SLOT:
             changes += _scheme(self.scheme, "0 kbit/s")
         if self.change == APART:
-            own = "384 kbit/s" if self.scheme == "cra" else CRA[self.scheme]
+            cra = "384 kbit/s" if self.scheme == "cra" else CRA[self.scheme]
             terminals = ", ".join(f'"st{number}"' for number in range(1, self.flows + 1))
-            changes += [f"network.sat.terminals=[{terminals}]", *_scheme(self.scheme, own)]
+            changes += [f"network.sat.terminals=[{terminals}]", *_scheme(self.scheme, cra)]
             changes += [f"flow.{flow}.from=st{flow[1:]}" for flow in names]
-        scenario = HERE / {5: "five-flows.toml", TEN: "ten-flows.toml"}[self.flows]
+        scenario = HERE / {5: "five-flows.toml", RANDOM_FLOW_COUNT: "ten-flows.toml"}[self.flows]
         return Job(name, scenario, tuple(changes), self.seed)
 
     @property
     def times_s(self) -> list[tuple[float, float]]:
-        """Returns start and lifetime of each of ten flows: gaps are uniform in 1 to 10 s, lifetimes
-        in 50 to 100 s."""
+        """Returns the start and the lifetime of each of the ten flows, in seconds.
+
+        The gaps between starts are uniform from 1 to 10 s, the lifetimes from 50 to 100 s."""
         draw = random.Random(self.seed)
-        starts = itertools.accumulate((draw.uniform(1, 10) for _ in range(TEN - 1)), initial=0.0)
+        starts = itertools.accumulate(
+            (draw.uniform(1, 10) for _ in range(RANDOM_FLOW_COUNT - 1)), initial=0.0
+        )
         return [(round(start, 3), round(draw.uniform(50, 100), 3)) for start in starts]
 
 
-#: Each flow from its own terminal; the terminals share the link's constant slots.
+#: A change: each flow has its own terminal. With CRA, each terminal has 384 kbit/s.
 APART: Final = "apart"
-#: The terminal's queue is limited to the bandwidth-delay product of 2048 kbit/s and 500 ms.
+#: A change: the terminal's queue is limited to 128 kB, the bandwidth-delay product of 2048 kbit/s
+#: and 500 ms.
 QUEUE: Final = "bounded-queue"
-#: Slots on request only, without a constant slot.
+#: A change: the terminal has slots on request only, without a constant slot.
 NO_SLOT: Final = "no-slot"
-#: Keys that are set at each flow.
+#: Changes that override one key of each flow, by name.
 CHANGES: Final = {
     "window-2": "transport.initial_window=2",
     "alpha-beta-1": "transport.parameters={alpha=1,beta=1}",
@@ -112,22 +130,33 @@ def _scheme(scheme: Scheme, cra: str) -> list[str]:
     return [f"network.sat.return.dama.scheme={scheme}", f'network.sat.return.dama.cra="{cra}"']
 
 
-FIVE: Final = [Case(*parts) for parts in itertools.product(CONGESTIONS, SCHEMES)]
+#: The runs of five flows of T_II.
+FIVE_FLOW_CASES: Final = [Case(*parts) for parts in itertools.product(CONGESTIONS, SCHEMES)]
+#: The runs of T_II-causes.
 CAUSES: Final = [
-    *(Case(case.congestion, case.scheme, change=APART) for case in FIVE),
+    *(Case(case.congestion, case.scheme, change=APART) for case in FIVE_FLOW_CASES),
     *(Case(congestion, "cra", change=change) for congestion in CONGESTIONS for change in ("", QUEUE)),
     *(Case("vegas", "vbdc", change=change) for change in (*CHANGES, NO_SLOT)),
-    *(Case("vegas", scheme, moment=moment) for scheme in SCHEMES[1:] for moment in range(MOMENTS)),
-    *(Case(congestion, "cra", TEN, seed, QUEUE) for congestion in CONGESTIONS for seed in SEEDS),
+    *(
+        Case("vegas", scheme, start_offset=offset)
+        for scheme in SCHEMES[1:]
+        for offset in range(START_OFFSET_COUNT)
+    ),
+    *(
+        Case(congestion, "cra", RANDOM_FLOW_COUNT, seed, QUEUE)
+        for congestion in CONGESTIONS
+        for seed in SEEDS
+    ),
 ]
-TENS: Final = [
-    Case(congestion, scheme, TEN, seed)
+#: The runs of ten flows of T_II.
+TEN_FLOW_CASES: Final = [
+    Case(congestion, scheme, RANDOM_FLOW_COUNT, seed)
     for congestion, scheme, seed in itertools.product(CONGESTIONS, SCHEMES, SEEDS)
 ]
 
 
 class Sharing:
-    """The division of the link among the flows of one run."""
+    """The rates, the utilisation and the fairness of the flows of one run."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -135,7 +164,7 @@ class Sharing:
 
     @cached_property
     def rates_bit_s(self) -> dict[str, Course]:
-        """Payload rate of each flow over the window around each moment."""
+        """Payload rate of each flow, averaged over a window centred at each time."""
         steps = round(WINDOW_S / STEP_S)
         middles, courses = None, {}
         for name, (time, volume) in trace_of(self.run, "delivery.delivered").items():
@@ -151,70 +180,79 @@ class Sharing:
 
     @cached_property
     def utilisation(self) -> Course:
-        """Equation 18: payload rate of all flows over the link's payload rate."""
+        """Utilisation (equation 18): payload rate of all flows divided by the link's payload
+        rate."""
         courses = list(self.rates_bit_s.values())
         total: FloatArray = np.sum([course.value for course in courses], axis=0) / CEILING_BIT_S
         return Course(courses[0].time_s, total)
 
     @cached_property
     def fairness(self) -> Course:
-        """Equation 16 over the flows that are active at each moment, once two flows have started.
+        """Jain's fairness index (equation 16) of the active flows, from the start of the second
+        flow.
 
-        A flow is active from its start to the end of the lifetime that the scenario gives.
+        A flow is active from its start to the end of its lifetime in the scenario.
         """
         courses = self.rates_bit_s
         time = next(iter(courses.values())).time_s
         index = np.full(len(time), np.nan)
-        lives = {flow["name"]: _life_s(flow) for flow in self.run.scenario["flow"]}
-        there = {
-            name: (time >= lives[name][0]) & (time <= lives[name][1]) for name in courses if name in lives
+        lifetimes_s = {flow["name"]: _lifetime_s(flow) for flow in self.run.scenario["flow"]}
+        active = {
+            name: (time >= lifetimes_s[name][0]) & (time <= lifetimes_s[name][1])
+            for name in courses
+            if name in lifetimes_s
         }
-        for at in range(len(time)):
-            rates = [courses[name].value[at] for name, mask in there.items() if mask[at]]
+        for step in range(len(time)):
+            rates = [courses[name].value[step] for name, mask in active.items() if mask[step]]
             if len(rates) > 1 and max(rates) > 0:
-                index[at] = float(jain_index(rates))
+                index[step] = float(jain_index(rates))
         known = ~np.isnan(index)
         return Course(time[known], index[known])
 
-    def share(self, prefix: str, stretch_s: tuple[float, float]) -> float:
-        """Returns the mean rate of the flows with this prefix over the rate of all flows, in
+    def share(self, prefix: str, interval_s: tuple[float, float]) -> float:
+        """Returns the share of the flows with this prefix in the mean rate of all flows, in
         percent."""
-        means = {name: float(one.between(*stretch_s).mean()) for name, one in self.rates_bit_s.items()}
+        means = {name: float(one.between(*interval_s).mean()) for name, one in self.rates_bit_s.items()}
         return (
             100 * sum(value for name, value in means.items() if name.startswith(prefix)) / sum(means.values())
         )
 
 
-def _life_s(flow: Mapping[str, object]) -> tuple[float, float]:
+def _lifetime_s(flow: Mapping[str, object]) -> tuple[float, float]:
     from bentpipe.quantities import base_value
 
     start = float(base_value(str(flow["start"])))
     app = flow["app"]
     assert isinstance(app, Mapping)
-    lasts = app.get("duration")
-    return start, start + float(base_value(lasts)) if lasts else float("inf")
+    duration = app.get("duration")
+    return start, start + float(base_value(duration)) if duration else float("inf")
 
 
 def simulate_sharing(cases: list[Case], out: Path, progress: Progress) -> dict[Case, Sharing]:
-    """Returns the runs of T_II."""
+    """Runs cases of T_II and returns their results."""
     jobs = {case: case.job for case in cases}
     runs = run_all(list(jobs.values()), out, progress)
     return {case: Sharing(runs[job]) for case, job in jobs.items()}
 
 
-#: Changes of T_III that isolate a cause: the slow start of Vegas ends at once; Vegas never joins.
-AT_ONCE: Final = "vegas-threshold-2"
-WITHOUT: Final = "without-vegas"
-_OF_VEGAS: Final = {
+#: A change of T_III: the initial slow-start threshold of Vegas is 2, so its slow start ends at
+#: once.
+VEGAS_THRESHOLD_2: Final = "vegas-threshold-2"
+#: A change of T_III: Vegas starts only in the last second, so Reno has the link alone.
+WITHOUT_VEGAS: Final = "without-vegas"
+#: Overrides of each Vegas flow, by change.
+_VEGAS_OVERRIDES: Final = {
     "": (),
-    AT_ONCE: ("transport.initial_ssthresh=2",),
-    WITHOUT: (f'start="{END_S - 1:g} s"',),
+    VEGAS_THRESHOLD_2: ("transport.initial_ssthresh=2",),
+    WITHOUT_VEGAS: (f'start="{END_S - 1:g} s"',),
 }
 
 
 def simulate_friendliness(out: Path, progress: Progress, change: str = "") -> dict[Scheme, Sharing]:
-    """Returns the three runs of T_III, with a change if one is named."""
-    changes = [f"flow.vegas{number}.{key}" for number in (1, 2, 3) for key in _OF_VEGAS[change]]
+    """Runs T_III with each scheme and returns the results.
+
+    ``change`` is empty, :data:`VEGAS_THRESHOLD_2` or :data:`WITHOUT_VEGAS`."""
+    changes = [f"flow.vegas{number}.{key}" for number in (1, 2, 3) for key in _VEGAS_OVERRIDES[change]]
     jobs = {
         scheme: Job(
             f"friendliness-{scheme}{f'-{change}' if change else ''}",

@@ -1,4 +1,4 @@
-"""Figures 12 to 20: fairness and utilisation of flows that share a terminal."""
+"""Figures 12 to 20: fairness, utilisation and rates of flows that share a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from bentpipe.plots.style import COLOURS, figure_function, panels
 
 from .curves import CONGESTIONS, SCHEMES, Congestion, Scheme
-from .sharing import JOIN_S, LEAVE_S, RETURN_S, SEEDS, TEN, Case, Sharing
+from .sharing import JOIN_S, LEAVE_S, RANDOM_FLOW_COUNT, RETURN_S, SEEDS, Case, Sharing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,8 +18,7 @@ _COLOUR: Final = dict(zip(CONGESTIONS, COLOURS, strict=False))
 
 
 def draw_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, Figure]:
-    """Draws figures 12 to 14 (five flows), 15 (the traffic pattern), and 16 and 17 (ten flows over
-    the seeds)."""
+    """Draws figures 12 to 14 (five flows), 15 (active connections), and 16 and 17 (ten flows)."""
     figures = {}
     for number, scheme in enumerate(SCHEMES, start=12):
         figures[f"figure-{number}-five-flows-{scheme}"] = five(sharing, scheme)
@@ -33,7 +32,7 @@ def draw_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, Figure]:
 
 @figure_function
 def five(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
-    """Draws Jain's index of the active flows, and the utilisation, against time."""
+    """Draws Jain's fairness index of five flows, and the utilisation, against time."""
     figure, (above, below) = panels([2.3, 2.3])
     for congestion in CONGESTIONS:
         one = sharing[Case(congestion, scheme)]
@@ -48,11 +47,11 @@ def five(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
 
 @figure_function
 def ten(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
-    """Draws the index and the utilisation over the seeds: means, 95 % confidence intervals as
-    bands, and one draw as a thin line."""
+    """Draws Jain's fairness index of ten flows, and the utilisation, against time. Lines: means
+    over the seeds. Bands: 95 % confidence intervals. Thin lines: the first seed."""
     figure, (above, below) = panels([2.3, 2.3])
     for congestion in CONGESTIONS:
-        runs = [sharing[Case(congestion, scheme, TEN, seed)] for seed in SEEDS]
+        runs = [sharing[Case(congestion, scheme, RANDOM_FLOW_COUNT, seed)] for seed in SEEDS]
         time = runs[0].utilisation.time_s
         for axes, values in (
             (above, [np.interp(time, one.fairness.time_s, one.fairness.value) for one in runs]),
@@ -67,15 +66,15 @@ def ten(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Figure:
 
 @figure_function
 def active() -> Figure:
-    """Draws the number of active connections against time: one draw as a line, all draws as a
-    band."""
+    """Draws the number of active connections against time. Line: the first seed. Band: the range
+    over all seeds."""
     figure, (axes,) = panels([2.6])
     time = np.arange(0.0, 200.0, 0.5)
     counts = np.array(
         [
             sum(
-                (time >= start) & (time < start + lasts)
-                for start, lasts in Case("reno", "cra", TEN, seed).times_s
+                (time >= start) & (time < start + lifetime)
+                for start, lifetime in Case("reno", "cra", RANDOM_FLOW_COUNT, seed).times_s
             )
             for seed in SEEDS
         ]
@@ -133,7 +132,7 @@ def draw_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, Figure]:
 
 @figure_function
 def friendliness(one: Sharing, scheme: Scheme) -> Figure:
-    """Draws the total rate of the flows of each congestion control."""
+    """Draws the rate of each flow, and the total rate of the flows of each congestion control."""
     figure, (axes,) = panels([3.0])
     for prefixes, congestion in ((("reno", "again"), "reno"), (("vegas",), "vegas")):
         rates = [course for name, course in one.rates_bit_s.items() if name.startswith(prefixes)]

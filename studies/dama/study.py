@@ -1,4 +1,4 @@
-"""TCP-based applications over DVB-RCS DAMA (Luglio, Roseti, Zampognaro 2009), reproduced; see
+"""Reproduces "TCP-based applications over DVB-RCS DAMA" (Luglio, Roseti, Zampognaro 2009). See
 README.md."""
 
 from __future__ import annotations
@@ -15,16 +15,23 @@ from bentpipe.studies import Reproduction, Statement, Table, bar, judge, read_pu
 from .curves import CAUSES, CURVES, simulate_all
 from .figures import draw_all
 from .measures import measure, measure_causes
-from .sharing import AT_ONCE, FIVE, TENS, WITHOUT, simulate_friendliness, simulate_sharing
 from .sharing import CAUSES as SHARING_CAUSES
+from .sharing import (
+    FIVE_FLOW_CASES,
+    TEN_FLOW_CASES,
+    VEGAS_THRESHOLD_2,
+    WITHOUT_VEGAS,
+    simulate_friendliness,
+    simulate_sharing,
+)
 from .sharing_figures import draw_fairness, draw_friendliness
 from .sharing_measures import measure_causes as measure_sharing_causes
 from .sharing_measures import (
     measure_fairness,
     measure_friendliness,
     measure_friendliness_causes,
-    table_of_joining,
-    table_of_moments,
+    table_of_start_fairness,
+    table_of_start_offsets,
 )
 from .transfer_figures import files, pages
 from .transfer_measures import (
@@ -36,12 +43,12 @@ from .transfer_measures import (
 )
 from .transfers import (
     FILES,
-    NO_SLOT,
-    SHORT,
-    SIXTEEN,
-    simulate_even_pages,
+    FILES_WITHOUT_SLOT,
+    OBJECTS_PER_PAGE,
+    SHORT_FILE,
     simulate_files,
     simulate_pages,
+    simulate_uniform_pages,
 )
 
 if TYPE_CHECKING:
@@ -51,97 +58,99 @@ HERE: Final = Path(__file__).parent
 
 
 @dataclass
-class Came:
-    """The results of the study's tests."""
+class Results:
+    """The results of the study's tests, to which each test adds its own."""
 
+    #: Our measured values by the ids of published.csv.
     ours: dict[str, float | None] = field(default_factory=dict)
+    #: Figures by file name.
     figures: dict[str, Figure] = field(default_factory=dict)
     tables: list[Table] = field(default_factory=list)
 
 
 def reproduce(test: str | None, out: Path, json: bool) -> Reproduction:
-    """Simulates a test, or all tests, and judges every statement."""
+    """Runs a test, or all tests, and judges its statements."""
     statements = read_published(HERE / "published.csv", test)
-    runs, came = out / "runs", Came()
+    runs, results = out / "runs", Results()
     for name in dict.fromkeys(statement.test for statement in statements):
         with bar(name, shown=not json) as progress:
-            TESTS[name](runs, progress, came, statements)
+            TESTS[name](runs, progress, results, statements)
     figures = [
         plots.save(figure, out / "figures" / f"{name}.{ending}")
-        for name, figure in came.figures.items()
+        for name, figure in results.figures.items()
         for ending in ("png", "svg", "pdf")
     ]
-    notes = ["What the differences come from: studies/dama/README.md"]
-    return Reproduction(judge(statements, came.ours), figures=figures, notes=notes, tables=came.tables)
+    notes = ["Causes of the differences: studies/dama/README.md"]
+    return Reproduction(judge(statements, results.ours), figures=figures, notes=notes, tables=results.tables)
 
 
-def _steady(out: Path, progress: Progress, came: Came, statements: Sequence[Statement]) -> None:
+def _steady(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
     series = simulate_all(CURVES, out, progress)
-    came.ours |= measure(series)
-    came.figures |= draw_all(series, statements)
+    results.ours |= measure(series)
+    results.figures |= draw_all(series, statements)
 
 
-def _steady_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
-    came.ours |= measure_causes(simulate_all(CAUSES, out, progress))
+def _steady_causes(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
+    results.ours |= measure_causes(simulate_all(CAUSES, out, progress))
 
 
-def _fairness(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
-    sharing = simulate_sharing([*FIVE, *TENS], out, progress)
-    came.ours |= measure_fairness(sharing)
-    came.figures |= draw_fairness(sharing)
-    came.tables.append(table_of_joining(sharing))
+def _fairness(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
+    sharing = simulate_sharing([*FIVE_FLOW_CASES, *TEN_FLOW_CASES], out, progress)
+    results.ours |= measure_fairness(sharing)
+    results.figures |= draw_fairness(sharing)
+    results.tables.append(table_of_start_fairness(sharing))
 
 
-def _fairness_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+def _fairness_causes(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
     sharing = simulate_sharing(SHARING_CAUSES, out, progress)
-    came.ours |= measure_sharing_causes(sharing)
-    came.tables.append(table_of_moments(sharing))
+    results.ours |= measure_sharing_causes(sharing)
+    results.tables.append(table_of_start_offsets(sharing))
 
 
-def _friendliness(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+def _friendliness(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
     sharing = simulate_friendliness(out, progress)
-    came.ours |= measure_friendliness(sharing)
-    came.figures |= draw_friendliness(sharing)
+    results.ours |= measure_friendliness(sharing)
+    results.figures |= draw_friendliness(sharing)
 
 
-def _friendliness_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
-    unchanged, at_once, without = (
-        simulate_friendliness(out, progress, change) for change in ("", AT_ONCE, WITHOUT)
+def _friendliness_causes(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
+    unchanged, threshold_2, without_vegas = (
+        simulate_friendliness(out, progress, change) for change in ("", VEGAS_THRESHOLD_2, WITHOUT_VEGAS)
     )
-    came.ours |= measure_friendliness_causes(unchanged, at_once, without)
+    results.ours |= measure_friendliness_causes(unchanged, threshold_2, without_vegas)
 
 
-def _files(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
+def _files(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
     transfers = simulate_files(FILES, out, progress)
-    came.ours |= measure_files(transfers)
-    came.figures["figure-21-file-transfer"] = files(transfers)
-    came.tables.append(table_of_files(transfers))
+    results.ours |= measure_files(transfers)
+    results.figures["figure-21-file-transfer"] = files(transfers)
+    results.tables.append(table_of_files(transfers))
 
 
-def _files_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
-    transfers = simulate_files([SHORT, *NO_SLOT, *FILES], out, progress)
-    came.ours["short-file-eff-cra"] = transfers[SHORT].efficiency_percent
-    came.ours |= measure_files_without_slot(
+def _files_causes(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
+    transfers = simulate_files([SHORT_FILE, *FILES_WITHOUT_SLOT, *FILES], out, progress)
+    results.ours["short-file-eff-cra"] = transfers[SHORT_FILE].efficiency_percent
+    results.ours |= measure_files_without_slot(
         {file: one for file, one in transfers.items() if file.scheme == "cra" or not file.slot}
     )
 
 
-def _pages(out: Path, progress: Progress, came: Came, statements: Sequence[Statement]) -> None:
+def _pages(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
     times = simulate_pages(out, progress)
-    came.ours |= measure_pages(times)
+    results.ours |= measure_pages(times)
     paper = {statement.id: statement.value for statement in statements}
-    came.figures["figure-22-web-pages"] = pages(times, paper)
-    came.tables.append(table_of_pages(times))
+    results.figures["figure-22-web-pages"] = pages(times, paper)
+    results.tables.append(table_of_pages(times))
 
 
-def _pages_causes(out: Path, progress: Progress, came: Came, _: Sequence[Statement]) -> None:
-    came.ours |= measure_pages(simulate_pages(out, progress, objects=SIXTEEN), "sixteen-")
-    came.ours |= measure_pages(simulate_even_pages(out, progress), "even-")
+def _pages_causes(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
+    results.ours |= measure_pages(simulate_pages(out, progress, objects=OBJECTS_PER_PAGE), "sixteen-")
+    results.ours |= measure_pages(simulate_uniform_pages(out, progress), "even-")
 
 
-#: The function of each test. It writes runs, reports its progress, and adds its results to the
-#: study's.
-TESTS: Final[dict[str, Callable[[Path, Progress, Came, Sequence[Statement]], None]]] = {
+#: The function of each test. It takes the folder of its runs, a progress callback, the results to
+#: add to, and the statements of published.csv.
+TESTS: Final[dict[str, Callable[[Path, Progress, Results, Sequence[Statement]], None]]] = {
     "T_I": _steady,
     "T_I-causes": _steady_causes,
     "T_II": _fairness,

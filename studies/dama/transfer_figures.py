@@ -1,4 +1,5 @@
-"""Figures 21 and 22: files compared with equation 9, and pages as bars."""
+"""Figure 21: transfer times of files, simulated and by equation 9. Figure 22: transfer times of
+pages."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 @figure_function
 def files(transfers: Mapping[File, Transfer]) -> Figure:
-    """Draws time against size: the simulation as markers, equation 9 with the simulated mean RTT
-    dashed, and without it dotted."""
+    """Draws transfer time against file size. Markers: simulation. Dashed lines: equation 9 with the
+    simulated mean RTT. Dotted lines: equations 9 to 11."""
     from matplotlib.lines import Line2D
 
     figure, (axes,) = panels([3.2])
@@ -27,7 +28,7 @@ def files(transfers: Mapping[File, Transfer]) -> Figure:
         sizes = list(of)
         axes.plot(sizes, [one.simulated_s for one in of.values()], "o", color=colour, markersize=4)
         axes.plot(sizes, [one.equation_s for one in of.values()], color=colour, linestyle=PREDICTED)
-        axes.plot(sizes, [one.alone_s for one in of.values()], color=colour, linestyle=":", linewidth=0.9)
+        axes.plot(sizes, [one.predicted_s for one in of.values()], color=colour, linestyle=":", linewidth=0.9)
     axes.set_title("Transfer time of a file on the return link, Reno")
     axes.set_xlabel("file (MB)")
     axes.set_ylabel("time (s)")
@@ -46,44 +47,45 @@ def files(transfers: Mapping[File, Transfer]) -> Figure:
     return figure
 
 
-#: Classes of pages as in the statements' ids, and the markers of the paper's bounds.
+#: Names of the page classes in the ids of statements, in the order of ``PAGES``.
 _SIZES: Final = ("small", "middle", "large")
-_WORDS: Final = {"^": "the paper: more than", "v": "the paper: less than"}
+#: Legend of the paper's limits, by marker.
+_LIMIT_LABELS: Final = {"^": "the paper: more than", "v": "the paper: less than"}
 
 
 @figure_function
 def pages(times: Mapping[Bar, Mean], paper: Mapping[str, float]) -> Figure:
-    """Draws mean times of pages with their confidence intervals, and the bounds that the paper
-    states, by their ids."""
+    """Draws mean transfer times of pages with confidence intervals, and the limits that the paper
+    states. ``paper`` has the paper's values by the ids of published.csv."""
     figure, (axes,) = panels([3.2])
     width = 0.8 / len(PAGES)
     labels = []
     marked: set[str] = set()
-    for place, (congestion, scheme) in enumerate((c, s) for c in CONGESTIONS for s in SCHEMES):
+    for position, (congestion, scheme) in enumerate((c, s) for c in CONGESTIONS for s in SCHEMES):
         labels.append(f"{congestion.capitalize()}\n{scheme.upper()}")
         for index, page in enumerate(PAGES):
             one = times[congestion, scheme, page]  # type: ignore[index]
             axes.bar(
-                place + (index - 1) * width,
+                position + (index - 1) * width,
                 one.value,
                 width * 0.92,
                 yerr=one.half_width,
                 color=COLOURS[index],
                 error_kw={"elinewidth": 0.8, "ecolor": INK, "capsize": 2},
-                label=f"page of {page}" if place == 0 else None,
+                label=f"page of {page}" if position == 0 else None,
             )
-            bound = paper.get(f"page-{_SIZES[index]}-{congestion}-{scheme}")
-            if bound is not None:
+            limit = paper.get(f"page-{_SIZES[index]}-{congestion}-{scheme}")
+            if limit is not None:
                 mark = "v" if (congestion, scheme, index) == ("reno", "cra", 2) else "^"
                 axes.plot(
-                    place + (index - 1) * width,
-                    bound,
+                    position + (index - 1) * width,
+                    limit,
                     mark,
                     markersize=8,
                     markerfacecolor="white",
                     markeredgecolor=INK,
                     zorder=4,
-                    label=_WORDS[mark] if mark not in marked else None,
+                    label=_LIMIT_LABELS[mark] if mark not in marked else None,
                 )
                 marked.add(mark)
     axes.set_xticks(range(len(labels)), labels)

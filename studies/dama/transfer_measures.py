@@ -1,4 +1,4 @@
-"""The study's values for T_IV and T_V, by the ids of published.csv, and their tables."""
+"""Our measured values for T_IV and T_V, by the ids of published.csv, and their tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .transfers import PAGES, SIZES_MB, Bar, File, Transfer
 
 
 def measure_files(transfers: Mapping[File, Transfer]) -> dict[str, float | None]:
-    """Returns the values of table T_IV."""
+    """Returns the values for T_IV."""
     ours: dict[str, float | None] = {}
     for scheme in SCHEMES:
         of_scheme = [one for file, one in transfers.items() if file.scheme == scheme]
@@ -32,8 +32,8 @@ def measure_files(transfers: Mapping[File, Transfer]) -> dict[str, float | None]
 
 
 def measure_files_without_slot(transfers: Mapping[File, Transfer]) -> dict[str, float | None]:
-    """Returns the values for T_IV-causes; ``transfers`` includes the files over CRA, for
-    comparison."""
+    """Returns the values of T_IV-causes for files without the constant slot. ``transfers`` includes
+    the files over CRA, with which they are compared."""
     ours: dict[str, float | None] = {}
     for scheme in SCHEMES[1:]:
         ours[f"no-slot-file-longer-{scheme}"] = _longer_percent(transfers, scheme, slot=False)
@@ -43,7 +43,8 @@ def measure_files_without_slot(transfers: Mapping[File, Transfer]) -> dict[str, 
 
 
 def _longer_percent(transfers: Mapping[File, Transfer], scheme: Scheme, *, slot: bool) -> float:
-    """Returns the extra time of files compared with CRA, in percent, mean over all sizes."""
+    """Returns the additional transfer time compared with CRA in percent, as the mean over all
+    sizes."""
     ratios = [
         transfers[File(scheme, size, slot)].simulated_s / transfers[File("cra", size)].simulated_s
         for size in SIZES_MB
@@ -52,8 +53,8 @@ def _longer_percent(transfers: Mapping[File, Transfer], scheme: Scheme, *, slot:
 
 
 def measure_pages(pages: Mapping[Bar, Mean], prefix: str = "") -> dict[str, float | None]:
-    """Returns the values for T_V: the smallest page, and the cost of the other schemes and of Vegas
-    for the largest page."""
+    """Returns the values for T_V: transfer times of the smallest and largest pages, and VBDC
+    relative to CRA for the largest page. ``prefix`` starts each id."""
     ours: dict[str, float | None] = {}
     for congestion in CONGESTIONS:
         for scheme in SCHEMES:
@@ -66,7 +67,7 @@ def measure_pages(pages: Mapping[Bar, Mean], prefix: str = "") -> dict[str, floa
 
 
 def table_of_files(transfers: Mapping[File, Transfer]) -> Table:
-    """Returns the table of equation 9 and the simulation for every file."""
+    """Returns the table of the simulated and predicted transfer times of every file."""
     rows = [
         [
             file.scheme.upper(),
@@ -76,7 +77,7 @@ def table_of_files(transfers: Mapping[File, Transfer]) -> Table:
             f"{one.equation_s:.1f}",
             f"{one.deviation_percent:+.1f}",
             f"{one.counted_s:.1f}",
-            f"{one.alone_s:.1f}",
+            f"{one.predicted_s:.1f}",
         ]
         for file, one in transfers.items()
     ]

@@ -1,4 +1,4 @@
-"""T_IV and T_V, files and web pages: their simulations and transfer times."""
+"""Simulations of T_IV (files) and T_V (web pages), and their transfer times."""
 
 from __future__ import annotations
 
@@ -19,41 +19,47 @@ from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, SECTIONS, Congestion, S
 
 HERE: Final = Path(__file__).parent
 
+#: File sizes of T_IV.
 SIZES_MB: Final = tuple(range(1, 13))
 
-#: Classes of pages by their mean size, with the mean size of their eight objects, in bytes. 34.5 kB
-#: are 4.3 kB per object, not the 4.4 kB of the text.
+#: Mean size of an object in bytes, by the class of the page. A class is named by the mean size of
+#: its pages, which have eight objects. For 34.5 kB, the paper's text has 4.4 kB per object, but
+#: 34.5 kB / 8 is 4.3 kB.
 PAGES: Final = {"34.5 kB": 4312, "144 kB": 18_000, "440 kB": 55_000}
 Page = Literal["34.5 kB", "144 kB", "440 kB"]
 
-#: Number of fetched pages per class, each in its own run.
+#: Seeds of the pages of a class. Each seed is one page in one run.
 SEEDS: Final = tuple(range(1, 41))
 
-#: The other reading of the paper's "eight objects per connection": sixteen objects per page on its
-#: two connections.
-SIXTEEN: Final = 16
-#: Even pages are identical; only the request time within a superframe varies.
-MOMENTS: Final = tuple(range(12))
+#: Number of objects of a page if the paper's "eight objects per connection" applies to each of the
+#: page's two connections. :class:`Download` has eight objects per page by default.
+OBJECTS_PER_PAGE: Final = 16
+#: Numbers of the offsets within a superframe at which a uniform page is requested. The offsets are
+#: equally spaced.
+START_OFFSETS: Final = tuple(range(12))
+#: Duration of a superframe.
 SUPERFRAME_MS: Final = 94.0
 
-#: RTT_0 and ssthresh of the paper, and the payload of a segment.
+#: The paper's RTT_0, the round-trip time without DAMA delay.
 RTT0_S: Final = 0.5
+#: The paper's initial slow-start threshold, in segments.
 SSTHRESH: Final = 20
+#: Payload of a segment, in bytes.
 SEGMENT: Final = 1460
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of a size in megabytes."""
+    """The parameters of a transfer of T_IV."""
 
     scheme: Scheme
     size_mb: float
-    #: True if the terminal has its constant slot in addition to requested slots.
+    #: True if the terminal has a constant slot in addition to the slots that it requests.
     slot: bool = True
 
     @property
     def job(self) -> Job:
-        """Returns the job whose run gives this case's values."""
+        """Returns the job that runs this case."""
         changes: tuple[str, ...] = (*_scheme(self.scheme), f'flow.file.app.size="{self.size_mb} MB"')
         if not self.slot:
             changes = (*changes, 'network.sat.return.dama.cra="0 kbit/s"')
@@ -63,66 +69,72 @@ class File:
 
 @dataclass(frozen=True)
 class Transfer:
-    """The transfer of a file. Times in seconds: simulated; by equation 9 with the simulated mean
-    RTT, as printed and with counted round trips; and by equations 9 to 11 alone. Also the
-    efficiency of the terminal's slots."""
+    """The simulated and predicted times of a file transfer."""
 
+    #: Simulated transfer time.
     simulated_s: float
+    #: Simulated mean RTT.
     rtt_s: float
+    #: Transfer time by equation 9 as printed, with the simulated mean RTT.
     equation_s: float
+    #: Transfer time by equation 9 with counted instead of printed round trips, and with the
+    #: simulated mean RTT.
     counted_s: float
-    alone_s: float
+    #: Transfer time by equations 9 to 11, without a simulated value.
+    predicted_s: float
+    #: Efficiency of the terminal's slots: used bytes in percent of assigned bytes.
     efficiency_percent: float
 
     @property
     def deviation_percent(self) -> float:
-        """The distance of equation 9 from the simulation, in percent of the simulation."""
+        """Time by equation 9 minus simulated time, in percent of the simulated time."""
         return 100 * (self.equation_s / self.simulated_s - 1)
 
 
 @dataclass(frozen=True)
-class EvenDownload:
-    """A page of a class with sixteen objects of one size. Acknowledgments have 64 bytes as in
-    T_I-causes (``SECTIONS``). ``moment`` is one of :data:`MOMENTS`."""
+class UniformDownload:
+    """The parameters of a page with sixteen objects of one size. An acknowledgment takes 64 bytes
+    of the return link, as in T_I-causes (``SECTIONS``)."""
 
     congestion: Congestion
     scheme: Scheme
     page: Page
-    moment: int
+    #: One of :data:`START_OFFSETS`.
+    start_offset: int
 
     @property
     def job(self) -> Job:
-        """Returns the job whose run gives this case's values."""
-        name = f"even-page-{self.congestion}-{self.scheme}-{self.page.replace(' ', '')}-{self.moment}"
-        size = round(1000 * float(self.page.split()[0]) / SIXTEEN)
+        """Returns the job that runs this case."""
+        name = f"even-page-{self.congestion}-{self.scheme}-{self.page.replace(' ', '')}-{self.start_offset}"
+        size = round(1000 * float(self.page.split()[0]) / OBJECTS_PER_PAGE)
         changes = (
             *_scheme(self.scheme),
             *SECTIONS.overrides,
             f"flow.page.transport.congestion={CONTROLS[self.congestion]}",
-            f'flow.page.start="{SUPERFRAME_MS * self.moment / len(MOMENTS):.3f} ms"',
+            f'flow.page.start="{SUPERFRAME_MS * self.start_offset / len(START_OFFSETS):.3f} ms"',
             f'flow.page.app.object="{size} B"',
-            # The bounds of the distribution must differ.
+            # The limits of the distribution must differ.
             f'flow.page.app.object_min="{size - 1} B"',
             f'flow.page.app.object_max="{size + 1} B"',
-            *(f"flow.page.app.{key}={SIXTEEN}" for key in ("objects", "objects_min", "objects_max")),
+            *(f"flow.page.app.{key}={OBJECTS_PER_PAGE}" for key in ("objects", "objects_min", "objects_max")),
         )
         return Job(name, HERE / "page.toml", changes)
 
 
 @dataclass(frozen=True)
 class Download:
-    """A page of a class with a congestion control and a scheme. ``objects`` is their mean
-    number."""
+    """The parameters of a page of T_V."""
 
     congestion: Congestion
     scheme: Scheme
     page: Page
     seed: int
+    #: Mean number of objects per page.
     objects: int = 8
 
     @property
     def job(self) -> Job:
-        """Returns the job whose run gives this case's values."""
+        """Returns the job that runs this case."""
         name = f"page-{self.congestion}-{self.scheme}-{self.page.replace(' ', '')}-{self.objects}-{self.seed}"
         changes = (
             *_scheme(self.scheme),
@@ -137,19 +149,20 @@ def _scheme(scheme: Scheme) -> tuple[str, str]:
     return f"network.sat.return.dama.scheme={scheme}", f'network.sat.return.dama.cra="{CRA[scheme]}"'
 
 
+#: The files of T_IV.
 FILES: Final = [File(*parts) for parts in itertools.product(SCHEMES, SIZES_MB)]
-#: A file as short as a page, in megabytes.
-SHORT: Final = File("cra", 0.1)
-#: The files of the on-demand schemes without the constant slot.
-NO_SLOT: Final = [File(scheme, size, slot=False) for scheme in SCHEMES[1:] for size in SIZES_MB]
+#: A file as short as a page: 0.1 MB.
+SHORT_FILE: Final = File("cra", 0.1)
+#: The files of the schemes with slots on request (RBDC, VBDC), without the constant slot.
+FILES_WITHOUT_SLOT: Final = [File(scheme, size, slot=False) for scheme in SCHEMES[1:] for size in SIZES_MB]
 
-#: A bar of figure 22.
+#: The parameters of a bar of figure 22.
 Bar = tuple[Congestion, Scheme, Page]
 BARS: Final[list[Bar]] = list(itertools.product(CONGESTIONS, SCHEMES, PAGES))  # type: ignore[arg-type]
 
 
 def simulate_files(files: Sequence[File], out: Path, progress: Progress) -> dict[File, Transfer]:
-    """Returns the runs of T_IV."""
+    """Runs files of T_IV and returns their transfer times."""
     jobs = {file: file.job for file in files}
     runs = run_all(list(jobs.values()), out, progress)
     return {file: _transfer(file, runs[job]) for file, job in jobs.items()}
@@ -160,44 +173,44 @@ def _transfer(file: File, run: Run) -> Transfer:
     rtt_s = row["rtt_mean"]
     predicted = transfer_time(round(file.size_mb * 1e6), scheme=file.scheme, ssthresh=SSTHRESH)
     slots = superframes(run.trace("dama"))
-    there = slots["time"] < row["transaction_max"]
-    used, assigned = slots["used"][there].sum(), slots["assigned"][there].sum()
+    during = slots["time"] < row["transaction_max"]
+    used, assigned = slots["used"][during].sum(), slots["assigned"][during].sum()
     counted = count_round_trips(predicted.transfer_segments, 1, SSTHRESH)
     return Transfer(
         simulated_s=row["transaction_max"],
         rtt_s=rtt_s,
         equation_s=rtt_s * predicted.printed_round_trips,
         counted_s=rtt_s * (1 + counted),
-        alone_s=predicted.printed_s,
+        predicted_s=predicted.printed_s,
         efficiency_percent=100 * float(used / assigned),
     )
 
 
 def simulate_pages(out: Path, progress: Progress, objects: int = 8) -> Mapping[Bar, Mean]:
-    """Returns the runs of T_V: mean time of a page in seconds for each bar, with its confidence
-    interval.
+    """Runs T_V and returns the mean transfer time of a page in seconds, for each bar.
 
-    A seed has the same pages with every scheme and congestion control.
+    A seed has the same page with every scheme and congestion control.
     """
     return _mean_times(
         {bar: [Download(*bar, seed, objects).job for seed in SEEDS] for bar in BARS}, out, progress
     )
 
 
-def simulate_even_pages(out: Path, progress: Progress) -> Mapping[Bar, Mean]:
-    """Returns the same for pages of sixteen objects of one size."""
+def simulate_uniform_pages(out: Path, progress: Progress) -> Mapping[Bar, Mean]:
+    """Runs T_V with pages of sixteen objects of one size, and returns the mean transfer time of a
+    page in seconds, for each bar."""
     return _mean_times(
-        {bar: [EvenDownload(*bar, moment).job for moment in MOMENTS] for bar in BARS}, out, progress
+        {bar: [UniformDownload(*bar, offset).job for offset in START_OFFSETS] for bar in BARS}, out, progress
     )
 
 
 def _mean_times(jobs: Mapping[Bar, Sequence[Job]], out: Path, progress: Progress) -> Mapping[Bar, Mean]:
-    runs = run_all([job for several in jobs.values() for job in several], out, progress)
+    runs = run_all([job for jobs_of_bar in jobs.values() for job in jobs_of_bar], out, progress)
 
-    def took_s(job: Job) -> float:
+    def transfer_s(job: Job) -> float:
         row = runs[job].flows.row(0, named=True)
         if row["transactions"] != 1:
-            raise RuntimeError(f"{job.name}: the page has not arrived by the end of the run")
+            raise RuntimeError(f"{job.name}: the page did not arrive by the end of the run")
         return float(row["transaction_max"])
 
-    return {bar: mean_of([took_s(job) for job in several]) for bar, several in jobs.items()}
+    return {bar: mean_of([transfer_s(job) for job in jobs_of_bar]) for bar, jobs_of_bar in jobs.items()}

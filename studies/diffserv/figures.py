@@ -14,8 +14,8 @@ from .points import Points
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Per figure: measure, label, factor to the label's unit, and scale. The scale "range" shows only
-#: the range of the curves, which separates the curves of GEO, all above a quarter of a second.
+#: Measure, label, factor to the label's unit, and scale of each figure. The scale "range" shows
+#: only the range of the curves, because all delays over GEO exceed 0.25 s.
 _CURVES: Final = {
     "figure-2-delay": ("delay_s", "mean delay (ms)", 1e3, "range"),
     "figure-3-jitter": ("jitter_absolute_s", "mean absolute jitter (ms)", 1e3, "zero"),
@@ -23,14 +23,14 @@ _CURVES: Final = {
     "figure-5-throughput": ("throughput_bit_s", "throughput of completed files (kbit/s)", 1e-3, "range"),
 }
 
-#: Values that the paper states: figure, constellation, connections per minute, value in the
-#: figure's unit.
+#: Values that the paper states, by figure and constellation: connections per minute, and the value
+#: in the figure's unit.
 _STATED: Final = {
     "figure-2-delay": {"LEO": [(10, 272.4)], "GEO": [(10, 365.1)]},
     "figure-4-loss": {"LEO": [(1, 0.000326), (10, 0.05885)], "GEO": [(1, 0.000332), (10, 0.060652)]},
 }
 
-#: One marker per file size; colours are bit error rates.
+#: Markers, one per file size. The colours of curves are bit error rates.
 _MARKS: Final = ("o", "s", "^", "D")
 
 
@@ -43,22 +43,22 @@ def draw(points: Points) -> dict[str, Figure]:
 
 @figure_function
 def curves(points: Points, name: str, measure: str, label: str, factor: float, scale: str) -> Figure:
-    """Draws a measure against the arrival rate: colours are bit error rates, markers file sizes,
-    bands 95 %."""
+    """Draws a measure against the arrival rate. Colours: bit error rates. Markers: file sizes.
+    Bands: 95 % confidence intervals."""
     figure, both = panels([3.2, 3.2])
-    sizes = sorted({place.size_kb for place in points})
-    rates = sorted({place.ber for place in points})
+    sizes = sorted({key.size_kb for key in points})
+    rates = sorted({key.ber for key in points})
     for axes, constellation in zip(both, ("LEO", "GEO"), strict=True):
         for ber, colour in zip(rates, COLOURS, strict=False):
             for size, mark in zip(sizes, _MARKS, strict=False):
-                own = {
+                at_rate = {
                     p.per_minute: of[measure]
                     for p, of in points.items()
                     if p[:2] == (constellation, size) and p.ber == ber
                 }
-                x = sorted(own)
-                mean = np.array([own[at].value for at in x]) * factor
-                half = np.nan_to_num([own[at].half_width for at in x]) * factor
+                x = sorted(at_rate)
+                mean = np.array([at_rate[at].value for at in x]) * factor
+                half = np.nan_to_num([at_rate[at].half_width for at in x]) * factor
                 axes.plot(
                     x,
                     mean,
@@ -95,14 +95,14 @@ def curves(points: Points, name: str, measure: str, label: str, factor: float, s
 
 @figure_function
 def models(points: Points) -> Figure:
-    """Draws throughput against the loss ratio, one point per run, with both models of Padhye
-    dashed."""
+    """Draws throughput against the loss ratio, with one marker per point. Dashed and dotted lines:
+    the two models of Padhye."""
     figure, both = panels([2.9, 2.9])
-    rates = sorted({place.ber for place in points})
+    rates = sorted({key.ber for key in points})
     for axes, constellation in zip(both, ("LEO", "GEO"), strict=True):
-        own = {place: of for place, of in points.items() if place.constellation == constellation}
+        own = {key: of for key, of in points.items() if key.constellation == constellation}
         for ber, colour in zip(rates, COLOURS, strict=False):
-            of = [measures for place, measures in own.items() if place.ber == ber]
+            of = [measures for key, measures in own.items() if key.ber == ber]
             x, y = [one["loss"].value for one in of], [one["throughput_bit_s"].value / 1e3 for one in of]
             axes.plot(x, y, ".", color=colour, markersize=4, label=f"BER {ber:.0e}")
         losses = [one["loss"].value for one in own.values() if one["loss"].value > 0]

@@ -1,9 +1,10 @@
-"""The result of each hour: one point per constellation, file size, arrival rate and bit error
-rate."""
+"""The points of the campaign: results by constellation, file size, arrival rate and bit error rate.
+A point is one run of an hour, or its replications."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
@@ -13,21 +14,22 @@ from bentpipe.results.runs import Run
 from bentpipe.statistics import Mean, mean_of
 from bentpipe.studies import bar
 
-#: Presets by the paper's names.
+#: The paper's names of the constellations, by preset.
 CONSTELLATIONS: Final = {"big-leo": "LEO", "geo-five": "GEO"}
 
-#: The keys of the bit error rate: for the link before the satellites, and for the links to and from
-#: the ground.
+#: The key of the bit error rate of the link before the satellites.
 BER: Final = "link.backhaul.error.rate"
+#: The key of the bit error rate of both satellite links, the uplink and the downlink.
 BER_TWICE: Final = "network.sky.gsl.error.rate"
 
-#: The paper's segment on the wire: 536 bytes of payload, at most 30 of them per window, and a
-#: 40-byte header.
+#: Payload of the paper's segment, in bytes.
 PAYLOAD: Final = 536
+#: Size of the paper's segment on the wire, in bits: 536 bytes of payload and a 40-byte header.
 SEGMENT_BITS: Final = 576 * 8
+#: The paper's maximum window, in segments.
 WINDOW: Final = 30
 
-#: Measures of an hour that are columns of the flow table.
+#: Columns of ``flows.parquet``, by the name of the measure.
 _COLUMNS: Final = {
     "delay_s": "delay_mean",
     "path_s": "path_delay",
@@ -40,17 +42,21 @@ _COLUMNS: Final = {
 }
 
 
-class Place(NamedTuple):
-    """The parameters of a point."""
+class PointKey(NamedTuple):
+    """The parameters that identify a point."""
 
+    #: "LEO" or "GEO".
     constellation: str
+    #: File size.
     size_kb: float
+    #: Mean number of new connections per minute.
     per_minute: float
+    #: Bit error rate.
     ber: float
 
 
-#: Measures of all points, over replications.
-Points = Mapping[Place, Mapping[str, Mean]]
+#: The measures of each point by name, as means over replications.
+Points = Mapping[PointKey, Mapping[str, Mean]]
 
 
 def points_of(
@@ -62,30 +68,31 @@ def points_of(
     vary: Mapping[str, Any] | None = None,
     quiet: bool = False,
 ) -> Points:
-    """Runs the scenario's campaign, or its missing runs, and collects its points.
+    """Runs the scenario's campaign and returns its points. Complete runs are reused.
 
-    ``vary`` replaces varied values; ``None`` removes a key."""
-    base = bp.campaign.plan(scenario).settings["vary"]
-    varied = {key: values for key, values in {**base, **(vary or {})}.items() if values is not None}
+    ``vary`` replaces the values of a varied key. ``None`` removes the key."""
+    defaults = bp.campaign.plan(scenario).settings["vary"]
+    varied = {key: values for key, values in {**defaults, **(vary or {})}.items() if values is not None}
     plan = bp.campaign.plan(scenario, overrides, vary=varied, replications=replications)
     with bar(out.name, shown=not quiet) as progress:
         campaign = bp.campaign.run(plan, out, progress=lambda standing: progress(standing.fraction))
     rows = campaign.flows.filter(flow="files")
-    points: dict[Place, list[dict[str, float]]] = {}
+    points: dict[PointKey, list[dict[str, float]]] = {}
     for row in rows.iter_rows(named=True):
-        points.setdefault(_place(row), []).append(_measures(row, campaign.run(row["run"])))
+        points.setdefault(_key_of(row), []).append(_measures(row, campaign.run(row["run"])))
     return {
-        place: {
-            key: mean_of([one[key] for one in of if one[key] == one[key]] or [float("nan")]) for key in of[0]
+        key: {
+            name: mean_of([run[name] for run in runs if not isnan(run[name])] or [float("nan")])
+            for name in runs[0]
         }
-        for place, of in sorted(points.items())
+        for key, runs in sorted(points.items())
     }
 
 
-def _place(row: Mapping[str, Any]) -> Place:
+def _key_of(row: Mapping[str, Any]) -> PointKey:
     every_s = float(str(row["flow.files.app.every"]).split()[0])
     size, unit = str(row["flow.files.app.size"]).split()
-    return Place(
+    return PointKey(
         CONSTELLATIONS[row["preset"]],
         float(size) * {"kB": 1, "MB": 1000}[unit],
         round(60 / every_s, 3),
@@ -104,54 +111,61 @@ def _measures(row: Mapping[str, Any], run: Run) -> dict[str, float]:
 
 
 def throughput_bit_s(run: Run, delay_s: float, path_s: float) -> float:
-    """Returns equation 4: the mean over the completed files of the bits of received packets,
-    headers included, over the time from the first packet sent to the last one received.
+    """Returns the mean throughput of completed files by equation 4: the bits of received packets,
+    headers included, divided by the time from the first sent to the last received packet.
 
-    The trace gives the time from the user's request to the last acknowledgment. Compared with
-    equation 4, this adds the handshake (a one-way delay and a path back) and the path of the last
-    acknowledgment back. The run's means stand for these; see README, "Equation 4"."""
+    The trace has the time from the user's request to the last acknowledgment. In addition to the
+    time of equation 4, it includes the handshake (a one-way delay forward and the return path) and
+    the return path of the last acknowledgment. They are subtracted as the run's mean one-way delay
+    ``delay_s`` and twice its mean path delay ``path_s``; see README, "Equation 4"."""
     trace = run.trace("transaction").to_dict()
     rates = [
-        -(-size // PAYLOAD) * SEGMENT_BITS / (took - delay_s - 2 * path_s)
-        for size, took, complete in zip(trace["bytes"], trace["took"], trace["complete"], strict=True)
+        -(-size // PAYLOAD) * SEGMENT_BITS / (duration_s - delay_s - 2 * path_s)
+        for size, duration_s, complete in zip(trace["bytes"], trace["took"], trace["complete"], strict=True)
         if complete and size > 0
     ]
     return fmean(rates) if rates else float("nan")
 
 
 class Timers(NamedTuple):
-    """Table 3 of a constellation by the paper's definitions."""
+    """The values of table 3 for a constellation, by the paper's definitions."""
 
+    #: RTT: mean over the runs of twice a run's mean one-way delay.
     rtt_s: float
+    #: Standard deviation over the runs of twice a run's mean one-way delay.
     deviation_s: float
+    #: Time-out: RTT + 4 deviations.
     timeout_s: float
 
     @property
     def limit_kbit_s(self) -> float:
-        """The window over the round-trip time."""
+        """The throughput limit of the window: the window divided by the RTT."""
         return WINDOW * SEGMENT_BITS / self.rtt_s / 1e3
 
 
 def timers(points: Points, constellation: str) -> Timers:
-    """Returns the timers of table 3. RTT_i of a run is twice its mean one-way delay. RTT is the
-    mean over the runs, the deviation is the standard deviation over the runs, and the time-out is
-    RTT + 4 deviations."""
-    trips = [2 * of["delay_s"].value for place, of in points.items() if place.constellation == constellation]
+    """Returns the timers of a constellation."""
+    trips = [
+        2 * measures["delay_s"].value
+        for key, measures in points.items()
+        if key.constellation == constellation
+    ]
     rtt, deviation = fmean(trips), stdev(trips)
     return Timers(rtt, deviation, rtt + 4 * deviation)
 
 
 def of_constellation(points: Points, constellation: str) -> Points:
     """Returns the points of one constellation."""
-    return {place: of for place, of in points.items() if place.constellation == constellation}
+    return {key: measures for key, measures in points.items() if key.constellation == constellation}
 
 
 def mean_over(points: Points, measure: str, **where: object) -> float:
-    """Returns the mean of a measure over all points with these values."""
-    chosen = [
-        of[measure].value
-        for place, of in points.items()
-        if all(getattr(place, k) == v for k, v in where.items())
+    """Returns the mean of a measure over all points with these parameters, without points at which
+    the measure is NaN. Returns NaN if no point remains."""
+    values = [
+        measures[measure].value
+        for key, measures in points.items()
+        if all(getattr(key, name) == value for name, value in where.items())
     ]
-    chosen = [value for value in chosen if value == value]
-    return fmean(chosen) if chosen else float("nan")
+    values = [value for value in values if not isnan(value)]
+    return fmean(values) if values else float("nan")

@@ -1,5 +1,5 @@
-"""Segments of all connections from a capture at both ends: the delay from a segment's first
-transmission, and equation 4 without approximation."""
+"""The test ``first``: delays from the first transmission of a segment, and equation 4 without
+approximation, from captures at both ends of all connections."""
 
 from __future__ import annotations
 
@@ -17,38 +17,45 @@ from .points import BER, CONSTELLATIONS
 
 HERE: Final = Path(__file__).parent
 
+#: Minimum silence of a connection that has ended. It exceeds most time-outs.
 _SILENT_S: Final = 10.0
 
+#: Bit error rates.
 RATES: Final = (1e-7, 1e-6, 1e-5)
 
-#: Error keys of both satellite links.
-_OF_LINKS: Final = "network.sky.gsl.error"
+#: The key of the error model of both satellite links.
+_LINK_ERRORS: Final = "network.sky.gsl.error"
 
 
 @dataclass
 class _Connection:
-    """A connection's segments: times of their first transmission, and arrivals."""
+    """The segments of a connection. Times are in seconds."""
 
+    #: Time of the first transmission, by sequence number.
     first_sent: dict[int, float] = field(default_factory=dict)
+    #: Time of the last transmission, by sequence number.
     last_sent: dict[int, float] = field(default_factory=dict)
+    #: Total bits of the received segments.
     bits: int = 0
+    #: Time of the last arrival.
     last_received: float = 0.0
 
 
 @dataclass(frozen=True)
 class Delays:
-    """Delays in seconds of the packets that arrived, in order of arrival: from their own
-    transmission, and from the first transmission of their segment. Also the throughput of equation
-    4 in bit/s of the connections that were idle at the end."""
+    """Delays in seconds of the data packets that arrived, in order of arrival."""
 
+    #: Delays from the packet's own transmission.
     own: list[float]
+    #: Delays from the first transmission of the packet's segment.
     first: list[float]
+    #: Mean throughput by equation 4 of the connections that had ended.
     throughput_bit_s: float
 
 
 def delays(file: Path) -> Delays:
-    """Reads a capture at the source (interface 0) and the destination (interface 1) of data
-    packets."""
+    """Returns the delays of a capture at the source (interface 0) and at the destination
+    (interface 1) of data packets."""
     connections: dict[int, _Connection] = {}
     own, first = [], []
     now = 0.0
@@ -65,9 +72,8 @@ def delays(file: Path) -> Delays:
             first.append(now - of.first_sent[one.sequence])
             of.bits += 8 * one.size
             of.last_received = now
-    # A connection is over after a silence longer than most time-outs.
-    over = [of for of in connections.values() if of.bits and of.last_received < now - _SILENT_S]
-    rates = [of.bits / (of.last_received - min(of.first_sent.values())) for of in over]
+    ended = [of for of in connections.values() if of.bits and of.last_received < now - _SILENT_S]
+    rates = [of.bits / (of.last_received - min(of.first_sent.values())) for of in ended]
     return Delays(own, first, fmean(rates))
 
 
@@ -77,8 +83,10 @@ def jitter_s(values: list[float]) -> float:
 
 
 def captures(out: Path, *, quiet: bool) -> tuple[dict[str, float | None], Table]:
-    """Returns the values of the statements on twelve runs of 12 minutes with 1 MB and 6 connections
-    a minute, with errors on one link and on both (x2)."""
+    """Runs the test ``first`` and returns its values and its table.
+
+    The test has twelve runs of 12 minutes with files of 1 MB and 6 connections per minute. Six have
+    bit errors on one link, six on both satellite links (x2)."""
     jobs = {
         (name, rate, twice): Job(
             f"first-{name.lower()}-{rate:.0e}{'-twice' if twice else ''}",
@@ -89,7 +97,7 @@ def captures(out: Path, *, quiet: bool) -> tuple[dict[str, float | None], Table]
                 'flow.files.app.size="1 MB"',
                 'flow.files.app.every="10 s"',
                 *(
-                    (f"{BER}=0.0", f"{_OF_LINKS}={{kind = 'bit', rate = {rate}}}")
+                    (f"{BER}=0.0", f"{_LINK_ERRORS}={{kind = 'bit', rate = {rate}}}")
                     if twice
                     else (f"{BER}={rate}",)
                 ),

@@ -1,5 +1,5 @@
-"""The effect of each assumption that the paper leaves open, on the corners of the campaign, and the
-effect of the hour."""
+"""The tests ``set-up``, ``causes`` and ``day``: effects of the assumptions that the paper leaves
+open, causes of differences, and the effect of the hour."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Corners: two sizes, two rates and two bit error rates.
+#: Varied values of the test ``set-up``: two file sizes, two arrival rates and two bit error rates.
 CORNERS: Final[dict[str, Any]] = {
     "flow.files.app.size": ["500 kB", "2 MB"],
     "flow.files.app.every": ["60 s", "6 s"],
     BER: [1e-7, 1e-5],
 }
-#: The key for evenly spaced drops of RED.
+#: The key of the spacing of RED's drops. The default is evenly spaced.
 SPACING: Final = "network.sky.gsl.queue.spacing"
+#: Overrides for errors on both satellite links instead of the link before them.
 _ERRORS: Final = ("network.sky.gsl.error={kind = 'bit', rate = 1e-7}", f"{BER}=0.0")
 
-#: The study's set-up, then set-ups with one changed assumption each.
+#: Overrides and varied values by set-up: the study's set-up, then set-ups with one changed
+#: assumption each.
 SETUPS: Final[dict[str, tuple[Sequence[str], dict[str, Any]]]] = {
     "as in the study": ((), {}),
     "errors on both satellite links": (_ERRORS, {BER: None, BER_TWICE: [1e-7, 1e-5]}),
@@ -43,17 +45,18 @@ SETUPS: Final[dict[str, tuple[Sequence[str], dict[str, Any]]]] = {
     "at 18:00 UTC": (('network.sky.epoch="2000-01-01T18:00:00Z"',), {}),
 }
 
-#: Duration of these runs, a third of the study's.
+#: Duration of the runs of ``set-up``, a third of the study's hour.
 MINUTES: Final = 20
 
-#: Start times of the runs over a day, in hours.
+#: Start times of the runs of ``day``, in hours.
 STARTS: Final = tuple(half / 2 for half in range(48))
+#: Rules for the choice of the satellite.
 CHOICES: Final = ("longest-visibility", "highest-elevation")
 
 
 def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
-    """Returns table 3, worst delay, loss and jitter of each set-up, on eight points of each
-    constellation."""
+    """Runs each set-up at eight points of each constellation, and returns the table of their
+    effects on table 3, maximum delay, loss and jitter."""
     rows = []
     for number, (name, (overrides, vary)) in enumerate(SETUPS.items()):
         points = points_of(
@@ -76,54 +79,59 @@ def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
     )
 
 
-#: The campaign's worst point.
+#: The point with the largest files and the highest arrival rate.
 WORST: Final[dict[str, Any]] = {"flow.files.app.size": ["2 MB"], "flow.files.app.every": ["6 s"]}
 
-#: The point with the least loss, and the point of highest loss that the paper names.
+#: The point of minimum loss that the paper names.
 LEAST: Final[dict[str, Any]] = {
     "flow.files.app.size": ["500 kB"],
     "flow.files.app.every": ["60 s"],
     BER: [1e-7],
 }
+#: The point of maximum loss that the paper names.
 MOST: Final[dict[str, Any]] = {**WORST, BER: [1e-5]}
 
-#: Seed for another draw of arrivals and files than the study's, and seeds for draws of single
-#: points.
+#: Seed of random arrivals and file sizes that differ from the study's.
 DRAW: Final = 3
+#: Number of replications of a single point.
 DRAWS: Final = 10
 
 
 def causes(scenario: Path, out: Path, *, quiet: bool) -> dict[str, float | None]:
-    """Returns values under changed assumptions: worst delay and loss if RED drops each packet by
-    the average alone; all hours with another draw of arrivals and files; the points of lowest and
-    highest loss with ten draws; the models with each hour's own round-trip time."""
-    alone = points_of(
+    """Runs the test ``causes`` and returns its values. Each changes one assumption:
+
+    - RED drops each packet independently, with a probability by the average queue only: maximum
+      delay and loss.
+    - All hours have different random arrivals and file sizes.
+    - The points of minimum and maximum loss have ten replications.
+    - The models use each hour's own round-trip time."""
+    independent = points_of(
         scenario, out / "causes", 1, overrides=(f"{SPACING}=geometric",), vary=WORST, quiet=quiet
     )
     draw = points_of(scenario, out / "draw", 1, overrides=(f"seed={DRAW}",), quiet=quiet)
     least = points_of(scenario, out / "low", DRAWS, vary=LEAST, quiet=quiet)
     worst = points_of(scenario, out / "high", DRAWS, vary=MOST, quiet=quiet)
 
-    def most(points: Points, constellation: str, measure: str) -> float:
+    def maximum(points: Points, constellation: str, measure: str) -> float:
         return max(of[measure].value for of in of_constellation(points, constellation).values())
 
     deviations = {name: timers(draw, name).deviation_s for name in ("LEO", "GEO")}
     return {
-        "alone-worst-delay-leo": most(alone, "LEO", "delay_s"),
-        "alone-loss-most-geo": most(alone, "GEO", "loss"),
+        "alone-worst-delay-leo": maximum(independent, "LEO", "delay_s"),
+        "alone-loss-most-geo": maximum(independent, "GEO", "loss"),
         "draw-deviation-geo": deviations["GEO"],
         "draw-deviation-ratio": deviations["LEO"] / deviations["GEO"],
-        "draw-loss-most-geo": most(draw, "GEO", "loss"),
-        "draws-loss-low-leo": most(least, "LEO", "loss"),
-        "draws-loss-low-geo": most(least, "GEO", "loss"),
-        "draws-loss-ratio": most(worst, "GEO", "loss") / most(worst, "LEO", "loss"),
+        "draw-loss-most-geo": maximum(draw, "GEO", "loss"),
+        "draws-loss-low-leo": maximum(least, "LEO", "loss"),
+        "draws-loss-low-geo": maximum(least, "GEO", "loss"),
+        "draws-loss-ratio": maximum(worst, "GEO", "loss") / maximum(worst, "LEO", "loss"),
         **measure_own_round_trips(points_of(scenario, out / "campaign", 1, quiet=quiet)),
     }
 
 
 def day(scenario: Path, out: Path, *, quiet: bool) -> tuple[Table, Figure]:
-    """Returns the mean path and delay over the Big LEO, for ten minutes from each half hour of a
-    day."""
+    """Runs the first ten minutes of each half hour of a day over the Big LEO, and returns the table
+    and the figure of the one-way path."""
     jobs = {
         (choice, start): Job(
             f"day-{choice}-{start:g}",

@@ -1,8 +1,9 @@
-"""FTP over LEO and GEO satellite networks with DiffServ (Audah, Sun, Cruickshank 2012), reproduced;
-see README.md."""
+"""Reproduces the study of FTP with DiffServ over LEO and GEO satellite networks by Audah, Sun and
+Cruickshank (2012). See README.md."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,45 +22,57 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Values for the twelve short runs of the test `small`.
+#: Varied values of the twelve short runs of the test ``small``.
 SMALL: Final = {"flow.files.app.size": ["500 kB"], "flow.files.app.every": ["60 s", "6 s"]}
 
-#: The 240 hours; hours with other drops of RED or other draws of arrivals and files; delay from a
-#: segment's first transmission; tables of the assumptions and of the day. Only the first three
-#: judge statements.
-TESTS: Final = ("campaign", "causes", "first", "set-up", "day", "small")
+#: The tests. Only ``campaign``, ``causes`` and ``first`` judge statements.
+TESTS: Final = (
+    # The 240 runs of one hour each, with tables and figures.
+    "campaign",
+    # The causes of differences: random drops by RED, different random arrivals and file sizes, and
+    # the models with each hour's own round-trip time.
+    "causes",
+    # Delay and jitter, measured from the first transmission of each segment.
+    "first",
+    # The table of the effects of each assumption.
+    "set-up",
+    # The table and the figure of the path and delay over a day.
+    "day",
+    # Twelve runs of two minutes each.
+    "small",
+)
 
 
 def reproduce(test: str | None, out: Path, json: bool, replications: int = 1) -> Reproduction:
-    """Simulates a test, or all except ``small``, ``replications`` times, and judges every
-    statement."""
+    """Runs a test, or all tests except ``small``, and judges its statements. ``replications`` is
+    the number of runs per point of ``campaign`` and ``small``."""
     if test not in (None, *TESTS):
         raise unknown("test", test or "", TESTS, str(HERE))
-    asked = TESTS[:-1] if test is None else (test,)
+    tests = [name for name in TESTS if name != "small"] if test is None else [test]
     ours: dict[str, float | None] = {}
     tables: list[Table] = []
     figures: dict[str, Figure] = {}
     scenario = HERE / "ftp.toml"
-    if "small" in asked:
+    if "small" in tests:
         points = points_of(
             scenario, out / "small", replications, overrides=["duration=2 min"], vary=SMALL, quiet=json
         )
         tables.append(table_3(points))
         figures |= draw(points)
-    if "campaign" in asked:
+    if "campaign" in tests:
         points = points_of(scenario, out / "campaign", replications, quiet=json)
         ours |= measure(points)
         tables.append(table_3(points))
         figures |= draw(points)
-    if "causes" in asked:
+    if "causes" in tests:
         ours |= causes(scenario, out, quiet=json)
-    if "first" in asked:
+    if "first" in tests:
         values, table = captures(out, quiet=json)
         ours |= values
         tables.append(table)
-    if "set-up" in asked:
+    if "set-up" in tests:
         tables.append(setups(scenario, out, quiet=json))
-    if "day" in asked:
+    if "day" in tests:
         table, figures["day"] = day(scenario, out, quiet=json)
         tables.append(table)
     files = [
@@ -68,12 +81,12 @@ def reproduce(test: str | None, out: Path, json: bool, replications: int = 1) ->
         for ending in ("png", "svg")
     ]
     return Reproduction(
-        judge(_statements(asked), ours),
+        judge(_statements(tests), ours),
         figures=files,
-        notes=["The causes of the differences: studies/diffserv/README.md"],
+        notes=["Causes of the differences: studies/diffserv/README.md"],
         tables=tables,
     )
 
 
-def _statements(asked: tuple[str, ...]) -> list[Statement]:
-    return [one for one in read_published(HERE / "published.csv") if one.test in asked]
+def _statements(tests: Sequence[str]) -> list[Statement]:
+    return [statement for statement in read_published(HERE / "published.csv") if statement.test in tests]

@@ -1,4 +1,4 @@
-"""The study's experiments, TCP versions and set-ups, and the runs that they need."""
+"""The study's experiments, TCP versions and set-ups, and the jobs that run them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ HERE: Final = Path(__file__).parent
 #: The clock of a run: models in virtual time, or the kernel's stacks in real time.
 Clock = Literal["virtual", "real"]
 
-#: The stacks of the study by their congestion control. All are Linux stacks except Compound, which
-#: is that of Windows 7. Compound has the profile of the others, because no source gives the values
-#: of Windows 7.
+#: The paper's TCP versions, by congestion control. Compound is the version of Windows 7, the others
+#: are versions of Linux. Here, Compound has the same profile as the others, because no source gives
+#: the values of the Windows 7 stack.
 VERSIONS: Final = ("reno", "westwood", "cubic", "hybla", "compound")
 
 #: Start times of the second and of the third phase.
 HANDOVERS_S: Final = (20.0, 40.0)
+#: Duration of a transfer.
 DURATION_S: Final = 60.0
 
 #: Kinds of link change: one emulated link whose parameters change, or two links of a
@@ -27,7 +28,8 @@ DURATION_S: Final = 60.0
 Model = Literal["emulated-link", "access"]
 
 
-#: Differences of Linux' modules from the papers that they implement (docs/reference/congestion).
+#: Parameters of Linux's modules that differ from the papers that they implement
+#: (docs/reference/congestion).
 MODULES: Final = {
     "hybla": "{ hoe = 0, spacing = 0, coarse = 1, per_ack = 1, from_rho = 1 }",
     "westwood": "{ filter = 875, order = 2, late = 1 }",
@@ -36,49 +38,56 @@ MODULES: Final = {
 
 @dataclass(frozen=True)
 class Setup:
-    """The assumptions that the paper leaves open.
-
-    ``profile`` is the stack, with ``changed`` keys. ``modules`` selects Linux' modules for Hybla
-    and Westwood. ``window`` limits Compound's window (in KiB), and ``everyone`` applies this limit
-    to the Linux stacks too. ``ssthresh`` is the threshold that the Linux stacks take from their
-    metrics cache, in segments. ``None`` means no limit and no cached threshold."""
+    """Our assumptions for the values that the paper does not state."""
 
     name: str = "as in the study"
     model: Model = "emulated-link"
+    #: Profile of the TCP stack.
     profile: str = "linux-2.6.32"
+    #: Keys of the transport that differ from the profile.
     changed: str = ""
+    #: True for Hybla and Westwood as in Linux's modules, false for Hybla and Westwood as in their
+    #: papers.
     modules: bool = True
+    #: Length of the drop-tail queue, in packets.
     queue: int = 250
+    #: Maximum window of Compound in KiB. ``None``: unlimited.
     window: int | None = 160
+    #: True if ``window`` applies to all versions.
     everyone: bool = False
+    #: Slow-start threshold that the Linux stacks take from their metrics cache, in segments.
+    #: ``None``: no cached threshold.
     ssthresh: int | None = 30
+    #: RTT of the experiment ``loss``.
     loss_rtt_ms: int = 50
 
     def transport(self, version: str) -> str:
-        """The keys of a flow of this version besides its kind."""
-        words = [self.stack(version)]
+        """Returns the transport keys of a flow of this version, without its kind."""
+        keys = [self.stack(version)]
         if self.modules and version in MODULES:
-            words.append(f"parameters = {MODULES[version]}")
+            keys.append(f"parameters = {MODULES[version]}")
         if self.window is not None and (version == "compound" or self.everyone):
-            words.append(f'receive_window = "{self.window} KiB"')
+            keys.append(f'receive_window = "{self.window} KiB"')
         if self.ssthresh is not None and version != "compound":
-            words.append(f"initial_ssthresh = {self.ssthresh}")
-        return ", ".join(words)
+            keys.append(f"initial_ssthresh = {self.ssthresh}")
+        return ", ".join(keys)
 
     def stack(self, version: str) -> str:
-        """The keys of a version's stack."""
-        words = [f'congestion = "{version}"', f'profile = "{self.profile}"', self.changed]
-        return ", ".join(filter(None, words))
+        """Returns the transport keys of the stack of this version."""
+        keys = [f'congestion = "{version}"', f'profile = "{self.profile}"', self.changed]
+        return ", ".join(filter(None, keys))
 
 
+#: The set-up of the study.
 STUDY: Final = Setup()
 
-#: The kernel of the real clock, by its profile.
+#: The stack of the real clock's kernel instead of the stack of the paper's time.
 TODAY: Final = replace(STUDY, name="Linux 6.18", profile="linux")
 
+#: Two links of a ``[[multilink]]`` instead of one emulated link.
 ACCESS: Final = replace(STUDY, name="access model", model="access")
 
-#: Set-ups whose statements are judged in full, each as a test.
+#: Set-ups that are tests: all statements are judged with each.
 VARIANTS: Final = {"today": TODAY, "access": ACCESS}
 
 #: Set-ups with one changed assumption each, some with several values. The last is the set-up of the
@@ -125,15 +134,16 @@ SENSITIVITY: Final = (
 
 @dataclass(frozen=True)
 class Phase:
-    """A link's rate in bit/s, round-trip time and loss probability."""
+    """The parameters of the emulated link in a phase."""
 
     rate_bit_s: float
     rtt_ms: int
+    #: Packet loss probability.
     loss: float = 0.0
 
     def keys(self, *, broken: bool = False) -> str:
-        """Returns an inline table of the keys of a link, the same in both directions. A ``broken``
-        link loses every packet."""
+        """Returns the link's keys as an inline table, equal in both directions. A ``broken`` link
+        drops every packet."""
         probability = 1.0 if broken else self.loss
         error = f'{{ kind = "packet", probability = {probability} }}' if probability else '"none"'
         each = f'delay = "{self.rtt_ms / 2} ms", rate = "{self.rate_bit_s} bit/s", error = {error}'
@@ -146,8 +156,7 @@ _SATELLITE: Final = Phase(_SLOW, 500, 1e-5)
 
 @dataclass(frozen=True)
 class Experiment:
-    """The experiment of a figure: three phases of 20 s, and the duration of the break between
-    them."""
+    """The experiment of a figure: three phases of 20 s, with breaks of ``gap_ms`` between them."""
 
     name: str
     title: str
@@ -161,7 +170,7 @@ class Experiment:
 
     @property
     def handovers_s(self) -> tuple[float, ...]:
-        """Times in seconds at which the connection changes links; empty if all links are equal."""
+        """Times in seconds at which the link changes. Empty if all phases are equal."""
         return HANDOVERS_S if len(set(self.phases)) > 1 else ()
 
 
@@ -177,9 +186,9 @@ _SLOW_FIRST: Final = (
     Phase(_FAST, 50),
 )
 
-#: The experiment whose sender stops at :data:`DURATION_S`. Its last packets still arrive, until
-#: this time.
+#: The experiment whose sender stops at :data:`DURATION_S`.
 TAIL: Final = "satellite-tail"
+#: Duration of the run of :data:`TAIL`, in which the last packets arrive.
 TAIL_UNTIL_S: Final = 100.0
 
 #: Experiments by name. ``loss`` has the round-trip time of :attr:`Setup.loss_rtt_ms`.
@@ -203,8 +212,8 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
 
 
 def overrides(experiment: Experiment, setup: Setup, later_s: float = 0.0) -> tuple[str, ...]:
-    """Returns an experiment as overrides of path.toml or access.toml. The emulated link changes
-    ``later_s`` later."""
+    """Returns the overrides of path.toml or access.toml for an experiment. ``later_s`` is added to
+    the times of link changes."""
     phases = experiment.phases
     if experiment.name == "loss":
         phases = tuple(replace(phase, rtt_ms=setup.loss_rtt_ms) for phase in phases)  # type: ignore[assignment]
@@ -255,7 +264,7 @@ def _scenario(experiment: Experiment, setup: Setup) -> str:
 
 
 def job(experiment: Experiment, version: str, clock: Clock, setup: Setup = STUDY) -> Job:
-    """Returns the job of a version in an experiment, end to end."""
+    """Returns the job of an experiment with one version end to end, without a proxy."""
     transport = f'flow.transfer.transport={{ kind = "tcp", {setup.transport(version)} }}'
     name = f"{experiment.name}-{version}-{clock}"
     return Job(
@@ -264,8 +273,8 @@ def job(experiment: Experiment, version: str, clock: Clock, setup: Setup = STUDY
 
 
 def split_job(experiment: Experiment, version: str, setup: Setup = STUDY) -> Job:
-    """Returns the job of a version from a simulated proxy at the gateway to the client. The server
-    has Linux' default, CUBIC."""
+    """Returns the job of an experiment through a simulated proxy at the gateway. The proxy uses the
+    given version towards the client. The server uses Linux's default, CUBIC."""
     mechanism = f'{{ kind = "split", sides.path = {{ {setup.transport(version)} }} }}'
     proxy = f'proxy=[{{ name = "pep", node = "gateway", mechanism = {mechanism} }}]'
     server = f'flow.transfer.transport={{ kind = "tcp", {setup.stack("cubic")} }}'

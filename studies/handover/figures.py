@@ -1,5 +1,5 @@
-"""Figures 2 to 6: sequence numbers, throughput and windows of all versions, end to end and through
-the proxy."""
+"""Figures 2 to 6: sequence numbers, throughput and congestion windows of all versions, end to end
+and through the proxy."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ from .measures import Course
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: One marker per version, every few seconds, so that overlapping curves can be distinguished.
+#: Marker of each version.
 _MARKS: Final = dict(zip(VERSIONS, "osD^v", strict=True))
+#: Colour of each version.
 _COLOURS: Final = dict(zip(VERSIONS, COLOURS, strict=False))
+#: Interval of a curve's markers. The curves have different offsets, so overlapping curves can be
+#: distinguished.
 _EVERY_S: Final = 4.0
-#: Dashes of the proxy's curve, which often overlaps that of Hybla end to end: its gaps leave the
-#: other curve visible.
+#: Dashes of the proxy's curve. It often overlaps the curve of Hybla end to end, which is visible in
+#: the gaps.
 _DASHES: Final = (0, (3, 5))
 
 
 @figure_function
 def draw(experiment: Experiment, courses: Mapping[str, Course], proxied: Course | None = None) -> Figure:
-    """Draws sequence numbers of arriving packets, their bytes per second, and windows, by version;
-    the proxy dashed."""
+    """Draws the sequence numbers of arriving packets, their rate, and the congestion windows, by
+    version. The curve of the proxy is dashed."""
     figure, (sequence, throughput, window) = panels([3.2, 2.2, 2.0])
     seconds = np.arange(1.0, DURATION_S + 0.25, 0.5)
     lines: list[tuple[str, Course, float, dict[str, Any]]] = []

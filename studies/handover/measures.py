@@ -1,4 +1,4 @@
-"""Measures of a transfer: bytes, the longest pause, and the time to restart after a handover."""
+"""Measures of a transfer: delivered bytes, maximum pause, and restart time after a handover."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from bentpipe.results.runs import Run
 
 from .cases import DURATION_S, Experiment
 
-#: A flow has restarted once this fraction of the link's capacity arrives within a second.
+#: Minimum rate of a flow that has restarted, as a fraction of the link's rate.
 SHARE: Final = 0.5
+#: Interval over which this rate is measured.
 WINDOW_S: Final = 1.0
 
 _NONE: Final = np.empty(0)
@@ -22,30 +23,35 @@ _NONE: Final = np.empty(0)
 
 @dataclass(frozen=True)
 class Course:
-    """Bytes received by the client's application, and the sender's window in segments, against time
-    in seconds.
+    """The time series of a transfer. Times are in seconds from the start of the transfer.
 
-    ``arrival_*`` are the data packets that arrive at the client: their times, their sequence
-    numbers in bytes from 0, and the total bytes of all packets up to each. Real runs through the
-    proxy have no arrivals."""
+    Real runs through the proxy have no retransmissions and no arrivals."""
 
+    #: Times of ``delivered``.
     time_s: FloatArray
+    #: Total bytes received by the client's application.
     delivered: FloatArray
+    #: Times of ``window``.
     window_time_s: FloatArray
+    #: Congestion window in segments.
     window: FloatArray
-    #: Total of retransmitted segments.
+    #: Times of ``retransmitted``.
     retransmission_time_s: FloatArray = field(default_factory=lambda: _NONE)
+    #: Total number of retransmitted segments.
     retransmitted: FloatArray = field(default_factory=lambda: _NONE)
+    #: Arrival times of data packets at the client.
     arrival_time_s: FloatArray = field(default_factory=lambda: _NONE)
+    #: Sequence numbers of the arriving packets in bytes, from 0.
     arrival_sequence: FloatArray = field(default_factory=lambda: _NONE)
+    #: Total bytes of the packets that have arrived, headers included.
     arrival_bytes: FloatArray = field(default_factory=lambda: _NONE)
 
     def bytes_at(self, moment_s: float) -> float:
-        """Returns the bytes received up to a moment."""
+        """Returns the bytes received up to a time."""
         return _at(self.time_s, self.delivered, moment_s)
 
     def bytes_between(self, begin_s: float, end_s: float) -> float:
-        """Returns the bytes received in a phase."""
+        """Returns the bytes received in an interval."""
         return self.bytes_at(end_s) - self.bytes_at(begin_s)
 
     def arrived_between(self, begin_s: float, end_s: float) -> float:
@@ -61,13 +67,14 @@ class Course:
         )
 
     def pause_s(self, begin_s: float, end_s: float) -> float:
-        """Returns the longest time without a new byte."""
+        """Returns the maximum time without a new byte in an interval."""
         inside = self.time_s[(self.time_s > begin_s) & (self.time_s < end_s)]
         return float(np.diff(np.concatenate(([begin_s], inside, [end_s]))).max())
 
     def restart_s(self, handover_s: float, rate_bit_s: float, end_s: float) -> float:
-        """Returns the time from the start of a handover to the first second in which the flow has
-        :data:`SHARE` of the link's rate; the whole phase if there is none."""
+        """Returns the time from the start of a handover to the first interval of :data:`WINDOW_S`
+        in which the flow has :data:`SHARE` of the link's rate. Returns the duration of the phase if
+        the flow does not restart."""
         needed = SHARE * rate_bit_s / 8 * WINDOW_S
         for moment in np.arange(handover_s + WINDOW_S, end_s, 0.05):
             if self.bytes_between(moment - WINDOW_S, moment) >= needed:
@@ -76,28 +83,31 @@ class Course:
 
 
 def _at(time_s: FloatArray, total: FloatArray, moment_s: float) -> float:
-    place = int(np.searchsorted(time_s, moment_s, side="right"))
-    return float(total[place - 1]) if place else 0.0
+    count = int(np.searchsorted(time_s, moment_s, side="right"))
+    return float(total[count - 1]) if count else 0.0
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The measures of a transfer."""
 
+    #: Bytes received in 60 s.
     delivered: float
-    #: Bytes by phase of 20 s.
+    #: Bytes received in each phase of 20 s.
     phases: tuple[float, ...]
+    #: Retransmitted segments in each phase.
     retransmissions: tuple[float, ...]
-    #: Restart time after each handover, and the longest pause in the 20 s after it.
+    #: Restart time after each handover.
     restarts_s: tuple[float, ...]
+    #: Maximum pause in the 20 s after each handover.
     pauses_s: tuple[float, ...]
-    #: Time from the end of the 60 s to the last new byte of a sender that stops then.
+    #: Time from the end of the 60 s to the last new byte.
     tail_s: float
 
 
 def course_of(run: Run) -> Course:
-    """Returns the course of a run's transfer: the client's bytes, and the window of the sender
-    before the client's link, the server or the proxy."""
+    """Returns the course of a run's transfer. The window and the retransmissions are those of the
+    sender on the client's link: the server, or the proxy if there is one."""
     sender = run.flows.row(-1, named=True)
     time, delivered = trace_of(run, "delivery.delivered")["transfer"]
     window_time, window = trace_of(run, "tcp.cwnd")[sender["flow"]]
@@ -105,8 +115,8 @@ def course_of(run: Run) -> Course:
     file = run.path / "packets.pcapng"
     data = [one for one in segments(file) if one.payload > 0] if file.is_file() else []
     first = data[0].sequence if data else 0
-    # Captures of the real clock use the time of day. The first packet arrives when the application
-    # has its bytes.
+    # Captures of the real clock have the time of day. It is converted to the time of the run: the
+    # first packet arrives when the application receives its first bytes.
     start_s = data[0].time_s - float(time[0]) if data else 0.0
     return Course(
         time,
@@ -122,7 +132,7 @@ def course_of(run: Run) -> Course:
 
 
 def outcome_of(course: Course, experiment: Experiment) -> Outcome:
-    """Returns the numbers that the study reports of one run."""
+    """Returns the measures of a run."""
     edges = (0.0, 20.0, 40.0, DURATION_S)
     after = [
         (at, rate, at + 20.0) for at, rate in zip(experiment.handovers_s, experiment.rates[1:], strict=False)

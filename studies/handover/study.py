@@ -1,5 +1,5 @@
-"""Transport protocols for hybrid terrestrial and satellite systems (Tou et al., 2012), reproduced;
-see README.md."""
+"""Reproduces the study of transport protocols for hybrid terrestrial and satellite systems by Tou
+et al. (2012). See README.md."""
 
 from __future__ import annotations
 
@@ -46,33 +46,39 @@ TESTS: Final = {
     "fig6": ("bandwidth-500", "bandwidth-1000", "bandwidth-500-pep", "bandwidth-1000-pep"),
 }
 
-#: The table of the assumptions. Like :data:`VARIANTS`, it is a test without a figure.
+#: The test that creates the table of the effect of each assumption. It has no statements and no
+#: figures.
 ASSUMPTIONS: Final = "sensitivity"
 
-#: Number of concurrent runs: one per processor in virtual time; more in real time, where runs use
-#: little processor time.
-AT_A_TIME: Final[dict[Clock, int]] = {"virtual": 2, "real": 7}
+#: Maximum number of concurrent runs, by clock. Runs in real time use little processor time.
+CONCURRENCY: Final[dict[Clock, int]] = {"virtual": 2, "real": 7}
 
-#: Tolerances for agreement of the clocks: bytes relative, restart in seconds.
-BYTES, RESTART_S = 0.1, 1.0
+#: Maximum relative difference of delivered bytes between clocks that agree.
+BYTES: Final = 0.1
+#: Maximum difference of restart times between clocks that agree.
+RESTART_S: Final = 1.0
 
+#: Courses by experiment and version.
 Courses = dict[tuple[str, str], Course]
 
 
 def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
-    """Runs a test's experiments, or all, and judges its statements by the given clock. With the
-    real clock, both clocks run, and a table compares them."""
+    """Runs a test, or all tests, and judges its statements. ``clock`` is the clock of the runs.
+    With the real clock, the experiments also run on the virtual clock, and tables compare both."""
     if test == ASSUMPTIONS or test in VARIANTS:
         if clock != "virtual":
             raise InputError(f"the test {test} runs on the virtual clock only: leave out --clock {clock}")
         return _sensitivity(out, json) if test == ASSUMPTIONS else Reproduction(_variant(test, out, json))
-    done = _figures(test, out, json, clock)
+    reproduction = _figures(test, out, json, clock)
     if test is not None or clock != "virtual":
-        return done
+        return reproduction
     return replace(
-        done,
-        verdicts=[*done.verdicts, *(verdict for one in VARIANTS for verdict in _variant(one, out, json))],
-        tables=[*done.tables, *_sensitivity(out, json).tables],
+        reproduction,
+        verdicts=[
+            *reproduction.verdicts,
+            *(verdict for one in VARIANTS for verdict in _variant(one, out, json)),
+        ],
+        tables=[*reproduction.tables, *_sensitivity(out, json).tables],
     )
 
 
@@ -81,7 +87,7 @@ def _figures(test: str | None, out: Path, json: bool, clock: Clock) -> Reproduct
     tests = list(dict.fromkeys(statement.test for statement in statements))
     names = list(dict.fromkeys(name for one in tests for name in TESTS[one]))
     clocks: tuple[Clock, ...] = ("virtual",) if clock == "virtual" else ("virtual", clock)
-    # The real clock uses the kernel of this machine.
+    # The real clock uses the TCP stack of this machine's kernel.
     setup = STUDY if clock == "virtual" else TODAY
     courses: dict[Clock, Courses] = {}
     notes: list[str] = []
@@ -123,18 +129,19 @@ def _outcomes(courses: Courses) -> dict[tuple[str, str], Outcome]:
 
 
 def _statements(test: str | None = None) -> list[Statement]:
-    """Returns the paper's statements, of one test if given, without those of the variants, which
-    repeat them."""
+    """Returns the paper's statements, of one test if given. The statements of :data:`VARIANTS`,
+    which repeat them, are left out."""
     return [one for one in read_published(HERE / "published.csv", test) if one.test in TESTS]
 
 
 def _folder(setup: Setup) -> str:
-    """Returns the folder of a set-up's runs, which its tests share."""
+    """Returns the name of the folder of a set-up's runs. All tests of the set-up share the
+    folder."""
     return "runs" if setup == STUDY else f"set-up-{SENSITIVITY.index(setup)}"
 
 
 def _all_of(setup: Setup, out: Path, json: bool) -> list[Verdict]:
-    """Judges every statement with a set-up."""
+    """Runs all experiments with a set-up and returns a verdict on every statement."""
     names = list(dict.fromkeys(name for of in TESTS.values() for name in of))
     with bar(setup.name, shown=not json) as progress:
         courses = run(names, "virtual", out / _folder(setup), progress, [], setup)
@@ -142,14 +149,14 @@ def _all_of(setup: Setup, out: Path, json: bool) -> list[Verdict]:
 
 
 def _variant(test: str, out: Path, json: bool) -> list[Verdict]:
-    """Judges the statements with the set-up of a variant. The variant's verdicts have their own
-    causes."""
+    """Runs all experiments with the set-up of a variant and returns the verdicts. The variant's
+    statements in published.csv have their own causes."""
     ours = {f"{test}-{one.statement.id}": one.ours for one in _all_of(VARIANTS[test], out, json)}
     return judge(read_published(HERE / "published.csv", test), ours)
 
 
 def _sensitivity(out: Path, json: bool) -> Reproduction:
-    """Counts the statements that hold with each assumption changed, and lists those that fail."""
+    """Returns the table of the statements that hold with each set-up of :data:`SENSITIVITY`."""
     rows = []
     for setup in SENSITIVITY:
         verdicts = _all_of(setup, out, json)
@@ -163,7 +170,7 @@ def _sensitivity(out: Path, json: bool) -> Reproduction:
 
 
 def experiment_of(name: str) -> Experiment:
-    """Returns the experiment of a name with or without "-pep"."""
+    """Returns the experiment of this name, which may end in "-pep"."""
     base = EXPERIMENTS[name.removesuffix("-pep")]
     return replace(base, name=name, title=f"{base.title}, with the proxy") if name.endswith("-pep") else base
 
@@ -176,20 +183,20 @@ def run(
     notes: list[str],
     setup: Setup = STUDY,
 ) -> Courses:
-    """Returns the courses of all versions in the experiments. Through the proxy, only Hybla runs,
-    as in the paper."""
-    through = {name: EXPERIMENTS[name.removesuffix("-pep")] for name in names if name.endswith("-pep")}
+    """Runs the experiments with all versions and returns their courses. Through the proxy, only
+    Hybla runs, as in the paper."""
+    with_proxy = {name: EXPERIMENTS[name.removesuffix("-pep")] for name in names if name.endswith("-pep")}
     jobs = {
         (name, version): job(EXPERIMENTS[name], version, clock, setup)
         for name in names
-        if name not in through
+        if name not in with_proxy
         for version in VERSIONS
     }
     if clock == "virtual":
         jobs |= {
-            (name, "hybla"): split_job(experiment, "hybla", setup) for name, experiment in through.items()
+            (name, "hybla"): split_job(experiment, "hybla", setup) for name, experiment in with_proxy.items()
         }
-    runs = run_all(list(jobs.values()), out, progress, AT_A_TIME[clock])
+    runs = run_all(list(jobs.values()), out, progress, CONCURRENCY[clock])
     courses = {key: course_of(runs[one]) for key, one in jobs.items()}
     doubtful = sorted(
         {one.name for one in jobs.values() if runs[one].fidelity.get("verdict", "valid") != "valid"}
@@ -198,14 +205,14 @@ def run(
         notes.append(
             f"{len(doubtful)} of {len(jobs)} runs are not exact by their fidelity.json: the machine was busy"
         )
-    if clock == "real" and through:
-        courses |= proxied.run(list(through.values()), out, notes)
+    if clock == "real" and with_proxy:
+        courses |= proxied.run(list(with_proxy.values()), out, notes)
     return courses
 
 
 def table(name: str, outcomes: dict[Clock, dict[tuple[str, str], Outcome]]) -> Table:
-    """Returns the table of all versions in an experiment, with both clocks in a cell: virtual /
-    real."""
+    """Returns the table of all versions in an experiment. With two clocks, a cell has both values:
+    virtual / real."""
     clocks = list(outcomes)
     rows = []
     for version in VERSIONS:
@@ -218,7 +225,7 @@ def table(name: str, outcomes: dict[Clock, dict[tuple[str, str], Outcome]]) -> T
             lambda one: _all(one.pauses_s),
         )
         cells = [" / ".join("-" if one is None else column(one) for one in of) for column in columns]
-        rows.append([version, *cells, *([_apart(of)] if len(of) == 2 else [])])
+        rows.append([version, *cells, *([_disagreement(of)] if len(of) == 2 else [])])
     about = experiment_of(name).title + (", virtual / real clock" if len(clocks) == 2 else "")
     return Table(
         about, ["version", "MB", "restart s", "pause s", *(["apart in"] if len(clocks) == 2 else [])], rows
@@ -229,8 +236,8 @@ def _all(numbers: tuple[float, ...]) -> str:
     return " ".join(f"{number:.1f}" for number in numbers) or "-"
 
 
-def _apart(of: list[Outcome | None]) -> str:
-    """Names the measures on which the clocks disagree."""
+def _disagreement(of: list[Outcome | None]) -> str:
+    """Returns the measures on which the clocks disagree, as text."""
     virtual, real = of
     if virtual is None or real is None:
         return ""

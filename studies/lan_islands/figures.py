@@ -1,4 +1,4 @@
-"""Figures 1 to 5, with the predictions of the equations dashed and the paper's table as points."""
+"""Figures 1 to 5. Dashed lines: predictions by the equations. Crosses: values of the paper."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Payload rate of full segments on the E1: 1460 bytes in 32 cells.
+#: Payload rate of full segments on the E1 in bit/s: 1460 bytes in 32 cells.
 E1: Final = 2.048e6 * 1460 / (32 * 53)
+#: Label of the throughput axis.
 THROUGHPUT: Final = "throughput ($2^{20}$ bit/s)"
 
 
 def one_way_s(rtt_ms: float, block: int = 1460) -> float:
-    """Returns the one-way time of a block without the E1: propagation, and transmission on the two
-    Ethernets with 40 bytes of headers and 38 of Ethernet."""
+    """Returns the one-way time of a block without the E1: propagation, and transmission on two
+    Ethernets. A segment has 40 bytes of TCP/IP headers and 38 bytes of Ethernet overhead."""
     return rtt_ms / 2e3 + 2 * (min(block, 1460) + 78) * 8 / 10e6
 
 
 def predicted(block: int, rtt_ms: float, window: int) -> float:
-    """Returns the throughput of a block by the equation, in bit/s."""
+    """Returns the throughput in bit/s for a block size, by the equation."""
     return 8 * block / block_time_s(block, one_way_s(rtt_ms, block), E1, window_bytes=window)
 
 
 def _shades(count: int) -> list[tuple[float, float, float, float]]:
-    """Returns colours in order, from dark to light."""
+    """Returns a sequence of colours from dark to light."""
     from matplotlib import colormaps
 
     return [colormaps["viridis"](0.9 * index / max(count - 1, 1)) for index in range(count)]
@@ -49,7 +50,7 @@ def _single(axes: Axes, title: str, x: str, y: str = THROUGHPUT, *, logarithmic:
 def signature(
     of: Mapping[int, Sequence[Block]], windows: Mapping[int, int], paper: Sequence[tuple[int, float]]
 ) -> Figure:
-    """Draws figure 1: throughput against the time of a block, by socket buffer."""
+    """Draws figure 1: throughput against block time, by socket buffer."""
     figure, (axes,) = panels([3.2])
     for index, (socket, measured) in enumerate(of.items()):
         axes.plot(
@@ -76,8 +77,8 @@ def by_block(
     paper: Sequence[tuple[int, float]],
     real: Mapping[str, Mapping[float, Sequence[Block]]],
 ) -> Figure:
-    """Draws figure 2: throughput against block size, by round-trip time; circles and crosses are
-    the real NPtcp, by clock."""
+    """Draws figure 2: throughput against block size, by round-trip time. Circles and plus signs:
+    real NPtcp, by clock."""
     figure, (axes,) = panels([3.6])
     named: set[str] = set()
     for (rtt, measured), colour in zip(of.items(), _shades(len(of)), strict=True):
@@ -133,16 +134,19 @@ def by_socket(of: Mapping[float, Mapping[int, float]], window: Mapping[int, int]
     return figure
 
 
-#: Cost of a lost segment: a time-out, the minimum of 1 s rounded to the profile's clock of 500 ms.
+#: Mean time-out after a lost segment: the minimum of 1 s, rounded up to the profile's clock ticks
+#: of 500 ms.
 TIMEOUT_S: Final = 1.25
 
 
 def under_errors(socket: int, ber: float) -> tuple[float, float]:
-    """Returns throughput in bit/s and relative standard deviation of the time of a block of the
-    socket's size at RTT 400 ms, if each lost segment costs a time-out. A segment is lost with any
-    wrong bit in the 48 bytes of one of its cells (single errors in a header are corrected). Of n
-    segments, each costs a time-out with probability p: n p in the mean, with a variance of n p (1 -
-    p). Each direction carries one block."""
+    """Predicts the effect of bit errors at an RTT of 400 ms, for blocks of the socket buffer's
+    size. Returns the throughput in bit/s and the relative standard deviation of the block time.
+
+    Each lost segment causes a time-out. A segment is lost if one of the 48 payload bytes of one of
+    its cells has a bit error (single errors in a header are corrected). With n segments and a loss
+    probability p, the mean number of time-outs is n p, and its variance is n p (1 - p). Each
+    direction carries one block."""
     window = min(socket, 65_535) // 1460 * 1460
     once = block_time_s(socket, one_way_s(400, socket), E1, window_bytes=window)
     lost = 1 - (1 - ber) ** (32 * 48 * 8)
@@ -171,8 +175,8 @@ def by_errors(
         y = [value for value in of.values() if value is not None]
         axes.plot(x, y, marker=".", **line(index), label=f"socket {socket // 1024} kbyte")
         known = [ber for ber in equation[socket] if ber <= 1e-5]
-        said = [equation[socket][ber] for ber in known]
-        axes.plot(known, said, color=line(index)["color"], linestyle=PREDICTED, linewidth=0.8)
+        expected = [equation[socket][ber] for ber in known]
+        axes.plot(known, expected, color=line(index)["color"], linestyle=PREDICTED, linewidth=0.8)
     _single(axes, "Blocks of the socket's size, RTT 400 ms", "bit error rate", label)
     legend(axes)
     return figure
@@ -180,8 +184,8 @@ def by_errors(
 
 @figure_function
 def by_burst(of: Mapping[int, tuple[float, float]]) -> Figure:
-    """Draws the number of cells that wait before the E1 when a window is sent at once, and the
-    buffer BB of the equation."""
+    """Draws the maximum number of cells in the queue before the E1 if a window is sent as one
+    burst, and the buffer BB of the equation."""
     figure, (axes,) = panels([2.6])
     kbyte = [socket / 1024 for socket in of]
     axes.plot(kbyte, [waited for waited, _ in of.values()], marker=".", **line(0), label="simulated")

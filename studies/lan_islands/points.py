@@ -1,5 +1,5 @@
-"""The runs of the study: NetPIPE between the islands at a round-trip time, a socket buffer and a
-bit error rate."""
+"""The runs of the study. A point is a run of NetPIPE between the islands with a round-trip time, a
+socket buffer and a bit error rate."""
 
 from __future__ import annotations
 
@@ -22,24 +22,28 @@ HERE: Final = Path(__file__).parent
 
 #: Payload of a segment on Ethernet, in bytes.
 SEGMENT: Final = 1460
-#: Largest window without window scaling.
+#: Maximum window without window scaling, in bytes.
 LARGEST: Final = 65_535
 #: Rate of cells on an OC-3.
 LINE: Final = "149.76 Mbit/s"
-#: The default socket buffer of the paper's hosts.
+#: Default socket buffer of the paper's hosts, in bytes.
 SOCKET: Final = 8192
 
 
 @dataclass(frozen=True)
 class Point:
-    """The parameters of a run. ``block`` measures only that size, with more repeats; block sizes
-    grow until ``stop_s``."""
+    """The parameters of a run."""
 
     rtt_ms: float = 400
+    #: Socket buffer in bytes.
     socket: int = SOCKET
+    #: Bit error rate of the satellite leg.
     ber: float = 0.0
+    #: Block size in bytes, measured 100 times. ``None``: block sizes grow as in NetPIPE.
     block: int | None = None
+    #: NetPIPE stops after the first block that takes at least this time.
     stop_s: float = 30
+    #: Further overrides, which take precedence.
     more: tuple[str, ...] = ()
 
     @property
@@ -51,7 +55,8 @@ class Point:
 
     @property
     def window(self) -> int:
-        """The receive window: the whole segments that fit the buffer."""
+        """The receive window: the size of the complete segments that fit the socket buffer, in
+        bytes."""
         return rounded(min(self.socket, LARGEST))
 
     def overrides(self) -> tuple[str, ...]:
@@ -74,29 +79,29 @@ class Point:
         )
 
 
-def hash_of(words: Sequence[str]) -> int:
-    """Returns a hash that is equal in every process, for distinct folder names."""
+def hash_of(overrides: Sequence[str]) -> int:
+    """Returns a hash for the folder name. It is equal in every process, unlike ``hash``."""
     number = 0
-    for byte in "\n".join(words).encode():
+    for byte in "\n".join(overrides).encode():
         number = (31 * number + byte) % (1 << 32)
     return number
 
 
 def rounded(buffer: int) -> int:
-    """Returns the whole segments that a buffer holds, in bytes."""
+    """Returns the size of the complete segments that fit a buffer, in bytes."""
     return buffer // SEGMENT * SEGMENT
 
 
 def legs(rtt_ms: float, ber: float = 0.0, rate: str = "2048 kbit/s", keys: str = "") -> str:
-    """Returns the override that sets delay, errors and rate of the satellite leg, and further
-    keys."""
+    """Returns the override that sets the delay, the errors and the rate of the satellite leg.
+    ``keys`` are further keys of the leg, after a comma."""
     error = f", error = {{ kind = 'bit', rate = {ber:g} }}" if ber else ""
     slow = f"{{ rate = '{rate}', delay = '{rtt_ms / 2:g} ms'{error}{keys} }}"
     return f"network.wan.legs=[{{ rate = '{LINE}' }}, {slow}, {{ rate = '{LINE}' }}]"
 
 
 def simulate(points: Sequence[Point], out: Path, progress: Progress) -> dict[Point, Run]:
-    """Simulates distinct points and returns their runs."""
+    """Runs points on the virtual clock and returns their runs. Equal points run once."""
     jobs = {
         point: Job(point.name, HERE / "islands.toml", point.overrides()) for point in dict.fromkeys(points)
     }
@@ -105,8 +110,8 @@ def simulate(points: Sequence[Point], out: Path, progress: Progress) -> dict[Poi
 
 
 def throughput_bit_s(run: Run) -> float:
-    """Returns the mean throughput of the only block of a run; 0 if no block arrived. A run that
-    ended early counts the bytes delivered by its ping-pongs."""
+    """Returns the mean throughput of the only block size of a run. For a run that ended early, it
+    is computed from the goodput. It is 0 if no block arrived."""
     measured = blocks(run)
     if measured and not pending(run):
         block = measured[-1]
@@ -116,8 +121,8 @@ def throughput_bit_s(run: Run) -> float:
 
 
 def deviation(run: Run) -> float | None:
-    """Returns standard deviation over mean of the times of a block, in percent; ``None`` if the run
-    ended early."""
+    """Returns the standard deviation of the block time in percent of the mean, or ``None`` if the
+    run ended early."""
     measured = blocks(run)
     if not measured or pending(run):
         return None
@@ -127,8 +132,9 @@ def deviation(run: Run) -> float | None:
 
 
 def real(rtt_ms: float, out: Path, buffer: int | None = None) -> list[Block]:
-    """Returns the measurements of the real NPtcp with Linux' TCP on the clock ``kernel``.
-    ``buffer`` is its option -b. Raises :class:`bentpipe.InputError` if NPtcp is not installed."""
+    """Runs the real NPtcp with Linux's TCP on the clock ``kernel`` and returns its measurements.
+    ``buffer`` is the value of NPtcp's option -b. Raises :class:`bentpipe.InputError` if NPtcp is
+    not installed."""
     _require_program()
     option = f" -b {buffer}" if buffer else ""
     common = f"-P {{port}} -n 7 -p 0 -u 65536{option} -o /dev/null"
@@ -149,9 +155,9 @@ def real(rtt_ms: float, out: Path, buffer: int | None = None) -> list[Block]:
 
 
 def live(rtt_ms: float, out: Path, buffer: int, last: int = 65_536) -> list[Block]:
-    """Returns the measurements of the real NPtcp on the real clock, through ``bentpipe run``, up to
-    blocks of ``last`` bytes. Raises :class:`bentpipe.InputError` if NPtcp is not installed, and
-    ``RuntimeError`` with the command's output if the command fails."""
+    """Runs the real NPtcp on the real clock through ``bentpipe run`` and returns its measurements,
+    for blocks of up to ``last`` bytes. Raises :class:`bentpipe.InputError` if NPtcp is not
+    installed, and ``RuntimeError`` with the command's output if the command fails."""
     _require_program()
     screen = out / f"nptcp-real-rtt{rtt_ms:g}.txt"
     screen.parent.mkdir(parents=True, exist_ok=True)
@@ -168,8 +174,8 @@ def live(rtt_ms: float, out: Path, buffer: int, last: int = 65_536) -> list[Bloc
         "-o",
         str(screen.with_suffix(".out")),
     ]
-    with screen.open("w", encoding="utf-8") as to:
-        done = subprocess.run(
+    with screen.open("w", encoding="utf-8") as errors:
+        process = subprocess.run(
             [
                 command,
                 "run",
@@ -183,11 +189,13 @@ def live(rtt_ms: float, out: Path, buffer: int, last: int = 65_536) -> list[Bloc
             ],
             env=os.environ | {"BENTPIPE": command},
             stdout=subprocess.DEVNULL,
-            stderr=to,
+            stderr=errors,
             check=False,
         )
-    if done.returncode:
-        raise RuntimeError(f"NPtcp ended with {done.returncode}: {screen.read_text(encoding='utf-8')}")
+    if process.returncode:
+        raise RuntimeError(
+            f"NPtcp failed with exit code {process.returncode}: {screen.read_text(encoding='utf-8')}"
+        )
     return read_screen(screen)
 
 

@@ -1,5 +1,5 @@
-"""Delay and error rate on ATM satellite links serving LAN islands (Yousef, Strange), reproduced;
-see README.md."""
+"""Reproduces the study of delay and errors on an ATM satellite link between LAN islands by Yousef
+and Strange. See README.md."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: The clocks of the study. The kernel's clock adds the real NPtcp to table 1 and figure 2. The real
-#: clock adds it to figure 2 for one round-trip time, on both clocks.
+#: The clocks of the study. The clock "kernel" adds results of the real NPtcp to table 1 and figure
+#: 2. The clock "real" adds results of the real NPtcp on both clocks to figure 2, for
+#: :data:`REAL_RTT_MS`.
 CLOCKS: Final = ("virtual", "kernel", "real")
+#: Round-trip time of the runs with the clock "real".
 REAL_RTT_MS: Final = 40
+#: The tests. All except ``causes`` judge statements.
 TESTS: Final = (
     "table-1",
     "figure-1",
@@ -38,7 +41,7 @@ TESTS: Final = (
     "causes",
 )
 
-#: Table 1: bytes and seconds.
+#: Table 1 of the paper: block size in bytes and time in seconds.
 PAPER: Final = (
     (1, 0.2045),
     (128, 0.2052),
@@ -52,16 +55,21 @@ PAPER: Final = (
     (16384, 0.951),
     (24576, 1.257),
 )
+#: Round-trip times of figure 2.
 RTTS_MS: Final = (1, 10, 20, 40, 50, 100, 400)
+#: Round-trip times of figure 3.
 SOCKET_RTTS_MS: Final = (1, 10, 20, 50, 100, 200, 400, 600)
+#: Socket buffers of figure 3, in bytes.
 SOCKETS: Final = (8192, 16384, 24576, 32768, 49152, 65536)
+#: Bit error rates of figures 4 and 5.
 BERS: Final = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)
-#: The block of figures 3 to 5, and the block under errors.
+#: Block size of figure 3, and the large socket buffer of figures 1, 4 and 5, in bytes.
 LARGE: Final = 65_536
 
+#: The point of table 1.
 BASE: Final = Point()
-#: Other possible causes of the step of table 1: the window in bytes, or one change besides a window
-#: of 7300 bytes.
+#: Overrides by possible cause of the step in table 1. A number is the window in bytes. The others
+#: have a window of 7300 bytes and one change.
 CAUSES: Final = {
     "7300": (),
     "8192": (f"flow.np.transport.receive_window={SOCKET} B",),
@@ -74,12 +82,12 @@ CAUSES: Final = {
 
 
 def socket_point(rtt_ms: float, socket: int) -> Point:
-    """Returns the point of a stream of 64 KiB blocks with a socket buffer."""
+    """Returns the point of a stream of 64 KiB blocks with this socket buffer."""
     return Point(rtt_ms, socket, block=LARGE, more=("flow.np.app.mode=stream", "flow.np.app.repeats=16"))
 
 
 def error_point(ber: float, socket: int = SOCKET, more: tuple[str, ...] = ()) -> Point:
-    """Returns the point of blocks of the socket's size under errors."""
+    """Returns the point with bit errors, whose blocks have the size of the socket buffer."""
     return Point(400, socket, ber, block=socket, more=more)
 
 
@@ -90,7 +98,7 @@ def sack_points(ber: float) -> tuple[Point, Point]:
 
 
 def needed(test: str) -> list[Point]:
-    """Returns the runs of a test."""
+    """Returns the points of a test."""
     return {
         "table-1": [BASE],
         "figure-1": [BASE, Point(400, LARGE)],
@@ -110,15 +118,14 @@ def needed(test: str) -> list[Point]:
 
 
 def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
-    """Runs a test, or all, and judges its statements. The clock kernel adds the real NPtcp to table
-    1 and figure 2."""
+    """Runs a test, or all tests, and judges its statements. ``clock`` is one of :data:`CLOCKS`."""
     if test not in (None, *TESTS):
         raise unknown("test", test or "", TESTS, str(HERE))
     tests = TESTS if test is None else (test,)
     with bar("NetPIPE between LAN islands", shown=not json) as progress:
         runs = simulate([point for one in tests for point in needed(one)], out, progress)
     programs: dict[str, dict[float, list[Block]]] = {}
-    # Linux doubles the option: 4096 gives a buffer of 8192 bytes.
+    # Linux doubles the requested buffer size.
     option = SOCKET // 2
     if clock == "kernel":
         rtts = RTTS_MS if "figure-2" in tests else (400,)
@@ -150,7 +157,7 @@ def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual")
             for name, figure in drawn(tests, runs, programs).items()
             for ending in ("png", "svg")
         ],
-        notes=["What the differences come from: studies/lan_islands/README.md"],
+        notes=["Causes of the differences: studies/lan_islands/README.md"],
         tables=tables,
     )
 
@@ -161,7 +168,8 @@ def by_size(measured: Sequence[Block]) -> dict[int, Block]:
 
 
 def table_1(measured: Sequence[Block]) -> dict[str, float | None]:
-    """Returns time and throughput of each row, and the step."""
+    """Returns the values for table 1: time and throughput of each row, and the step in time from
+    6144 to 8192 bytes."""
     known = by_size(measured)
     ours: dict[str, float | None] = {}
     for size, _ in PAPER:
@@ -171,7 +179,7 @@ def table_1(measured: Sequence[Block]) -> dict[str, float | None]:
 
 
 def table_of(measured: Sequence[Block], kernel: Sequence[Block]) -> Table:
-    """Returns table 1 next to the paper's, with the real NPtcp if it ran."""
+    """Returns table 1 with the paper's values, ours, and the values of the real NPtcp, if any."""
     known, others = by_size(measured), by_size(kernel)
     rows = []
     for size, time in PAPER:
@@ -193,7 +201,7 @@ def table_of(measured: Sequence[Block], kernel: Sequence[Block]) -> Table:
 
 
 def table_of_causes(of: dict[str, list[Block]]) -> Table:
-    """Returns the table of the times of table 1's blocks under each cause of the step."""
+    """Returns the table of block times for each of :data:`CAUSES`."""
     known = {name: by_size(measured) for name, measured in of.items()}
     rows = [
         [str(size), f"{time:.3f}", *(f"{measured[size].time_s:.3f}" for measured in known.values())]
@@ -207,7 +215,8 @@ def table_of_causes(of: dict[str, list[Block]]) -> Table:
 
 
 def figure_1(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Returns the two signatures below and beyond 0.33 s."""
+    """Returns the values for figure 1: the ratio of the throughputs with the large and the small
+    socket buffer, for blocks that take less and more than 0.33 s."""
     small, large = by_size(blocks(runs[BASE])), by_size(blocks(runs[Point(400, LARGE)]))
     ratios = [
         (small[size].time_s, large[size].bit_s / small[size].bit_s) for size in small.keys() & large.keys()
@@ -219,8 +228,8 @@ def figure_1(runs: dict[Point, Run]) -> dict[str, float | None]:
 
 
 def figure_2(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Returns the throughput of the largest block at the shortest and the longest round-trip
-    time."""
+    """Returns the values for figure 2: 1 if the maximum throughput falls with the round-trip time
+    (0 otherwise), and the maximum throughput at 400 ms."""
     rates = [max(block.bit_s for block in blocks(runs[Point(rtt)])) for rtt in RTTS_MS]
     falls = all(one > other for one, other in itertools.pairwise(rates))
     return {"block-order": float(falls), "block-400": rates[-1] / MEGABIT}
@@ -232,12 +241,13 @@ def stream_rate(runs: dict[Point, Run], rtt_ms: float, socket: int) -> float:
 
 
 def socket_rates(runs: dict[Point, Run]) -> dict[float, dict[int, float]]:
-    """Returns the throughput by round-trip time and socket buffer."""
+    """Returns the throughput of a stream in bit/s, by round-trip time and socket buffer."""
     return {rtt: {socket: stream_rate(runs, rtt, socket) for socket in SOCKETS} for rtt in SOCKET_RTTS_MS}
 
 
 def figure_3(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Returns the saturation at short round-trip times, and the linear fit at 600 ms."""
+    """Returns the values for figure 3: the saturation at short round-trip times, and throughput per
+    kbyte of socket buffer at 600 ms."""
     rates = socket_rates(runs)
     slopes = [rate / MEGABIT / (socket / 1024) for socket, rate in rates[600].items()]
     return {
@@ -249,7 +259,8 @@ def figure_3(runs: dict[Point, Run]) -> dict[str, float | None]:
 
 
 def figure_4(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Returns the throughput under errors over the throughput without errors."""
+    """Returns the values for figure 4: the throughput with errors relative to a bit error rate of
+    1e-12."""
     rate = {ber: throughput_bit_s(runs[error_point(ber)]) for ber in BERS}
     return {
         "ber-1e-7": rate[1e-7] / rate[1e-12],
@@ -260,7 +271,8 @@ def figure_4(runs: dict[Point, Run]) -> dict[str, float | None]:
 
 
 def figure_5(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Returns the variation of the time of a block under errors."""
+    """Returns the values for figure 5: the relative standard deviation of the block time, in
+    percent."""
     percent = {ber: deviation(runs[error_point(ber)]) for ber in BERS}
     return {"cdv-1e-8": percent[1e-8], "cdv-1e-6": percent[1e-6], "cdv-1e-5": percent[1e-5]}
 
@@ -285,6 +297,7 @@ def conclusions(runs: dict[Point, Run]) -> dict[str, float | None]:
     }
 
 
+#: The function that returns the values of a test, by test.
 MEASURES: Final[dict[str, Callable[[dict[Point, Run]], dict[str, float | None]]]] = {
     "figure-1": figure_1,
     "figure-2": figure_2,
@@ -300,19 +313,19 @@ def drawn(
     tests: Sequence[str], runs: dict[Point, Run], programs: dict[str, dict[float, list[Block]]]
 ) -> dict[str, Figure]:
     """Returns the figures of the tests."""
-    made: dict[str, Figure] = {}
+    drawings: dict[str, Figure] = {}
     if "figure-1" in tests:
         of = {point.socket: blocks(runs[point]) for point in (BASE, Point(400, LARGE))}
-        made["figure-1-signature"] = figures.signature(
+        drawings["figure-1-signature"] = figures.signature(
             of, {point.socket: point.window for point in (BASE, Point(400, LARGE))}, PAPER
         )
     if "figure-2" in tests:
         measured: dict[float, list[Block]] = {rtt: blocks(runs[Point(rtt)]) for rtt in RTTS_MS}
         windows: dict[float, int] = dict.fromkeys(RTTS_MS, BASE.window)
-        made["figure-2-blocks"] = figures.by_block(measured, windows, PAPER, programs)
+        drawings["figure-2-blocks"] = figures.by_block(measured, windows, PAPER, programs)
     if "figure-3" in tests:
         windows_of = {socket: rounded(min(socket, 65_535)) for socket in SOCKETS}
-        made["figure-3-sockets"] = figures.by_socket(socket_rates(runs), windows_of)
+        drawings["figure-3-sockets"] = figures.by_socket(socket_rates(runs), windows_of)
     sockets = (SOCKET, LARGE)
     if "figure-4" in tests:
         rates: dict[int, dict[float, float | None]] = {
@@ -323,7 +336,7 @@ def drawn(
             socket: {ber: figures.under_errors(socket, ber)[0] / MEGABIT for ber in BERS}
             for socket in sockets
         }
-        made["figure-4-errors"] = figures.by_errors(rates, bound, figures.THROUGHPUT)
+        drawings["figure-4-errors"] = figures.by_errors(rates, bound, figures.THROUGHPUT)
     if "figure-5" in tests:
         percent = {
             socket: {ber: deviation(runs[error_point(ber, socket)]) for ber in BERS} for socket in sockets
@@ -331,7 +344,9 @@ def drawn(
         expected = {
             socket: {ber: 100 * figures.under_errors(socket, ber)[1] for ber in BERS} for socket in sockets
         }
-        made["figure-5-variation"] = figures.by_errors(percent, expected, "variation of block times (% CDV)")
+        drawings["figure-5-variation"] = figures.by_errors(
+            percent, expected, "variation of block times (% CDV)"
+        )
     if "equations" in tests:
-        made["buffers"] = figures.by_burst(equations.bursts(runs))
-    return made
+        drawings["buffers"] = figures.by_burst(equations.bursts(runs))
+    return drawings

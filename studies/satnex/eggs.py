@@ -1,5 +1,5 @@
-"""EGGS, the interplanetary test bed: full TCP over long delays, with real kernels in virtual
-time."""
+"""The test ``eggs-tcp`` of EGGS, the interplanetary test bed: TCP from end to end over long delays,
+with real kernels in virtual time."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Delay of the long-haul link in one direction, by name, and duration of each run: several round
-#: trips.
+#: One-way delay of the long-haul link, by name.
 DELAYS_S: Final = {"250ms": 0.25, "1280ms": 1.28, "10s": 10.0, "50s": 50.0, "200s": 200.0}
+#: Duration of each run, several round trips, by name.
 DURATIONS_S: Final = {"250ms": 60, "1280ms": 100, "10s": 400, "50s": 1000, "200s": 2000}
 
-#: An addition to the paper: the longest delay with matching retry limits.
+#: Overrides with retry limits that suit the longest delay. The paper has no such experiment.
 PATIENT: Final = ("flow.measures.transport.syn_retries=30", "flow.measures.transport.retries=30")
 
-#: Bytes of a measure. An undelayed measure is a segment of its own.
+#: Size of a measurement in bytes. Each measurement is sent in its own segment if TCP does not delay
+#: it.
 MEASURE: Final = 25
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Emulates the full-TCP scenario at each delay with a real kernel in virtual time, and draws
-    figures 18 and 19."""
+    """Runs the full-TCP scenario at each delay with a real kernel in virtual time, judges the
+    statements, and draws figures 18 and 19."""
     jobs = {name: _job(name, ()) for name in DELAYS_S}
     limits = _job("200s", PATIENT)
     with bar("eggs-tcp", shown=not json) as progress:
@@ -78,14 +79,14 @@ def _delivered(run: bp.Run) -> float:
 
 
 def _first(run: bp.Run) -> float:
-    """Returns the time at which the first measure arrived."""
+    """Returns the arrival time of the first measurement in seconds, or NaN if none arrived."""
     times = run.trace("delivered")["time"]
     return float(times[0]) if times.len() else math.nan
 
 
 def _sent(run: bp.Run) -> Any:
-    """Returns times, sent bytes and windows: a row for each acknowledgment, at which the kernel
-    sends."""
+    """Returns a table of time, total sent bytes and congestion window. It has one row for each
+    acknowledgment at which the kernel sends data."""
     import polars as pl
 
     trace = run.trace("tcp").select("time", "sent", "cwnd")
@@ -93,7 +94,7 @@ def _sent(run: bp.Run) -> Any:
 
 
 def _silence(run: bp.Run) -> float:
-    """Returns the longest time without new data, in round trips."""
+    """Returns the maximum time between transmissions of new data, in round-trip times."""
     rows = _sent(run)
     gaps = rows["time"].diff().drop_nulls()
     return float(gaps.max() or math.nan) / float(run.flows["rtt_min"][0])
@@ -101,21 +102,21 @@ def _silence(run: bp.Run) -> float:
 
 @figure_function
 def instants(runs: Mapping[str, bp.Run]) -> Figure:
-    """Draws figure 18: the times at which measures were sent."""
+    """Draws figure 18: the number of sent measurements against time."""
     return _panels(runs, "measures sent", lambda rows: (rows["time"], rows["sent"] / MEASURE), "time (s)")
 
 
 @figure_function
 def windows(runs: Mapping[str, bp.Run]) -> Figure:
-    """Draws figure 19: the window against the number of the measure."""
+    """Draws figure 19: the congestion window against the number of sent measurements."""
     return _panels(
         runs, "cwnd (segments)", lambda rows: (rows["sent"] / MEASURE, rows["cwnd"]), "number of the measure"
     )
 
 
 def bend(sent: FloatArray, window: FloatArray) -> float:
-    """Returns the largest deviation of the window's growth from proportion to the sent data, until
-    the window stops growing: the largest distance from the straight line, over the growth."""
+    """Returns the maximum deviation of the window from linear growth with the sent data, as a
+    fraction of the total growth. The growth ends at the maximum window."""
     end = int(np.argmax(window)) + 1
     x, y = sent[:end], window[:end]
     return float(np.abs(y - np.interp(x, x[[0, -1]], y[[0, -1]])).max() / (y[-1] - y[0]))

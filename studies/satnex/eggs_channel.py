@@ -1,5 +1,5 @@
-"""EGGS, the statistical channel of the long-haul emulator: bit error rates of 1e-3 to 1e-2 before
-decoding; codes."""
+"""The test ``eggs-channel`` of EGGS: the statistical channel of the long-haul emulator, with bit
+error rates of 1e-3 to 1e-2 before decoding, and with several codes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
 HERE: Final = Path(__file__).parent
 
-#: Bit error rates before decoding, the ends of the paper's range and its geometric mean.
+#: Bit error rates before decoding: minimum, geometric mean and maximum of the paper's range.
 BIT_ERRORS: Final = (0.001, 0.003, 0.01)
 #: Codes of CCSDS 131.0-B for TM frames; the code of the paper's emulator is unknown.
 CODES: Final = ("none", "reed-solomon", "convolutional", "concatenated", "turbo", "ldpc")
-#: The measures of one mote: ten datagrams a second for ten minutes, over a delay of 50 s.
+#: One-way delay of the long-haul link.
 DELAY_S: Final = 50
+#: Number of measurements of one mote: ten datagrams per second for ten minutes.
 MEASURES: Final = 6000
 
 
@@ -35,7 +36,7 @@ def setup(code: str, bit_errors: float) -> tuple[str, ...]:
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates each code at each bit error rate."""
+    """Simulates each code at each bit error rate, and judges the statements."""
     jobs = {
         (code, rate): Job(f"eggs-channel-{code}-{number}", HERE / "eggs-emulator.toml", setup(code, rate))
         for code in CODES
@@ -54,12 +55,12 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def part(run: Run) -> float:
-    """Returns the fraction of measures that arrive."""
+    """Returns the fraction of measurements that arrive."""
     return float(run.flows["delivered_packets"][0]) / MEASURES
 
 
 def table_of(parts: Mapping[tuple[str, float], float]) -> Table:
-    """Returns the table of the fraction of measures that arrive, by code and bit error rate."""
+    """Returns the table of the fraction of measurements that arrive, by code and bit error rate."""
     rows = [[code, *(f"{parts[code, rate]:.3f}" for rate in BIT_ERRORS)] for code in CODES]
     return Table(
         "Fraction of measures that arrive, by the bit error rate before decoding",

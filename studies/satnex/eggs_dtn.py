@@ -1,5 +1,5 @@
-"""EGGS with a DTN/TCP proxy in the orbiter: bundles over UDP on the long-haul link (figure 20),
-compared with TCP alone."""
+"""The tests ``eggs-dtn`` and ``eggs-dtn-causes`` of EGGS. A DTN/TCP proxy in the orbiter sends
+bundles over UDP on the long-haul link (figure 20). It is compared with TCP from end to end."""
 
 from __future__ import annotations
 
@@ -23,32 +23,35 @@ HERE: Final = Path(__file__).parent
 
 #: One-way propagation delay of the long-haul link, by name.
 DELAYS_S: Final = {"125ms": 0.125, "1280ms": 1.28, "10s": 10.0, "50s": 50.0, "200s": 200.0}
-#: Duration of the measures; the last ones arrive a delay later.
+#: Duration of the measurements. The last measurements arrive one delay later.
 SENDING_S: Final = 600
-#: Time for the last measures beyond the delay.
+#: Additional time in which the last measurements can arrive.
 REST_S: Final = 10
-#: Number of motes, and measures per mote and second.
+#: Numbers of motes, each with the number of measurements per mote and second.
 NETWORKS: Final = tuple((motes, rate) for motes in (1, 2, 3) for rate in (10, 20))
-#: Packets that the emulator of the long-haul link holds, including packets in flight.
+#: Maximum number of packets in the emulator of the long-haul link, including packets in flight.
 BUFFERS: Final = (250, 500, 1000, 1500, 2000)
-#: The emulator size whose interruptions are stated and drawn.
+#: The emulator size whose interruptions the statements describe.
 STATED: Final = 1000
-#: The network of the figures: one mote, whose rate of measures is also the emulator's.
+#: The network of figure 20: the number of motes, and the number of measurements per mote and
+#: second.
 DRAWN: Final = (1, 10)
+#: Number of measurements per second through the emulator.
 EMULATED: Final = 10
 #: One-way delay of the proximity link, as in eggs-sensors.toml.
 PROXIMITY_S: Final = 0.04
-#: The direction of the measures in eggs-sensors.toml.
+#: The direction of the measurements in eggs-sensors.toml.
 REVERSE: Final = "measures.reverse"
-#: Bytes of a measure.
+#: Size of a measurement in bytes.
 MEASURE: Final = 25
-#: Payload of a datagram on the long-haul link, as in eggs-dtn.toml: a measure, 28 bytes of UDP and
-#: IP, and 54 of a bundle.
+#: Payload of a datagram on the long-haul link in bytes, as in eggs-dtn.toml: a measurement, 28
+#: bytes of inner UDP and IP headers, and 54 bytes of bundle headers.
 BUNDLE: Final = 107
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates the motes' measures as bundles and over TCP, at each delay."""
+    """Simulates the measurements of the motes as bundles and over TCP at each delay, and judges the
+    statements."""
     legs = {network: _sensors("orbiter", 0.0, network) for network in NETWORKS}
     keys = [(name, network) for name in DELAYS_S for network in NETWORKS]
     with bar("eggs-dtn: motes", shown=not json) as progress:
@@ -94,7 +97,8 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Sends the bundles of one node through an emulator that holds a limited number of packets."""
+    """Sends the bundles of one node through emulators that hold a limited number of packets, and
+    judges the statements."""
     jobs = {(name, buffer): _emulator(name, buffer) for name in ("50s", "200s") for buffer in BUFFERS}
     with bar("eggs-dtn-causes", shown=not json) as progress:
         done = run_all(list(jobs.values()), out / "runs", progress)
@@ -127,8 +131,8 @@ def _save(figure: Figure, out: Path, name: str) -> list[Path]:
 
 
 def _sensors(to: str, delay: float, network: tuple[int, int]) -> Job:
-    """Returns the job of the motes' measures over TCP: to the orbiter, or to the Earth at a
-    long-haul delay."""
+    """Returns the job that sends the measurements of the motes over TCP, to the orbiter or to the
+    Earth. ``delay`` is the delay of the long-haul link."""
     motes, rate = network
     client = "orbiter" if to == "orbiter" else "earth"
     changes = (
@@ -142,14 +146,14 @@ def _sensors(to: str, delay: float, network: tuple[int, int]) -> Job:
 
 
 def _begin_s(delay: float) -> float:
-    """Returns the start time of the motes: the handshake and the query have crossed both links,
-    three times their delay."""
+    """Returns the start time of the motes in seconds. By then, the handshake and the query have
+    crossed both links three times."""
     return 3 * (PROXIMITY_S + delay)
 
 
 def _series(run: Run, folder: Path, network: tuple[int, int]) -> tuple[Path, int]:
-    """Writes the times at which TCP delivered each measure of the first 600 s to the orbiter;
-    returns the file and their number."""
+    """Writes a file with the times at which TCP delivered each measurement of the first 600 s to
+    the orbiter. Returns the file and the number of measurements."""
     trace = run.trace("delivered", REVERSE)
     end = _begin_s(0.0) + SENDING_S + PROXIMITY_S
     lines, before = ["time,payload"], 0
@@ -157,7 +161,7 @@ def _series(run: Run, folder: Path, network: tuple[int, int]) -> tuple[Path, int
         if time > end:
             break
         measures = delivered // MEASURE - before
-        # The measures of one segment become bundles in sequence.
+        # The measurements of one segment become consecutive bundles.
         lines += [f"{time + number * 1e-9:.9f},{MEASURE}" for number in range(measures)]
         before += measures
     folder.mkdir(parents=True, exist_ok=True)
@@ -167,7 +171,7 @@ def _series(run: Run, folder: Path, network: tuple[int, int]) -> tuple[Path, int
 
 
 def _air(network: tuple[int, int], run: Run, series: tuple[Path, int]) -> list[str]:
-    """Returns the table row of the path from the motes to the orbiter."""
+    """Returns the row of a network in the table of the path from the motes to the orbiter."""
     motes, rate = network
     flow = run.flows.row(0, named=True)
     lost = flow["sensor_messages_lost"] / flow["sensor_messages"]
@@ -212,26 +216,26 @@ def _times(run: Run) -> list[float]:
 
 
 def _gap_s(run: Run) -> float:
-    """Returns the longest time between two datagrams."""
+    """Returns the maximum time between the arrivals of two consecutive datagrams, in seconds."""
     times = _times(run)
     return max(later - earlier for earlier, later in pairwise(times))
 
 
 def _delivered(run: Run, delay: float) -> float:
-    """Returns the number of measures of the first 600 s that TCP delivered."""
+    """Returns the number of measurements of the first 600 s that TCP delivered."""
     delivered = run.trace("delivered", REVERSE)["delivered"]
     if not len(delivered):
         return 0.0
     rows = run.flows["sensor_rows"][0]
-    # The sink continues at the same rate for the delay and the remaining time.
+    # The motes continue at the same rate during the delay and the additional time.
     share = SENDING_S / (SENDING_S + delay + REST_S)
     return min(float(delivered[-1]) / MEASURE, float(rows) * share)
 
 
 @figure_function
 def compared(bundles: Mapping[str, Run], tcp: Mapping[str, Run]) -> Figure:
-    """Draws figure 20 for each delay with one mote, and the same measures over TCP from end to
-    end."""
+    """Draws figure 20 for each delay with one mote. Left: bundles. Right: the same measurements
+    over TCP from end to end."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")
@@ -253,7 +257,7 @@ def compared(bundles: Mapping[str, Run], tcp: Mapping[str, Run]) -> Figure:
 
 @figure_function
 def interrupted(runs: Mapping[int, Run]) -> Figure:
-    """Draws figure 20 at 200 s, through emulators of several sizes."""
+    """Draws figure 20 at a delay of 200 s for emulators of several sizes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4), layout="constrained")
@@ -272,5 +276,5 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _draw(axes: Axes, times: Sequence[float], label: str, style: dict[str, Any]) -> None:
-    """Draws a step for each datagram."""
+    """Draws the number of received datagrams against time."""
     axes.step(times, range(1, len(times) + 1), where="post", label=label, **style)

@@ -1,5 +1,5 @@
-"""A Martian day of EGGS beyond the paper: TCP, split TCP, and bundles over UDP and LTP during the
-passes of an orbiter."""
+"""The test ``eggs-mars-day``, which the paper does not have: a Martian day of EGGS with the passes
+of an orbiter, over TCP, over split TCP, and as bundles over UDP and over LTP."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Duration of the measures: a Martian day, in seconds.
+#: Duration of the measurements: a Martian day.
 DAY_S: Final = 88_775
-#: Measures per second, and bytes of a measure.
+#: Number of measurements per second.
 RATE: Final = 10
+#: Size of a measurement in bytes.
 MEASURE: Final = 25
-#: Bytes of a block of measures.
+#: Size of a block of measurements in bytes.
 BLOCK: Final = 500
-#: Power of each node's transmitter during transmission, in watts: the radiated power of UHF radios
-#: of rovers and orbiters (8.5 W), and an orbiter's X-band amplifier (100 W). These are assumptions
-#: in the range of missions to Mars; stations on the Earth are not counted.
+#: Power of the transmitter during transmission, by direction. It is 8.5 W for the UHF radios of
+#: rover and orbiter (radiated power) and 100 W for the orbiter's X-band amplifier. These are
+#: assumptions in the range of missions to Mars. The station on the Earth is not counted.
 POWER_W: Final = {"rover.orbiter": 8.5, "orbiter.rover": 8.5, "orbiter.earth": 100.0, "earth.orbiter": 0.0}
-#: The links of eggs-mars-day.toml and eggs-mars-day-split.toml in these directions, with their
-#: rates in bit/s.
+#: Name in eggs-mars-day.toml and eggs-mars-day-split.toml, and rate in bit/s, of the link in each
+#: direction.
 LINKS: Final = {
     "rover.orbiter": ("proximity", 256_000),
     "orbiter.rover": ("proximity.return", 256_000),
@@ -38,7 +39,7 @@ LINKS: Final = {
     "earth.orbiter": ("long-haul.return", 64_000),
 }
 
-#: The transports by which measures reach the Earth.
+#: Jobs by the transport of the measurements.
 JOBS: Final = {
     "TCP": Job("eggs-mars-day-tcp", HERE / "eggs-mars-day.toml"),
     "TCP split at the orbiter": Job("eggs-mars-day-split", HERE / "eggs-mars-day-split.toml"),
@@ -48,12 +49,13 @@ JOBS: Final = {
     "bundles over LTP": Job("eggs-mars-day-ltp", HERE / "eggs-mars-day-dtn.toml"),
 }
 
-#: Arrival time and delay of each block.
+#: Arrival time and delay of each block, in seconds.
 Arrivals = list[tuple[float, float]]
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates the day over each transport. The paper has no values for it."""
+    """Simulates the day over each transport. There are no statements, because the paper has no such
+    experiment."""
     with bar("eggs-mars-day", shown=not json) as progress:
         done = run_all(list(JOBS.values()), out / "runs", progress)
     arrivals = {name: _arrivals(done[job]) for name, job in JOBS.items()}
@@ -85,7 +87,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def _arrivals(run: Run) -> Arrivals:
-    """Returns the arrival times of blocks and their delays, for any transport."""
+    """Returns the arrival times and delays of the blocks of a run, with any transport."""
     flow = run.flows
     if "bundles_created" in flow.columns and flow["bundles_created"][0]:
         trace = run.trace("datagram")
@@ -96,15 +98,15 @@ def _arrivals(run: Run) -> Arrivals:
     arrivals: Arrivals = []
     for time, delivered in zip(trace["time"].to_list(), trace["delivered"].to_list(), strict=True):
         while (len(arrivals) + 1) * BLOCK <= delivered:
-            # Block n was complete n intervals after the first.
-            taken = len(arrivals) * BLOCK / (RATE * MEASURE)
-            arrivals.append((time, time - taken))
+            # Block n was complete n block intervals after block 0.
+            measured_s = len(arrivals) * BLOCK / (RATE * MEASURE)
+            arrivals.append((time, time - measured_s))
     return arrivals
 
 
 def _sent(run: Run) -> dict[str, tuple[float, float]]:
-    """Returns bytes and seconds of transmission from one node to another, including acknowledgments
-    and reports."""
+    """Returns the transmitted bytes and the transmission time in seconds by direction, including
+    acknowledgments and reports."""
     tables = run.summary["tables"]
     if "bundle_hops" in tables:
         hops = {row["hop"].partition(".")[2]: row for row in tables["bundle_hops"]}
@@ -114,13 +116,14 @@ def _sent(run: Run) -> dict[str, tuple[float, float]]:
 
 
 def _energy_j(run: Run) -> float:
-    """Returns the energy of the transmitters on and around Mars."""
+    """Returns the energy of the transmitters of rover and orbiter, in joules."""
     return sum(POWER_W[hop] * seconds for hop, (_, seconds) in _sent(run).items())
 
 
 @figure_function
 def day(arrivals: dict[str, Arrivals]) -> Figure:
-    """Draws delivered measures against time, and the distribution of their delays."""
+    """Draws the number of delivered measurements against time, and the distribution of their
+    delays."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 4), layout="constrained")

@@ -1,4 +1,5 @@
-"""VOTOS, validation of the DAMA module (figure 4): the throughput's response to impulses of UDP."""
+"""The test ``votos-impulse`` of VOTOS, which validates the DAMA module (figure 4): the response of
+the throughput to impulses of UDP traffic."""
 
 from __future__ import annotations
 
@@ -22,21 +23,25 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
+#: Number of start times per impulse, equally spaced over a super-frame.
 RUNS: Final = 8
+#: First start time.
 FIRST_S: Final = 5.0
-#: Length and heights of impulses. The third does not exceed the capacity: a channel has 2112
-#: kbit/s.
+#: Duration of an impulse.
 LENGTH_S: Final = 1.0
+#: Rates of the impulses. All are below the capacity of the channel, 2112 kbit/s.
 HEIGHTS_KBIT_S: Final = (300, 600, 1200)
-#: Frames of a multi-frame: the paper's number, and half of it, which halves the super-frame.
+#: Numbers of frames per multi-frame: the paper's number, and half of it, which halves the
+#: super-frame.
 FRAMES: Final = (8, 4)
 
+#: Frames per multi-frame, rate of the impulse in kbit/s, and start time in seconds.
 Key = tuple[int, int, float]
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates impulses of three heights at eight offsets in the super-frame, with the paper's
-    super-frame and with half of it."""
+    """Simulates impulses with three rates at eight offsets in the super-frame, with the paper's and
+    with half the super-frame. Judges the statements."""
     jobs: dict[Key, Job] = {}
     for frames in FRAMES:
         for height in HEIGHTS_KBIT_S:
@@ -79,14 +84,15 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def response(run: Run, start_s: float) -> tuple[FloatArray, FloatArray]:
-    """Returns the received payload, in kbit, against the time since the impulse would arrive
-    without any wait."""
+    """Returns times in seconds and the total payload received by then in kbit. Time 0 is the
+    arrival time of the impulse without demand assignment."""
     time, received = trace_of(run, "datagram.received")["impulse"]
     return time - start_s - ONE_WAY_S, received * 8 / 1e3
 
 
 def volume_late_kbit(time_s: FloatArray, received_kbit: FloatArray) -> float:
-    """Returns the height of the transient: the largest volume that is late."""
+    """Returns the height of the transient: the maximum volume that was sent and has not arrived,
+    after the propagation delay."""
     rate = received_kbit[-1] / LENGTH_S
     sent = np.clip(time_s, 0, LENGTH_S) * rate
     before = np.concatenate(([0.0], received_kbit[:-1]))
@@ -94,16 +100,16 @@ def volume_late_kbit(time_s: FloatArray, received_kbit: FloatArray) -> float:
 
 
 def length_s(time_s: FloatArray, received_kbit: FloatArray) -> float:
-    """Returns the length of the transient: from the end of the impulse until all of it has
-    arrived."""
+    """Returns the length of the transient: the time from the end of the impulse, after the
+    propagation delay, to the arrival of the last packet."""
     del received_kbit
     return float(time_s[-1]) - LENGTH_S
 
 
 @figure_function
 def draw(responses: Mapping[Key, tuple[FloatArray, FloatArray]]) -> Figure:
-    """Draws figure 4: throughput over fifths of a second, mean and range of eight offsets for each
-    height."""
+    """Draws figure 4: throughput over intervals of 0.2 s, as mean and range of eight offsets, for
+    each rate of the impulse."""
     figure, axes = panels([2.0] * len(HEIGHTS_KBIT_S))
     edges = np.arange(0, 5.01, 0.2)
     for below, height, colour in zip(axes, HEIGHTS_KBIT_S, COLOURS, strict=False):
@@ -113,10 +119,10 @@ def draw(responses: Mapping[Key, tuple[FloatArray, FloatArray]]) -> Figure:
                 total = np.concatenate(([0.0], received))[np.searchsorted(time, edges, side="right")]
                 rates.append(np.diff(total) / 0.2)
         all_rates = np.array(rates)
-        least, most = all_rates.min(axis=0), all_rates.max(axis=0)
+        minimum, maximum = all_rates.min(axis=0), all_rates.max(axis=0)
         label = f"range of {len(rates)} offsets"
         below.fill_between(
-            edges[:-1], least, most, step="post", color=colour, alpha=0.2, linewidth=0, label=label
+            edges[:-1], minimum, maximum, step="post", color=colour, alpha=0.2, linewidth=0, label=label
         )
         below.step(edges[:-1], all_rates.mean(axis=0), where="post", color=colour, label="mean")
         below.plot([0, 0, LENGTH_S, LENGTH_S], [0, height, height, 0], color=INK, linewidth=0.9, label="sent")

@@ -1,5 +1,5 @@
-"""VOTOS, Quick-Start with TFRC (figure 5): the delay of a stream of 1024 kbit/s at its
-beginning."""
+"""The tests ``votos-quickstart`` and ``votos-quickstart-causes`` of VOTOS (figure 5): the delay at
+the start of a TFRC stream of 1024 kbit/s, with and without Quick-Start."""
 
 from __future__ import annotations
 
@@ -21,25 +21,29 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
+#: Number of start times, equally spaced over a super-frame.
 RUNS: Final = 8
+#: First start time.
 FIRST_S: Final = 1.0
+#: Duration of the stream that figure 5 shows.
 SHOWN_S: Final = 40.0
-#: Window over which delays are averaged.
+#: Length of the windows over which delays are averaged.
 STEP_S: Final = 0.5
-#: The start is over when the median delay stays this close to its final value.
+#: The start-up ends when the median delay stays within this distance of its final value.
 SETTLED_S: Final = 0.1
+#: Rate of the stream and of the Quick-Start request.
 RATE: Final = "1024 kbit/s"
-
-
-#: The smallest possible request, which the path always grants.
+#: Minimum Quick-Start request. The path always grants it.
 LEAST: Final = "80 kbit/s"
 
+#: Name of a Quick-Start request.
 Key = TypeVar("Key")
 
 
 def simulate(requests: Mapping[Key, str | None], out: Path, json: bool) -> dict[Key, FloatArray]:
-    """Returns delays of the stream for each request of Quick-Start: one row for each of eight
-    offsets in the super-frame."""
+    """Simulates the stream with each Quick-Start request (``None``: without Quick-Start).
+
+    Returns the delays in seconds by request: one row per start time, one column per window."""
     jobs = {}
     for key, request in requests.items():
         for number, moment in enumerate(offsets_s(RUNS, FIRST_S)):
@@ -56,7 +60,8 @@ def simulate(requests: Mapping[Key, str | None], out: Path, json: bool) -> dict[
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates the stream when the path grants the smallest possible rate."""
+    """Simulates the stream without Quick-Start and with the minimum request, and judges the
+    statements."""
     delays = simulate({False: None, True: LEAST}, out, json)
     moments = middles_s(delays[False].shape[1])
     medians = {quick: np.median(values, axis=0) for quick, values in delays.items()}
@@ -72,7 +77,8 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates the stream with and without Quick-Start at eight offsets in the super-frame."""
+    """Simulates the stream with and without Quick-Start at eight offsets in the super-frame, and
+    judges the statements."""
     delays = simulate({False: None, True: RATE}, out, json)
     moments = middles_s(delays[False].shape[1])
     medians = {quick: np.median(values, axis=0) for quick, values in delays.items()}
@@ -108,10 +114,10 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def course(time_s: FloatArray, delay_s: FloatArray, start_s: float) -> FloatArray:
-    """Returns the mean delay of the data handed over in each window since the start; an empty
-    window repeats the one before."""
-    handed = time_s - delay_s - start_s
-    windows = np.floor(handed / STEP_S).astype(int)
+    """Returns the mean delay in seconds of the data that were sent in each window since the start.
+    An empty window has the value of the previous window."""
+    sent_s = time_s - delay_s - start_s
+    windows = np.floor(sent_s / STEP_S).astype(int)
     values = np.full(round(SHOWN_S / STEP_S), np.nan)
     for index in range(len(values)):
         inside = delay_s[windows == index]
@@ -123,15 +129,16 @@ def course(time_s: FloatArray, delay_s: FloatArray, start_s: float) -> FloatArra
 
 
 def middles_s(count: int) -> FloatArray:
-    """Returns the middles of a number of windows."""
+    """Returns the middles of the first ``count`` windows, in seconds since the start."""
     middles: FloatArray = STEP_S * (np.arange(count, dtype=np.float64) + 0.5)
     return middles
 
 
 def settled_s(moments_s: FloatArray, delay_s: FloatArray) -> float:
-    """Returns the time from which a delay stays close to its final value."""
-    end = float(delay_s[-10:].mean())
-    away = np.flatnonzero(np.abs(delay_s - end) > SETTLED_S)
+    """Returns the time in seconds from which the delay stays within :data:`SETTLED_S` of its final
+    value."""
+    final = float(delay_s[-10:].mean())
+    away = np.flatnonzero(np.abs(delay_s - final) > SETTLED_S)
     return float(moments_s[away[-1]] + STEP_S / 2) if len(away) else 0.0
 
 

@@ -1,5 +1,5 @@
-"""Skyplex DATA, the access network of VOTOS, VoIP and UCIT: measurements of its structure (section
-3)."""
+"""The test ``skyplex``: frame lengths, rates and number of terminals of Skyplex DATA (section 3),
+the access network of VOTOS, VoIP and UCIT."""
 
 from __future__ import annotations
 
@@ -15,36 +15,39 @@ from bentpipe.studies import Reproduction, Statement, bar, judge
 
 HERE: Final = Path(__file__).parent
 
-#: A multi-frame has L frames, a super-frame three multi-frames.
+#: Number of frames per super-frame: three multi-frames of L = 8 frames.
 FRAMES: Final = 3 * 8
-#: A load that fills the assignment of a terminal, with packets of one burst.
+#: Size of a packet that fills a burst, in bytes.
 PACKET: Final = 8 * 188
+#: Overrides for a load that fills the assignment of a terminal.
 FULL: Final = (
     "flow.transfer.transport=udp",
     f'flow.transfer.app={{kind="cbr",rate="8 Mbit/s",datagram="{PACKET - 28} B"}}',
     'duration="60 s"',
     'record.traces=["datagram"]',
 )
-#: One burst per multi-frame, and one per frame with L = 1; all bursts of a carrier of each kind.
+#: Overrides for the minimum assignment: one burst per multi-frame.
 LEAST: Final = (*FULL, "network.sat.assignment=cir", 'network.sat.cir="44 kbit/s"')
+#: Overrides by case: the minimum assignment; the minimum assignment with L = 1, one burst per
+#: frame; all bursts of a low-rate carrier; all bursts of a high-rate carrier.
 CASES: Final[dict[str, tuple[str, ...]]] = {
     "least": LEAST,
     "least, L = 1": (*LEAST, 'network.sat.cir="352 kbit/s"', "network.sat.frames=1"),
     "low": (*FULL, "network.sat.access=scpc"),
     "high": (*FULL, "network.sat.access=scpc", "network.sat.channel=high-rate"),
 }
-#: Upper limit of the search for the number of terminals.
+#: Maximum number of terminals in the search for the channel's limit.
 MOST: Final = 100
 
 
 def terminals(count: int) -> tuple[str, ...]:
-    """Returns the overrides for a number of terminals that each have the smallest assignment."""
+    """Returns the overrides for this number of terminals with the minimum assignment each."""
     names = ",".join(f'"st{number}"' for number in range(1, count + 1))
     return (*LEAST, f"network.sat.terminals=[{names}]")
 
 
 def accepted(count: int) -> bool:
-    """Returns true if the channel has room for this number of terminals."""
+    """Returns true if the channel has enough capacity for this number of terminals."""
     try:
         facts(HERE / "votos.toml", terminals(count))
     except ScenarioError:
@@ -53,7 +56,8 @@ def accepted(count: int) -> bool:
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Measures lengths, rates and the number of terminals."""
+    """Measures frame lengths, rates and the maximum number of terminals, and judges the
+    statements."""
     jobs = {
         name: Job(f"skyplex-{number}", HERE / "votos.toml", changes)
         for number, (name, changes) in enumerate(CASES.items())
@@ -78,7 +82,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def rate_kbit_s(run: Run) -> float:
-    """Returns the rate at which packets arrive, IP and UDP included, from the first to the last, in
-    kbit/s."""
+    """Returns the arrival rate of packets in kbit/s, IP and UDP headers included, from the first to
+    the last arrival."""
     times = run.trace("datagram")["time"]
     return PACKET * 8 * (len(times) - 1) / float(times[-1] - times[0]) / 1e3

@@ -1,5 +1,6 @@
-"""VOTOS, start-up over DAMA (figure 3): the delay without demand assignment that is equivalent to
-slow start over Skyplex."""
+"""The tests ``votos-startup`` and ``votos-startup-causes`` of VOTOS (figure 3): slow start over
+DAMA. The equivalent delay is the one-way delay of a link without DAMA on which slow start is as
+slow."""
 
 from __future__ import annotations
 
@@ -24,29 +25,36 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Initial windows of the two systems, in segments: RFC 3390, and one.
+#: Initial window of each system, in segments: RFC 3390 for Linux, and one for FreeBSD.
 STARTS: Final = {"Linux": 3, "FreeBSD": 1}
+#: Number of connections per system, with start times equally spaced over a super-frame.
 CONNECTIONS: Final = 9
+#: First start time.
 FIRST_S: Final = 1.0
+#: Duration of a connection.
 SHOWN_S: Final = 20.0
+#: Payload of a segment, in bytes.
 SEGMENT: Final = 1460
+#: Rate of the channel.
 RATE_BIT_S: Final = 2.112e6
 
-#: Range of exponential growth: from the second round trip to half of the link's capacity in a round
-#: trip of 1 s.
+#: Range of acknowledged segments with exponential growth: from the second round trip to half of the
+#: link's capacity in a round trip of 1 s.
 FIT_SEGMENTS: Final = (8, 90)
 
 
-#: The set-up: one burst per multi-frame, the minimum according to section 3 of the paper, plus
-#: slots on demand.
+#: Overrides of the study's set-up: a constant assignment of one burst per multi-frame (the minimum
+#: by section 3 of the paper), plus slots on demand.
 MINIMUM: Final = ("network.sat.assignment=mixed", 'network.sat.cir="44 kbit/s"')
 
-#: Variations: on demand only; on demand only with a super-frame of half the length.
+#: Overrides by variation. "none": slots on demand only. "half": slots on demand only, and half the
+#: super-frame.
 CAUSES: Final = {"none": (), "half": ("network.sat.frames=4",)}
 
 
 def jobs_of(name: str, changes: Sequence[str]) -> dict[tuple[str, float], Job]:
-    """Returns nine connections of each system with starts over the whole super-frame."""
+    """Returns the jobs of :data:`CONNECTIONS` connections of each system, by system and start time.
+    ``name`` starts the names of the jobs."""
     return {
         (system, moment): Job(
             f"{name}-{system.lower()}-{number}",
@@ -64,7 +72,7 @@ def jobs_of(name: str, changes: Sequence[str]) -> dict[tuple[str, float], Job]:
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Determines the equivalent delay with one change of the set-up each."""
+    """Determines the equivalent delay for each of :data:`CAUSES`, and judges the statements."""
     ours: dict[str, float | None] = {}
     for cause, changes in CAUSES.items():
         jobs = jobs_of(f"startup-{cause}", changes)
@@ -84,7 +92,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates the connections, and fits the analytical model."""
+    """Simulates the connections, fits the analytical model, and judges the statements."""
     moments = offsets_s(CONNECTIONS, FIRST_S)
     jobs = jobs_of("startup", MINIMUM)
     with bar("votos-startup", shown=not json) as progress:
@@ -124,29 +132,30 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def acknowledged(run: Run, start_s: float) -> tuple[FloatArray, FloatArray]:
-    """Returns acknowledged segments against the time since the connection was opened."""
+    """Returns times since the connection was opened, and the number of segments acknowledged by
+    then."""
     time, value = trace_of(run, "tcp.acknowledged")["transfer"]
     return time - start_s, value / SEGMENT
 
 
 def _exponential(time_s: FloatArray, segments: FloatArray) -> tuple[FloatArray, FloatArray]:
-    there = (segments >= FIT_SEGMENTS[0]) & (segments <= FIT_SEGMENTS[1])
-    return time_s[there], segments[there]
+    in_range = (segments >= FIT_SEGMENTS[0]) & (segments <= FIT_SEGMENTS[1])
+    return time_s[in_range], segments[in_range]
 
 
 def doubling_s(time_s: FloatArray, segments: FloatArray) -> float:
-    """Returns the time in which the acknowledged data doubles: the slope of its logarithm during
-    exponential growth."""
+    """Returns the time in which the acknowledged data doubles during exponential growth: the
+    inverse slope of its binary logarithm."""
     time, value = _exponential(time_s, segments)
     return float(1 / np.polyfit(time, np.log2(value), 1)[0])
 
 
 def fitted_rtt_s(time_s: FloatArray, segments: FloatArray, window: int) -> float:
-    """Returns the round-trip time with which the analytical model fits the simulation best.
+    """Returns the round-trip time of the analytical model that fits the simulation best.
 
     The model is equations 1 to 3 of the DAMA study: a handshake of one round trip, then doubling
-    each round trip. The fit minimises the squared errors of the times at which each number of
-    segments is acknowledged."""
+    each round trip. The fit minimises the sum of the squared errors of the times at which each
+    number of segments is acknowledged."""
     time, value = _exponential(time_s, segments)
 
     def error(rtt_s: float) -> float:
@@ -159,7 +168,8 @@ def fitted_rtt_s(time_s: FloatArray, segments: FloatArray, window: int) -> float
 
 
 def linearity(time_s: FloatArray, segments: FloatArray) -> float:
-    """Returns the correlation with time over the last five seconds: 1 for linear growth."""
+    """Returns the correlation of acknowledged segments with time over the last five seconds. It is
+    1 for linear growth."""
     late = time_s > SHOWN_S - 5
     return float(np.corrcoef(time_s[late], segments[late])[0, 1])
 
@@ -168,8 +178,8 @@ def linearity(time_s: FloatArray, segments: FloatArray) -> float:
 def draw(
     courses: Mapping[tuple[str, float], tuple[FloatArray, FloatArray]], rtts: Mapping[str, float]
 ) -> Figure:
-    """Draws figure 3: acknowledged data of nine connections of each system, and the model with the
-    equivalent delay."""
+    """Draws figure 3: acknowledged data against time. Lines: the connections of a system. Dashed
+    line: the analytical model with the equivalent delay."""
     figure, both = panels([2.5, 2.5])
     ceiling = goodput_ceiling_bit_s(RATE_BIT_S, SEGMENT)
     for axes, (system, window), colour in zip(both, STARTS.items(), COLOURS, strict=False):

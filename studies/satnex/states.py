@@ -1,5 +1,5 @@
-"""The channel of WICHMO's rate adaptation: a memoryless Markov chain over three states of the
-received signal, with a loss of frames for each state and rate (figure 12)."""
+"""The channel for WICHMO's rate adaptation (figure 12): a Markov chain over three states of the
+received signal. Each state has a frame loss probability for each rate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: States of the received signal, strongest first, with a step every 5 ms.
+#: The channel as an error process of a scenario. The first state has the strongest signal.
 STATES: Final[dict[str, Any]] = {
     "kind": "snr-states",
     "step": "5 ms",
@@ -21,28 +21,32 @@ STATES: Final[dict[str, Any]] = {
     "loss": [[0.0, 0.0, 0.001, 0.002], [0.001, 0.002, 0.02, 0.1], [0.01, 0.05, 0.4, 0.85]],
     "transitions": [[0.995, 0.005, 0.0], [0.005, 0.99, 0.005], [0.0, 0.02, 0.98]],
 }
+#: Interval between steps of the chain.
 STEP_S: Final = 0.005
-#: The paper's names of the states, and its boundaries of the received signal.
+#: The paper's names of the states.
 NAMES: Final = ("I", "II", "III")
+#: The paper's ranges of the received signal, by state.
 SIGNALS: Final = ("above -30 dBm", "-60 to -30 dBm", "below -60 dBm")
 
 
 def shares(transitions: FloatArray) -> FloatArray:
-    """Returns the fraction of time that a chain spends in each state."""
+    """Returns the fraction of time in each state, from the matrix of transition probabilities."""
     count = len(transitions)
     equations = np.vstack([transitions.T - np.eye(count), np.ones(count)])
-    found, *_ = np.linalg.lstsq(equations, np.append(np.zeros(count), 1.0), rcond=None)
-    return np.asarray(found)
+    fractions, *_ = np.linalg.lstsq(equations, np.append(np.zeros(count), 1.0), rcond=None)
+    return np.asarray(fractions)
 
 
 def stays_s(transitions: FloatArray) -> FloatArray:
-    """Returns the mean time that a chain stays in each state, in seconds."""
+    """Returns the mean duration of a stay in each state in seconds, from the matrix of transition
+    probabilities."""
     return np.asarray(STEP_S / (1 - np.diag(transitions)))
 
 
 @figure_function
 def draw_states() -> Figure:
-    """Draws the chain with its probabilities per step, and the loss of frames by state and rate."""
+    """Draws the chain with its transition probabilities, and the frame loss probability by state
+    and rate."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
@@ -50,8 +54,8 @@ def draw_states() -> Figure:
     _draw_chain(left, np.array(STATES["transitions"]))
     width = 0.25
     for number, (name, loss) in enumerate(zip(NAMES, STATES["loss"], strict=True)):
-        places = np.arange(len(loss)) + (number - 1) * width
-        bars = right.bar(places, loss, width, color=COLOURS[number], label=f"state {name}")
+        positions = np.arange(len(loss)) + (number - 1) * width
+        bars = right.bar(positions, loss, width, color=COLOURS[number], label=f"state {name}")
         right.bar_label(bars, [f"{one:g}" for one in loss], fontsize=6, rotation=90, padding=2)
     right.set_xticks(range(len(STATES["rates"])), [rate.removesuffix(" Mbit/s") for rate in STATES["rates"]])
     right.set_xlabel("rate of the frame (Mbit/s)")

@@ -1,5 +1,5 @@
-"""VOTOS, steady state (Table I): pairs of TCP variants over Skyplex and a wireless LAN with frame
-errors."""
+"""The tests ``votos-steady`` and ``votos-steady-causes`` of VOTOS (table I): pairs of TCP variants
+in the steady state, over Skyplex and a wireless LAN with frame errors."""
 
 from __future__ import annotations
 
@@ -22,38 +22,46 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
+#: Number of seeds, each with one run per trial.
 SEEDS: Final = 8
-#: Largest capacity of a terminal on demand, and the divisor of goodputs: the "shared satellite
-#: capacity of 1.4 Mbit/s" of the paper's section on VoIP, 32 of the 48 slots of a multi-frame.
+#: Maximum capacity on demand of a terminal: the "shared satellite capacity of 1.4 Mbit/s" of the
+#: paper's section on VoIP, 32 of the 48 slots of a multi-frame.
 RATE_BIT_S: Final = 1.408e6
-#: Bytes of the packet that is the paper's unit of windows.
+#: Size in bytes of a packet, the paper's unit of windows.
 PACKET: Final = 1500
+#: Payload of a segment, in bytes.
 SEGMENT: Final = 1460
-#: Medians are taken over goodputs averaged over this time.
+#: The median goodput is the median of means over windows of this length.
 WINDOW_S: Final = 10.0
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A row of Table I: variant, frame errors, and the paper's measurements; pairs are mean and
-    median."""
+    """A row of table I: a flow of a trial."""
 
+    #: Congestion control, "reno" or "westwood".
     congestion: str
+    #: Loss recovery, "newreno" or "sack".
     recovery: str
+    #: Frame error rate.
     frame_errors: float
+    #: Mean and median RTT that the paper measured.
     rtt_s: tuple[float, float]
+    #: Mean and median congestion window that the paper measured, in packets.
     cwnd: tuple[float, float]
+    #: Mean and median goodput that the paper measured, as a fraction of the capacity.
     goodput: tuple[float, float]
+    #: Number of time-outs that the paper counted.
     timeouts: int
 
     @property
     def name(self) -> str:
-        """The name of the variant in the paper."""
+        """The paper's name of the variant."""
         variant = {"reno": "New Reno", "westwood": "Westwood+"}[self.congestion]
         return f"{variant} SACK" if self.recovery == "sack" else variant
 
 
-#: The trials of table I with their parameters.
+#: The two flows of each trial of table I, by the number of the trial.
 TRIALS: Final = {
     1: (
         Flow("reno", "newreno", 2.6e-3, (1.56, 1.23), (59.6, 50.2), (0.32, 0.38), 16),
@@ -73,31 +81,35 @@ TRIALS: Final = {
     ),
 }
 
-#: Quantities of a flow with statements.
+#: Quantities of a flow that statements judge.
 QUANTITIES: Final = ("goodput", "goodput-median", "rtt", "rtt-median", "cwnd", "cwnd-median", "timeouts")
 
 
 @dataclass(frozen=True)
 class Setup:
-    """The parameters that Table I leaves open: the capacity on demand in kbit/s (2112 is all of the
-    channel); the mean number of frames that the air loses in a row or, if given, the mean time in
-    ms for which it loses all; the number of transmissions of a frame; the initial ssthresh in
-    segments; the queue in packets; and the TCP stack."""
+    """Our assumptions for the parameters that table I does not state."""
 
     name: str = "as in the study"
+    #: Maximum capacity on demand. The channel has 2112 kbit/s.
     capacity_kbit_s: int = 1408
+    #: Mean number of consecutive frames that are lost. 1: independent losses.
     burst: float = 10
+    #: Mean time in which all frames are lost. ``None``: losses have bursts of ``burst`` frames.
     lasts_ms: int | None = None
+    #: Maximum number of transmissions of a frame.
     transmissions: int = 8
+    #: Initial slow-start threshold in segments. ``None``: unlimited.
     ssthresh: int | None = 60
+    #: Length of the terminal's queue in packets.
     queue: int = 400
+    #: Profile of the TCP stack.
     profile: str = "linux-2.6.32"
 
     def station(self, laptop: str, frame_errors: float) -> str:
-        """Returns a laptop with the error process of its frames on the air. A mean burst of one
-        frame gives independent losses."""
+        """Returns a station of the wireless LAN, with the error process of its frames, as an inline
+        table."""
         if self.lasts_ms is not None:
-            # Two states that change with time, in steps of 1 ms.
+            # A chain of two states with steps of 1 ms: no losses, and only losses.
             ends = 1 / self.lasts_ms
             begins = ends * frame_errors / (1 - frame_errors)
             chain = f"[[{1 - begins}, {begins}], [{ends}, {1 - ends}]]"
@@ -112,6 +124,7 @@ class Setup:
         return f'{{ name = "{laptop}", error = {{ {error} }} }}'
 
 
+#: The set-up of the study.
 STUDY: Final = Setup()
 
 #: Set-ups with one changed assumption each.
@@ -130,11 +143,13 @@ SETUPS: Final = (
     replace(STUDY, name="profile classic", profile="classic"),
 )
 
+#: Means over seeds by quantity, for each trial and flow (0 or 1).
 Outcome = Mapping[tuple[int, int], Mapping[str, Mean]]
 
 
 def simulate(setup: Setup, name: str, out: Path, json: bool, seeds: int = SEEDS) -> Outcome:
-    """Simulates every trial with several seeds; returns means by trial and flow."""
+    """Simulates every trial with ``seeds`` seeds and returns the means over the seeds. ``name``
+    starts the names of the runs."""
     jobs = {}
     for trial, flows in TRIALS.items():
         stations = ", ".join(
@@ -173,14 +188,14 @@ def simulate(setup: Setup, name: str, out: Path, json: bool, seeds: int = SEEDS)
 
 
 def measures(run: Run, flow: str, setup: Setup) -> dict[str, float]:
-    """Returns the quantities of a flow: goodput over the capacity, round-trip times in seconds,
-    windows in packets."""
+    """Returns the quantities of a flow: goodput as a fraction of the capacity, round-trip times in
+    seconds, and windows in packets."""
     row = next(row for row in run.flows.to_dicts() if row["flow"] == flow)
     time, window = trace_of(run, "tcp.cwnd")[flow]
     # A value is valid until the next row.
-    lasts, window = np.diff(time), window[:-1] * SEGMENT / PACKET
+    durations, window = np.diff(time), window[:-1] * SEGMENT / PACKET
     order = np.argsort(window)
-    middle = int(np.searchsorted(np.cumsum(lasts[order]), lasts.sum() / 2))
+    middle = int(np.searchsorted(np.cumsum(durations[order]), durations.sum() / 2))
     acknowledged_at, acknowledged = trace_of(run, "tcp.acknowledged")[flow]
     edges = np.arange(0.0, duration_s(run) + 1e-9, WINDOW_S)
     totals = np.concatenate(([0.0], acknowledged))[np.searchsorted(acknowledged_at, edges, side="right")]
@@ -190,14 +205,14 @@ def measures(run: Run, flow: str, setup: Setup) -> dict[str, float]:
         "goodput-median": float(np.median(np.diff(totals))) * 8 / WINDOW_S / capacity,
         "rtt": row["rtt_mean"],
         "rtt-median": row["rtt_p50"],
-        "cwnd": float(np.average(window, weights=lasts)),
+        "cwnd": float(np.average(window, weights=durations)),
         "cwnd-median": float(window[order[middle]]),
         "timeouts": row["timeouts"],
     }
 
 
 def ours_of(outcome: Outcome) -> dict[str, float | None]:
-    """Returns values by the names of statements."""
+    """Returns the values for the rows of table I, by the ids of statements."""
     return {
         f"steady-{trial}{'ab'[number]}-{quantity}": round(of[quantity].value, 4)
         for (trial, number), of in outcome.items()
@@ -206,7 +221,8 @@ def ours_of(outcome: Outcome) -> dict[str, float | None]:
 
 
 def ratios(outcome: Outcome) -> dict[str, float | None]:
-    """Returns the table's ratios over all trials: the cost of losses, and the shares of a pair."""
+    """Returns the values that compare trials, and the flows of a trial, by the ids of
+    statements."""
     total = {trial: sum(outcome[trial, number]["goodput"].value for number in (0, 1)) for trial in TRIALS}
     shares = [
         min(pair) / max(pair)
@@ -225,7 +241,7 @@ def ratios(outcome: Outcome) -> dict[str, float | None]:
 
 
 def table_of(title: str, outcome: Outcome) -> Table:
-    """Returns Table I with the study's values next to the paper's."""
+    """Returns table I with our values, and the paper's values in brackets."""
     rows = []
     for (trial, number), of in outcome.items():
         flow = TRIALS[trial][number]
@@ -250,7 +266,8 @@ def table_of(title: str, outcome: Outcome) -> Table:
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Counts the statements of Table I that hold with each assumption changed; four seeds."""
+    """Returns the table of the effect of each assumption: the number of statements of table I that
+    hold, and several measures, with four seeds."""
     known = read_published(HERE / "published.csv", "votos-steady")
     rows = []
     for number, setup in enumerate(SETUPS):
@@ -262,7 +279,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
         ]
         rtt = [np.mean([outcome[trial, flow]["rtt"].value for flow in (0, 1)]) for trial in (1, 4)]
         timeouts = [sum(outcome[trial, flow]["timeouts"].value for flow in (0, 1)) for trial in TRIALS]
-        # A ratio of medians to means of all windows.
+        # Median window divided by mean window, for each flow.
         medians = [of["cwnd-median"].value / of["cwnd"].value for of in outcome.values()]
         rows.append(
             [
@@ -289,7 +306,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates the trials of table I and compares them with the paper."""
+    """Simulates the trials of table I and judges the statements."""
     outcome = simulate(STUDY, "votos-steady", out, json)
     figure = draw(outcome)
     files = [
@@ -305,10 +322,10 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 @figure_function
 def draw(outcome: Outcome) -> Figure:
-    """Draws goodput, round-trip time and window of each flow of Table I: the study's as bars with
-    confidence intervals, and the paper's."""
+    """Draws the goodput, round-trip time and window of each flow of table I. Bars: our values with
+    confidence intervals. Diamonds: the paper's values."""
     figure, all_three = panels([2.2, 2.2, 2.2])
-    places = [3 * trial + number for trial, number in outcome]
+    positions = [3 * trial + number for trial, number in outcome]
     names = [f"{trial}: {TRIALS[trial][number].name}" for trial, number in outcome]
     rows = [TRIALS[trial][number] for trial, number in outcome]
     for axes, quantity, label, paper in zip(
@@ -320,11 +337,11 @@ def draw(outcome: Outcome) -> Figure:
     ):
         values = [of[quantity].value for of in outcome.values()]
         widths = [of[quantity].half_width for of in outcome.values()]
-        axes.bar(places, values, yerr=widths, color=COLOURS[0], label="simulated")
-        axes.plot(places, paper, linestyle="", marker="D", color=INK, label="Table I")
+        axes.bar(positions, values, yerr=widths, color=COLOURS[0], label="simulated")
+        axes.plot(positions, paper, linestyle="", marker="D", color=INK, label="Table I")
         axes.set_ylabel(label)
         axes.set_ylim(0, None)
-        axes.set_xticks(places, [""] * len(places))
+        axes.set_xticks(positions, [""] * len(positions))
     all_three[0].legend(loc="upper left")
-    all_three[2].set_xticks(places, names, rotation=30, ha="right")
+    all_three[2].set_xticks(positions, names, rotation=30, ha="right")
     return figure

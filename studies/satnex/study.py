@@ -1,4 +1,4 @@
-"""The SatNEx experimental platform (de Cola et al.), reproduced; see README.md."""
+"""Reproduces the study of the SatNEx experimental platform by de Cola et al. See README.md."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from . import (
 
 HERE: Final = Path(__file__).parent
 
-#: The function of each test, which takes its statements. It writes runs and figures below the
-#: folder; the flag keeps standard output clean.
+#: The function of each test. It takes the test's statements, the folder for runs and figures, and
+#: ``json`` (true: it must not print to standard output).
 TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
     "eggs-channel": eggs_channel.reproduce,
     "eggs-dtn": eggs_dtn.reproduce,
@@ -66,11 +66,11 @@ def reproduce(
     replications: int | None = None,
     traces: Path | None = None,
 ) -> Reproduction:
-    """Reproduces a test, or all, and judges its statements. Replications and traces apply to the
-    tests of :data:`TRACED`."""
-    more = {"replications": replications, "traces": traces}
-    for option, given in more.items():
-        if given is not None and test not in TRACED:
+    """Runs a test, or all tests, and judges its statements. ``replications`` and ``traces`` apply
+    to the tests of :data:`TRACED` only."""
+    options = {"replications": replications, "traces": traces}
+    for option, value in options.items():
+        if value is not None and test not in TRACED:
             raise InputError(
                 f"--{option} is only for the tests {' and '.join(TRACED)} of the study satnex; leave out --{option}"
             )
@@ -79,7 +79,10 @@ def reproduce(
     statements = read_published(HERE / "published.csv")
     parts = [
         TESTS[name](
-            [one for one in statements if one.test == name], out, json, **(more if name in TRACED else {})
+            [statement for statement in statements if statement.test == name],
+            out,
+            json,
+            **(options if name in TRACED else {}),
         )
         for name in (TESTS if test is None else (test,))
     ]

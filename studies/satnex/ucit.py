@@ -1,6 +1,6 @@
-"""UCIT (TATPA), the test bed for transport protocols: its report of a Hybla transfer (figure 17),
-and its laboratory with the senders, router panels, proxy and DTN agents that the paper names. Both
-scenarios are templates of ``bentpipe serve``."""
+"""The test ``ucit`` of UCIT (TATPA), the test bed for transport protocols: its report of a Hybla
+transfer (figure 17), and its laboratory with the senders, router panels, proxy and DTN agents that
+the paper names. The scenarios of both are templates of ``bentpipe serve``."""
 
 from __future__ import annotations
 
@@ -28,20 +28,23 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HERE: Final = Path(__file__).parent
+#: The folder of the templates of ``bentpipe serve``.
 TEMPLATES: Final = Path(bp.__file__).parent / "testbed" / "templates"
 
-#: The transfer of figure 17 with the full Hybla, with Linux' Hybla, and with Reno for comparison.
+#: Parameters of Hybla as in Linux's module.
 LINUX_HYBLA: Final = "{hoe=0,spacing=0,coarse=1,per_ack=1,from_rho=1}"
+#: Overrides of the transfer of figure 17, by sender. "Hybla" is the full Hybla of the paper.
 TRANSFERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Hybla": (),
-    "Linux' Hybla": (f"flow.hybla.transport.parameters={LINUX_HYBLA}",),
+    "Linux's Hybla": (f"flow.hybla.transport.parameters={LINUX_HYBLA}",),
     "Reno": ("flow.hybla.transport.congestion=reno",),
 }
-#: The path of the transfer: rate of the satellite link, and bytes of a packet.
+#: Rate of the satellite link of the transfer.
 RATE_BIT_S: Final = 10e6
+#: Size of a packet of the transfer in bytes.
 PACKET: Final = 1500
 
-#: Linux variants at the time of the test bed (2.6), by their names in bentpipe.
+#: bentpipe's names of the congestion controls of Linux 2.6, the kernel of the test bed's time.
 LINUX: Final[Mapping[str, str]] = {
     "New Reno": "reno",
     "BIC": "bic",
@@ -57,6 +60,7 @@ LINUX: Final[Mapping[str, str]] = {
     "Westwood+": "westwood",
     "YeAH": "yeah",
 }
+#: Overrides of the laboratory's satellite connection, by sender.
 SENDERS: Final[Mapping[str, tuple[str, ...]]] = {
     **{name: (f"flow.satellite.transport.congestion={one}",) for name, one in LINUX.items()},
     "Hybla": (f"flow.satellite.transport.parameters={LINUX_HYBLA}",),
@@ -66,7 +70,7 @@ SENDERS: Final[Mapping[str, tuple[str, ...]]] = {
         "flow.satellite.transport.profile=freebsd",
     ),
 }
-#: Panels of Router 1 and Router 2. RED's printed panel is the template's.
+#: Overrides by the panels of Router 1 and Router 2. The template has the RED panel of the paper.
 PANELS: Final[Mapping[str, tuple[str, ...]]] = {
     "RED": (),
     "Drop Tail, 2000 B": ('link.bottleneck.queue={kind="drop-tail",bytes="2000 B"}',),
@@ -75,57 +79,64 @@ PANELS: Final[Mapping[str, tuple[str, ...]]] = {
         'sides.satellite={congestion="hybla"}}}]',
     ),
 }
-#: The satellite connection without a competitor: the wired connection begins shortly before the end
+#: Override for the satellite connection alone: the wired connection starts shortly before the end
 #: of the run.
 ALONE: Final = 'flow.wired.start="59.9 s"'
+#: Seeds of the runs of the laboratory.
 SEEDS: Final = (1, 2, 3)
-#: Upper threshold of the RED panel in bytes, and the time by which the wired connection has begun.
+#: Upper threshold of the RED panel in bytes.
 RED_MAX: Final = 22_500
+#: Time from which both connections send.
 BOTH_S: Final = 10.0
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A reduction of the window by a loss: its time, the previous window in segments, and the time
-    until the window reaches that size again, infinite if another loss comes first."""
+    """A reduction of the congestion window by a loss."""
 
+    #: Time of the loss.
     at_s: float
+    #: Window before the loss, in segments.
     before: float
+    #: Time from the loss until the window has this size again. Infinite if another loss is earlier.
     regained_s: float
 
 
 def losses(time: FloatArray, cwnd: FloatArray, state: FloatArray) -> list[Loss]:
-    """Finds losses in a log of a connection. A loss begins with Linux' state 3 (Recovery) or 4
-    (Loss). The window has recovered when it reaches its former size in another state."""
-    repairing = state >= 3
-    starts = np.flatnonzero(repairing & ~np.concatenate(([True], repairing[:-1])))
+    """Returns the losses in the log of a connection: times in seconds, windows in segments, and
+    Linux's congestion states.
+
+    A loss starts with state 3 (Recovery) or 4 (Loss). The window has recovered when it reaches its
+    previous size in a different state."""
+    recovering = state >= 3
+    starts = np.flatnonzero(recovering & ~np.concatenate(([True], recovering[:-1])))
     found = []
     for start, end in pairwise([*starts, len(time)]):
         before = cwnd[start - 1]
-        regained = np.flatnonzero(~repairing[start:end] & (cwnd[start:end] >= before))
-        took = float(time[start + regained[0]] - time[start]) if len(regained) else math.inf
-        found.append(Loss(float(time[start]), float(before), took))
+        regained = np.flatnonzero(~recovering[start:end] & (cwnd[start:end] >= before))
+        regained_s = float(time[start + regained[0]] - time[start]) if len(regained) else math.inf
+        found.append(Loss(float(time[start]), float(before), regained_s))
     return found
 
 
 def losses_of(run: Run) -> list[Loss]:
-    """Returns the losses of a run's only flow."""
+    """Returns the losses of the only flow of a run."""
     ((time, cwnd),) = trace_of(run, "tcp.cwnd").values()
     ((_, state),) = trace_of(run, "tcp.ca_state").values()
     return losses(time, cwnd, state)
 
 
 def reopening(run: Run) -> float:
-    """Returns the median time from a loss until the window has recovered, over the time that Reno
-    needs: half of the window in round trips of propagation."""
+    """Returns the median time from a loss until the window has recovered, divided by the time that
+    Reno needs: half of the window, in round trips without queueing."""
     rtt = float(run.flows["rtt_min"][0])
     ratios = [loss.regained_s / (loss.before / 2 * rtt) for loss in losses_of(run)]
     return float(np.median(ratios)) if ratios else math.nan
 
 
 def first_threshold(run: Run) -> float:
-    """Returns the first slow-start threshold before any loss, over the bandwidth-delay product;
-    infinite if there is none."""
+    """Returns the first slow-start threshold before the first loss, divided by the bandwidth-delay
+    product. Returns infinity if there is no such threshold."""
     ((time, threshold),) = trace_of(run, "tcp.ssthresh").values()
     found = losses_of(run)
     known = threshold[(time < (found[0].at_s if found else math.inf)) & ~np.isnan(threshold)]
@@ -134,14 +145,14 @@ def first_threshold(run: Run) -> float:
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates the transfer of figure 17 and the laboratory."""
+    """Simulates the transfer of figure 17 and the laboratory, and judges the statements."""
     transfers = {
         name: Job(f"ucit-17-{number}", TEMPLATES / "hybla.toml", changes)
         for number, (name, changes) in enumerate(TRANSFERS.items())
     }
     laboratory = {
         (sender, panel, seed): Job(
-            f"ucit-{number}-{place}-{seed}",
+            f"ucit-{number}-{panel_number}-{seed}",
             TEMPLATES / "laboratory.toml",
             (
                 *of_sender,
@@ -151,7 +162,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
             seed,
         )
         for number, (sender, of_sender) in enumerate(SENDERS.items())
-        for place, (panel, of_panel) in enumerate({"alone": (ALONE,), **PANELS}.items())
+        for panel_number, (panel, of_panel) in enumerate({"alone": (ALONE,), **PANELS}.items())
         for seed in SEEDS
     }
     agents = Job("ucit-dtn", HERE / "ucit-dtn.toml")
@@ -191,13 +202,13 @@ def goodput(run: Run, flow: str) -> float:
 
 
 def works(of: Mapping[tuple[str, str, int], Run], sender: str) -> bool:
-    """Returns true if a sender delivers data over the satellite behind every panel."""
+    """Returns true if a sender delivers data over the satellite with every panel."""
     return all(goodput(run, "satellite") > 0 for (name, _, _), run in of.items() if name == sender)
 
 
 def waiting(run: Run) -> float:
-    """Returns the mean queue at Router 1 in bytes, including the packet that joins it, while both
-    connections send."""
+    """Returns the mean queue length at Router 1 in bytes while both connections send. Samples are
+    taken at arrivals and include the arriving packet."""
     time, waits = trace_of(run, "link.queue_bytes")["bottleneck"]
     return float(waits[time >= BOTH_S].mean())
 
@@ -234,8 +245,8 @@ def transfer_table(runs: Mapping[str, Run]) -> Table:
 
 
 def laboratory_table(of: Mapping[tuple[str, str, int], Run]) -> Table:
-    """Returns the table of the goodput over the satellite behind each panel, and of the concurrent
-    wired connection."""
+    """Returns the table of the goodputs of the satellite connection and of the concurrent wired
+    connection, by sender and panel."""
     rows = []
     for sender in SENDERS:
         row = [sender]
@@ -256,7 +267,7 @@ def laboratory_table(of: Mapping[tuple[str, str, int], Run]) -> Table:
 
 @figure_function
 def draw(run: Run) -> Figure:
-    """Draws figure 17: segments sent, congestion window and slow-start threshold of the
+    """Draws figure 17: sent segments, congestion window and slow-start threshold of the
     transfer."""
     figure, (above, below) = panels([2.4, 2.6])
     draw_sent(above, run)

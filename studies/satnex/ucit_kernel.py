@@ -1,5 +1,5 @@
-"""UCIT (TATPA), figure 17 with a Linux kernel in virtual time and its log, next to the model of
-Linux' Hybla."""
+"""The test ``ucit-kernel`` of UCIT (TATPA): figure 17 with a Linux kernel in virtual time, compared
+with the model of Linux's Hybla."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from .ucit import LINUX_HYBLA, TEMPLATES, draw, losses_of, reopening, transfer_t
 
 Clock = Literal["virtual", "kernel"]
 
-#: The model's TCP stack: that of the guest's kernel, with its Hybla.
+#: Overrides for the model: the TCP stack of the guest's kernel, with Linux's Hybla.
 MODEL: Final = ("flow.hybla.transport.profile=linux-6.12", f"flow.hybla.transport.parameters={LINUX_HYBLA}")
-#: Linux' module does not estimate the end of the first slow start. Kernel and model both get the
-#: value of Hoe's estimate, the bandwidth-delay product.
+#: Override for the initial slow-start threshold of kernel and model. Linux's module does not
+#: estimate the end of the first slow start, so both have the value of Hoe's estimate, the
+#: bandwidth-delay product.
 THRESHOLD: Final = ("flow.hybla.transport.initial_ssthresh=500",)
+#: Seeds of the runs.
 SEEDS: Final = (1, 2, 3)
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Emulates the transfer with Linux' Hybla, simulates it with the model's, and judges the
-    kernel's."""
+    """Runs the transfer with the kernel's Hybla and with the model, and judges the results of the
+    kernel."""
     jobs: dict[tuple[Clock, int], Job] = {
         (clock, seed): Job(
             f"ucit-{clock}-{seed}",

@@ -1,5 +1,5 @@
-"""VoIP over Skyplex DATA: rates of a call (figures 8 and 9), jitter, opinion scores under load
-(Table II)."""
+"""The tests ``voip`` and ``voip-causes`` over Skyplex DATA: rates of a call (figures 8 and 9),
+jitter, and opinion scores under load (table II)."""
 
 from __future__ import annotations
 
@@ -24,31 +24,37 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: The paper's codecs, and the interfering UDP rates of its table in Mbit/s.
+#: bentpipe's names of the paper's codecs.
 CODECS: Final = {"GSM": "GSM-FR", "G.711a": "G.711a", "iLBC": "iLBC-30"}
+#: Rates of the interfering UDP traffic of table II.
 LOADS_MBIT_S: Final = (1.4, 1.2, 1.1, 0.75, 0.35)
-#: The results of the paper's table; two scores are between them.
+#: The paper's results in table II, by codec, in the order of :data:`LOADS_MBIT_S`. "2/3" is a score
+#: between 2 and 3.
 PAPER: Final = {
     "GSM": ("X", "LAGGED", "2", "2/3", "3"),
     "G.711a": ("X", "LAGGED", "2/3", "3", "4"),
     "iLBC": ("X", "LAGGED", "2/3", "3", "3/4"),
 }
+#: Seeds of the runs of each case.
 SEEDS: Final = (1, 2)
-#: Below this score, a call is set up, but its speech is impaired.
+#: A call that is set up with a lower score than this is "LAGGED".
 LAGGED: Final = 1.5
-#: Largest advantage factor A of G.107: access to locations that are hard to reach, over several
+#: Maximum advantage factor A of G.107, for access to places that are hard to reach, over several
 #: satellite hops.
 ADVANTAGE: Final = 20.0
-#: Parties of the conference, and the listed measures of their speech in both directions.
+#: Parties of the conference.
 PARTIES: Final = ("remote-1", "remote-2", "local-1", "local-2")
-SAID: Final = ("late", "delay_mean", "mos_mean")
-HEARD: Final = ("delay_mean", "mos_mean")
-#: Datagrams of the load.
+#: Columns of the conference's table for speech from a party to the bridge.
+TO_BRIDGE: Final = ("late", "delay_mean", "mos_mean")
+#: Columns of the conference's table for speech from the bridge to a party.
+FROM_BRIDGE: Final = ("delay_mean", "mos_mean")
+#: Size of a datagram of the load, in bytes.
 DATAGRAM: Final = 1000
-#: A talker with rare pauses: 86 % of the time is speech, in talk spurts of 2 s.
+#: Override for a talker with rare pauses: 86 % of the time is speech, in talk spurts of 2 s.
 TALKATIVE: Final = 'flow.calls.app.talker={kind="exponential",speech="2 s",pause="0.32 s"}'
 
-#: An unlimited queue before 28 of 48 slots, and a load that starts five minutes before the call.
+#: Overrides for an unlimited queue before 28 of 48 slots, and a load that starts five minutes
+#: before the call.
 DEEP: Final = (
     'network.sat.cir="1232 kbit/s"',
     'network.sat.return.queue={kind="unlimited"}',
@@ -58,20 +64,21 @@ DEEP: Final = (
 )
 DEEP_LOADS_MBIT_S: Final = (1.4, 1.2, 1.1)
 
-#: Several simultaneous calls of at most 80 kbit/s each, on 1408 kbit/s.
+#: Numbers of simultaneous calls, which have at most 80 kbit/s each and share 1408 kbit/s.
 SEVERAL: Final = (1, 10, 20, 30, 40, 50)
 
+#: Name of a case, and seed.
 Key = tuple[str, int]
 
 
 def loaded(mbit_s: float) -> tuple[str, ...]:
-    """Returns the overrides for interfering traffic of this rate of UDP payload."""
+    """Returns the overrides for interfering traffic with this rate of UDP payload."""
     rate = f'flow.load.app.rate="{round(mbit_s * 1e6)} bit/s"'
     return (rate, f'flow.load.app.datagram="{DATAGRAM} B"')
 
 
 def cases() -> dict[str, tuple[str, ...]]:
-    """Returns the varied overrides, by name."""
+    """Returns the overrides of each case of ``voip``, by name."""
     all_cases: dict[str, tuple[str, ...]] = {
         "sip": (),
         "iax": ('flow.calls.transport="iax2"',),
@@ -88,7 +95,7 @@ def cases() -> dict[str, tuple[str, ...]]:
 
 
 def causes() -> dict[str, tuple[str, ...]]:
-    """Returns variations of the set-up that test the causes of the differences, by name."""
+    """Returns the overrides of each case of ``voip-causes``, by name."""
     return {
         "talkative": (TALKATIVE,),
         "talkative-iax": ('flow.calls.transport="iax2"', TALKATIVE),
@@ -106,11 +113,11 @@ def causes() -> dict[str, tuple[str, ...]]:
     }
 
 
-def simulated(what: Mapping[str, tuple[str, ...]], test: str, out: Path, json: bool) -> dict[Key, Run]:
-    """Returns a run of each case and seed."""
+def simulated(overrides: Mapping[str, tuple[str, ...]], test: str, out: Path, json: bool) -> dict[Key, Run]:
+    """Runs each case with each seed and returns the runs."""
     jobs = {
         (name, seed): Job(f"voip-{name}-{seed}", HERE / "voip.toml", changes, seed)
-        for name, changes in what.items()
+        for name, changes in overrides.items()
         for seed in SEEDS
     }
     with bar(test, shown=not json) as progress:
@@ -119,28 +126,29 @@ def simulated(what: Mapping[str, tuple[str, ...]], test: str, out: Path, json: b
 
 
 def rates_kbit_s(run: Run) -> FloatArray:
-    """Returns the rate of the caller's exchange while it talks, second by second, IP and UDP
-    included."""
+    """Returns the rate of the caller's exchange during the conversation for each second, IP and UDP
+    headers included."""
     time, rate = trace_of(run, "exchange.rate")["calls.source"]
     talks = (time > 15) & (time < 300)
     return rate[talks] / 1e3
 
 
 def heard(run: Run) -> Mapping[str, Any]:
-    """Returns the totals of the end that receives speech over the return link."""
+    """Returns the row of the table ``calls`` for the endpoint that receives speech over the return
+    link."""
     rows = run.table("calls").to_dicts()
     return next(row for row in rows if "destination" in str(row[next(iter(row))]))
 
 
 def called(run: Run) -> Mapping[str, Any]:
-    """Returns the totals of the end that calls."""
+    """Returns the row of the table ``calls`` for the calling endpoint."""
     rows = run.table("calls").to_dicts()
     return next(row for row in rows if "source" in str(row[next(iter(row))]))
 
 
 def jitter_ms(run: Run) -> FloatArray:
-    """Returns the interarrival jitter (RFC 3550, section 6.4.1) after each speech packet from the
-    return link."""
+    """Returns the interarrival jitter (RFC 3550, section 6.4.1) after each speech packet that
+    arrives over the return link."""
     rows = run.trace("call_speech", "calls.destination").sort("time")
     transit = np.diff((rows["time"] - rows["spoken"]).to_numpy())
     jitters, jitter = np.zeros(len(transit)), 0.0
@@ -151,7 +159,7 @@ def jitter_ms(run: Run) -> FloatArray:
 
 
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates a call of each codec, protocol and load, and judges the paper's statements."""
+    """Simulates calls with each codec, protocol and load, and judges the statements."""
     runs = simulated(cases(), "voip", out, json)
     rate = {
         name: np.concatenate([rates_kbit_s(runs[name, seed]) for seed in SEEDS]) for name in _rated(cases())
@@ -173,8 +181,8 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
             key = f"{name}-{load}"
             outcome, score, answered = opinion([runs[key, seed] for seed in SEEDS])
             row.append(f"{outcome} ({paper})")
-            place = f"voip-{_word(name)}-{_word(load)}"
-            ours[place] = round(answered if paper == "X" else score, 3)
+            statement = f"voip-{_word(name)}-{_word(load)}"
+            ours[statement] = round(answered if paper == "X" else score, 3)
         rows.append(row)
     scores = Table(
         "Mean opinion scores by the E-model, with the paper's in brackets, against interfering UDP. "
@@ -197,8 +205,8 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
 
 
 def several(runs: Mapping[Key, Run]) -> Table:
-    """Returns the table of the received speech of several simultaneous calls over the return
-    link."""
+    """Returns the table of the speech that arrives over the return link, by the number of
+    simultaneous calls."""
     rows = []
     for count in SEVERAL:
         of = [(called(run), heard(run)) for seed in SEEDS for run in [runs[f"several-{count}", seed]]]
@@ -217,7 +225,7 @@ def _rated(of: Mapping[str, tuple[str, ...]]) -> list[str]:
 
 
 def opinion(runs: Sequence[Run]) -> tuple[str, float, float]:
-    """Returns the outcome as in the paper's table, the mean score, and the fraction of calls that
+    """Returns the outcome as text like in table II, the mean score, and the fraction of calls that
     were answered."""
     answered = float(np.mean([called(run)["answered"] / called(run)["attempts"] for run in runs]))
     if answered == 0:
@@ -227,7 +235,7 @@ def opinion(runs: Sequence[Run]) -> tuple[str, float, float]:
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
-    """Simulates variations of the set-up that explain the differences."""
+    """Simulates the cases of ``voip-causes`` and judges the statements."""
     runs = simulated(causes(), "voip-causes", out, json)
     talkative = np.concatenate([rates_kbit_s(runs["talkative", seed]) for seed in SEEDS])
     answered = [
@@ -255,13 +263,13 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 
 
 def _word(value: object) -> str:
-    """Returns a codec or a load as spelled in the names of statements."""
+    """Returns a codec or a load as in the ids of statements."""
     return str(value).lower().replace(".", "")
 
 
 def conference(out: Path, json: bool) -> Table:
-    """Simulates a conference of local and remote parties; returns the table of the speech that each
-    party receives."""
+    """Simulates a conference of local and remote parties, and returns the table of the speech to
+    and from the bridge."""
     jobs = [Job(f"voip-conference-{seed}", HERE / "voip-conference.toml", (), seed) for seed in SEEDS]
     with bar("voip-conference", shown=not json) as progress:
         done = run_all(jobs, out / "runs", progress)
@@ -269,8 +277,8 @@ def conference(out: Path, json: bool) -> Table:
     rows = []
     for party in PARTIES:
         values = []
-        # The bridge's reception of the party, and the party's reception of the others.
-        for end, columns in (("destination", SAID), ("source", HEARD)):
+        # Speech of the party at the bridge, and speech of the other parties at the party.
+        for end, columns in (("destination", TO_BRIDGE), ("source", FROM_BRIDGE)):
             ends = [
                 next(row for row in run.table("calls").to_dicts() if f"{party}.{end}" in row.values())
                 for run in runs
@@ -291,7 +299,7 @@ def conference(out: Path, json: bool) -> Table:
 
 @figure_function
 def draw(rates: Mapping[str, FloatArray]) -> Figure:
-    """Draws figures 8 and 9: the distribution of the rates of a call, without and with background
+    """Draws figures 8 and 9: the distribution of the rate of a call, without and with interfering
     traffic."""
     figure, (above, below) = panels([2.2, 2.2])
     edges = [2.5 * edge for edge in range(36)]

@@ -1,6 +1,9 @@
-"""WICHMO, Wi-Fi errors behind a satellite: burst and gap lengths (figure 10); goodput of a TCP
-connection with error processes fitted to traces and with the traces themselves (figure 11); and
-bursts under rate adaptation (figure 13) over the channel of figure 12."""
+"""The test ``wichmo``: Wi-Fi frame errors behind a satellite.
+
+- Figure 10: lengths of error bursts and gaps.
+- Figure 11: goodput of a TCP connection with traces of frames, and with error processes that are
+  fitted to the traces.
+- Figure 13: error bursts under rate adaptation, over the channel of figure 12."""
 
 from __future__ import annotations
 
@@ -28,27 +31,31 @@ if TYPE_CHECKING:
 
 HERE: Final = Path(__file__).parent
 
-#: Frames of a trace: 1000 bytes every 5 ms for 2000 s.
+#: Number of frames of a trace, which has a duration of 2000 s.
 FRAMES: Final = 400_000
+#: Interval between frames of a trace.
 INTERVAL_S: Final = 0.005
+#: Size of a frame of a trace.
 FRAME_BYTES: Final = 1000
-#: The time between a frame and its acknowledgment (IEEE 802.11b), and the duration of the run that
-#: measures frames.
+#: Time between a frame and its acknowledgment (IEEE 802.11b).
 SIFS_MS: Final = 0.01
+#: Duration of the run that measures the time of a frame on the air.
 FRAME_S: Final = 60
-#: Replications of each point, and their duration.
+#: Default number of runs of each point.
 REPLICATIONS: Final = 10
+#: Duration of a run.
 DURATION_S: Final = 2000
 
+#: The note on traces that are drawn from a model.
 DECLARED: Final = (
     "The traces are not measured: no public 802.11 trace of this kind is at hand. They are drawn from a declared "
     "physical model; --traces FOLDER puts your own in their place."
 )
 
-#: Mean ratio of signal to noise at each position, in dB, chosen before any run.
+#: Mean signal-to-noise ratio at each position. The values were chosen before the first run.
 POSITIONS_DB: Final = (30, 26, 23, 20, 17, 15, 13)
 
-#: Processes of figure 11 by their letters.
+#: Error processes of figure 11, by the paper's letters.
 PROCESSES: Final[Mapping[str, str]] = {
     "a": "Bernoulli, FER",
     "b": "Bernoulli, burst",
@@ -57,13 +64,15 @@ PROCESSES: Final[Mapping[str, str]] = {
     "e": "trace",
 }
 
+#: Values of the key ``adaptation`` in figure 13, by rate adaptation.
 ADAPTATIONS: Final = {
     "none": '{ kind = "fixed", rate = "11 Mbit/s" }',
     "ARF": '"arf"',
     "LD-ARF": '"ld-arf"',
 }
 
-#: Beyond the paper: congestion controls, and a proxy at the ship that splits the connection.
+#: Overrides for experiments that the paper does not have: congestion controls, and a proxy at the
+#: ship that splits the connection.
 BEYOND: Final[Mapping[str, tuple[str, ...]]] = {
     **{
         name: (f'flow.download.transport={{ congestion = "{name}", profile = "linux" }}',)
@@ -84,17 +93,17 @@ class Position:
     trace: Outcomes
 
     def error(self, letter: str) -> dict[str, Any]:
-        """Returns the error process of this letter in figure 11."""
+        """Returns the error process with this letter in figure 11, fitted to the trace."""
         trace = self.trace
         burst, gap = trace.mean_burst, trace.mean_gap
         match letter:
             case "a":
                 return {"kind": "packet", "probability": trace.loss}
             case "b":
-                # Independent losses have bursts of 1 / (1 - p) frames.
+                # With independent losses of probability p, the mean burst is 1 / (1 - p) frames.
                 return {"kind": "packet", "probability": 1 - 1 / burst}
             case "c":
-                # Their gaps have 1 / p frames.
+                # With independent losses of probability p, the mean gap is 1 / p frames.
                 return {"kind": "packet", "probability": 1 / gap}
             case "d":
                 return {"kind": "gilbert", "probability": burst / (burst + gap), "burst": burst}
@@ -103,14 +112,15 @@ class Position:
 
 
 def as_text(trace: Outcomes) -> str:
-    """Returns the runs of a trace as a table."""
+    """Returns the bursts and gaps of a trace as the text of a CSV file."""
     lost = (np.arange(len(trace.lengths)) + int(trace.lost_first)) % 2
     rows = (f"{one},{length}" for one, length in zip(lost.tolist(), trace.lengths.tolist(), strict=True))
     return "\n".join(["lost,frames", *rows])
 
 
 def model(snr_db: float) -> dict[str, Any]:
-    """Returns the declared model: no line of sight, and the shadows of people who walk slowly."""
+    """Returns the model of the channel from which traces are drawn: no line of sight, and shadowing
+    by people who walk slowly."""
     return {
         "kind": "snr",
         "snr_db": snr_db,
@@ -122,7 +132,8 @@ def model(snr_db: float) -> dict[str, Any]:
 
 
 def positions(traces: Path | None) -> list[Position]:
-    """Returns the traces of a folder, or traces drawn from the declared model at each position."""
+    """Returns the positions with the traces of a folder or, if ``traces`` is ``None``, with traces
+    drawn from the model."""
     if traces is None:
         return [
             Position(
@@ -149,31 +160,32 @@ def _toml(value: Any) -> str:
 
 
 def goodputs(
-    places: Sequence[Position], out: Path, json: bool, replications: int, duration_s: int
+    receivers: Sequence[Position], out: Path, json: bool, replications: int, duration_s: int
 ) -> dict[tuple[int, str], list[float]]:
-    """Returns the goodput in bit/s by position and process, of every replication."""
+    """Runs every position with every error process. Returns the goodputs of the replications in
+    bit/s, by the index of the position and the letter of the process."""
     jobs = {
-        (place, letter, seed): Job(
-            f"wichmo-{place}-{letter}-{seed}",
+        (index, letter, seed): Job(
+            f"wichmo-{index}-{letter}-{seed}",
             HERE / "wichmo.toml",
             (f'duration="{duration_s} s"', f"network.wlan.error={inline(position.error(letter))}"),
             seed,
         )
-        for place, position in enumerate(places)
+        for index, position in enumerate(receivers)
         for letter in PROCESSES
         for seed in range(1, replications + 1)
     }
     with bar("figure 11", shown=not json) as progress:
         runs = run_all(list(jobs.values()), out / "runs", progress)
     found: dict[tuple[int, str], list[float]] = {}
-    for (place, letter, _), job in jobs.items():
-        found.setdefault((place, letter), []).append(float(runs[job].flows["goodput"][0]))
+    for (index, letter, _), job in jobs.items():
+        found.setdefault((index, letter), []).append(float(runs[job].flows["goodput"][0]))
     return found
 
 
 def convexity(fer: Sequence[float], goodput: Sequence[float]) -> float:
-    """Returns the mean height of the inner points over the chord from the first to the last,
-    relative to the largest goodput: negative for a convex curve."""
+    """Returns the mean height of the inner points above the chord between the first and the last
+    point, relative to the maximum goodput. It is negative for a convex curve."""
     order = np.argsort(fer)
     x, y = np.array(fer)[order], np.array(goodput)[order]
     chord = np.interp(x, [x[0], x[-1]], [y[0], y[-1]])
@@ -181,7 +193,7 @@ def convexity(fer: Sequence[float], goodput: Sequence[float]) -> float:
 
 
 def adaptations(out: Path, json: bool, duration_s: int) -> dict[str, tuple[Outcomes, float]]:
-    """Returns the outcomes of frames on the air with each rate adaptation, and the goodput in
+    """Runs each rate adaptation and returns the outcomes of frames on the air, and the goodput in
     bit/s."""
     jobs = {
         name: Job(
@@ -210,8 +222,8 @@ def adaptations(out: Path, json: bool, duration_s: int) -> dict[str, tuple[Outco
 
 
 def frame_ms(out: Path, json: bool) -> float:
-    """Returns the time on the air of a frame of the channel's traces, 1000 bytes at 11 Mbit/s every
-    5 ms, with its acknowledgment, in milliseconds."""
+    """Measures the mean time on the air of a frame of 1000 bytes at 11 Mbit/s and its
+    acknowledgment. Returns it in milliseconds."""
     rate, datagram = round(FRAME_BYTES * 8 / INTERVAL_S), FRAME_BYTES - 28
     job = Job(
         "wichmo-frame",
@@ -231,8 +243,7 @@ def frame_ms(out: Path, json: bool) -> float:
 
 
 def beyond(position: Position, out: Path, json: bool, replications: int, duration_s: int) -> Table:
-    """Returns the goodput of other congestion controls and of a split connection over the trace of
-    a position."""
+    """Runs :data:`BEYOND` over the trace of a position and returns the table of goodputs."""
     jobs = {
         (name, seed): Job(
             f"wichmo-beyond-{number}-{seed}",
@@ -254,7 +265,7 @@ def beyond(position: Position, out: Path, json: bool, replications: int, duratio
         of = [runs[job] for (other, _), job in jobs.items() if other == name]
         rates = [float(run.flows["goodput"][0]) / 1e6 for run in of]
         rows.append([name, mean_of(rates).text(3), f"{min(rates):.3f}", f"{max(rates):.3f}"])
-    title = f"Beyond the paper: goodput in Mbit/s over the trace of {position.name}, Linux' TCP"
+    title = f"Beyond the paper: goodput in Mbit/s over the trace of {position.name}, Linux's TCP"
     return Table(title, ["congestion control", "mean", "min", "max"], rows)
 
 
@@ -265,13 +276,15 @@ def reproduce(
     replications: int | None = None,
     traces: Path | None = None,
 ) -> Reproduction:
-    """Draws or reads the traces, simulates, and judges."""
+    """Reads the traces of a folder or draws traces from the model, simulates all figures, and
+    judges the statements."""
     count, duration_s = replications or REPLICATIONS, DURATION_S
-    places = positions(traces)
-    found = goodputs(places, out, json, count, duration_s)
-    fer = [place.trace.loss for place in places]
+    receivers = positions(traces)
+    found = goodputs(receivers, out, json, count, duration_s)
+    fer = [receiver.trace.loss for receiver in receivers]
     means = {
-        letter: [float(np.mean(found[place, letter])) for place in range(len(places))] for letter in PROCESSES
+        letter: [float(np.mean(found[index, letter])) for index in range(len(receivers))]
+        for letter in PROCESSES
     }
     errors = {
         letter: float(np.mean([abs(ours / true - 1) for ours, true in zip(of, means["e"], strict=True)]))
@@ -282,8 +295,8 @@ def reproduce(
     adapted = adaptations(out, json, duration_s)
     gaps = {name: outcomes.mean_gap for name, (outcomes, _) in adapted.items()}
     ours: dict[str, float | None] = {
-        "wichmo-bursts": min(place.trace.mean_burst * (1 - place.trace.loss) for place in places),
-        "wichmo-gaps": min(place.trace.mean_gap * place.trace.loss for place in places),
+        "wichmo-bursts": min(receiver.trace.mean_burst * (1 - receiver.trace.loss) for receiver in receivers),
+        "wichmo-gaps": min(receiver.trace.mean_gap * receiver.trace.loss for receiver in receivers),
         "wichmo-best": float(ranks["d"]),
         "wichmo-values-b": errors["b"] / errors["d"],
         "wichmo-farthest": float(ranks["c"]),
@@ -296,7 +309,7 @@ def reproduce(
     }
     files = []
     for name, figure in (
-        ("figure-10", draw_lengths(places)),
+        ("figure-10", draw_lengths(receivers)),
         ("figure-11", draw_goodput(fer, found)),
         ("figure-12", draw_states()),
         ("figure-13", draw_adaptations({name: outcomes for name, (outcomes, _) in adapted.items()})),
@@ -305,7 +318,7 @@ def reproduce(
             plots.save(figure, out / "figures" / f"wichmo-{name}.{ending}")
             for ending in ("png", "svg", "pdf")
         ]
-    middle = min(range(len(places)), key=lambda place: abs(fer[place] - 0.05))
+    middle = min(range(len(receivers)), key=lambda index: abs(fer[index] - 0.05))
     first = DECLARED if traces is None else f"The traces are those in {traces}."
     tables = [
         Table(
@@ -313,14 +326,14 @@ def reproduce(
             ["position", "FER", "burst", "Bernoulli", "gap", "Bernoulli"],
             [
                 [
-                    place.name,
-                    f"{place.trace.loss:.4f}",
-                    f"{place.trace.mean_burst:.2f}",
-                    f"{1 / (1 - place.trace.loss):.2f}",
-                    f"{place.trace.mean_gap:.1f}",
-                    f"{1 / place.trace.loss:.1f}",
+                    receiver.name,
+                    f"{receiver.trace.loss:.4f}",
+                    f"{receiver.trace.mean_burst:.2f}",
+                    f"{1 / (1 - receiver.trace.loss):.2f}",
+                    f"{receiver.trace.mean_gap:.1f}",
+                    f"{1 / receiver.trace.loss:.1f}",
                 ]
-                for place in places
+                for receiver in receivers
             ],
         ),
         Table(
@@ -328,11 +341,11 @@ def reproduce(
             ["position", "process", "mean", "min", "max"],
             [
                 [
-                    place.name,
+                    receiver.name,
                     f"({letter}) {name}",
                     *(f"{of / 1e6:.3f}" for of in (np.mean(all_of), min(all_of), max(all_of))),
                 ]
-                for number, place in enumerate(places)
+                for number, receiver in enumerate(receivers)
                 for letter, name in PROCESSES.items()
                 for all_of in [found[number, letter]]
             ],
@@ -356,23 +369,26 @@ def reproduce(
                 for name, (outcomes, goodput) in adapted.items()
             ],
         ),
-        beyond(places[middle], out, json, count, duration_s),
+        beyond(receivers[middle], out, json, count, duration_s),
     ]
     return Reproduction(judge(statements, ours), figures=files, notes=[first], tables=tables)
 
 
 @figure_function
-def draw_lengths(places: Sequence[Position]) -> Figure:
-    """Draws mean lengths of bursts and gaps against the frame error rate (figure 10), with those of
+def draw_lengths(receivers: Sequence[Position]) -> Figure:
+    """Draws figure 10: mean lengths of bursts and gaps against the frame error rate. Dashed lines:
     independent losses."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
-    fer = np.array([place.trace.loss for place in places])
+    fer = np.array([receiver.trace.loss for receiver in receivers])
     grid = np.geomspace(fer.min() / 1.3, min(0.9, fer.max() * 1.3), 100)
     for axes, values, curve, label in zip(
         figure.subplots(1, 2),
-        ([place.trace.mean_burst for place in places], [place.trace.mean_gap for place in places]),
+        (
+            [receiver.trace.mean_burst for receiver in receivers],
+            [receiver.trace.mean_gap for receiver in receivers],
+        ),
         (1 / (1 - grid), 1 / grid),
         ("mean burst (frames)", "mean gap (frames)"),
         strict=True,
@@ -387,15 +403,15 @@ def draw_lengths(places: Sequence[Position]) -> Figure:
 
 @figure_function
 def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[float]]) -> Figure:
-    """Draws goodput against the frame error rate of the trace, mean with minimum and maximum
-    (figure 11)."""
+    """Draws figure 11: goodput against the frame error rate of the trace, as mean, minimum and
+    maximum."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
     order = np.argsort(fer)
     for number, (letter, name) in enumerate(PROCESSES.items()):
-        of = [np.array(found[int(place), letter]) / 1e6 for place in order]
+        of = [np.array(found[int(index), letter]) / 1e6 for index in order]
         mean = np.array([one.mean() for one in of])
         spread = [mean - [one.min() for one in of], [one.max() for one in of] - mean]
         style = {"color": INK, "linewidth": 1.8} if letter == "e" else line(number)
@@ -405,8 +421,8 @@ def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[floa
             "markersize": 4,
             "linestyle": (0, (4, 4)) if letter == "c" else "-",
         }
-        places = np.array(fer)[order] * 1.02 ** (number - 2)
-        axes.errorbar(places, mean, spread, capsize=2, label=f"({letter}) {name}", **style)
+        shifted_fer = np.array(fer)[order] * 1.02 ** (number - 2)
+        axes.errorbar(shifted_fer, mean, spread, capsize=2, label=f"({letter}) {name}", **style)
     axes.set_xscale("log")
     axes.set_xlabel("frame error rate of the trace")
     axes.set_ylabel("goodput (Mbit/s)")
@@ -417,8 +433,8 @@ def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[floa
 
 @figure_function
 def draw_adaptations(adapted: Mapping[str, Outcomes]) -> Figure:
-    """Draws distributions of error bursts and of success bursts on the air with each rate
-    adaptation (figure 13)."""
+    """Draws figure 13: the distributions of error bursts and of success bursts on the air, by rate
+    adaptation."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
@@ -428,7 +444,7 @@ def draw_adaptations(adapted: Mapping[str, Outcomes]) -> Figure:
             values, part = survival(lengths)
             style = line(number)
             if number == len(adapted) - 1:
-                # This curve overlaps the one before.
+                # This curve overlaps the previous curve.
                 style["linestyle"] = (0, (4, 4))
             axes.loglog(values, part, label=name, **style)
     for axes, label in zip(both, ("error burst (frames)", "success burst (frames)"), strict=True):

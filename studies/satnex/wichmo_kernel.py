@@ -1,5 +1,6 @@
-"""WICHMO beyond the paper with the TCP and the Wi-Fi of a Linux kernel in virtual time, next to the
-models of both: congestion controls, and a relay at the ship that splits the connection."""
+"""The test ``wichmo-kernel``, which the paper does not have: congestion controls over Wi-Fi, and a
+relay at the ship that splits the connection. It compares the TCP and the Wi-Fi of a Linux kernel in
+virtual time with the models of both."""
 
 from __future__ import annotations
 
@@ -22,30 +23,36 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Clock = Literal["virtual", "kernel"]
-LABELS: Final[Mapping[Clock, str]] = {"virtual": "models", "kernel": "Linux' TCP and Wi-Fi"}
+#: Label in the figure, by clock.
+LABELS: Final[Mapping[Clock, str]] = {"virtual": "models", "kernel": "Linux's TCP and Wi-Fi"}
 
+#: Congestion controls.
 CONTROLS: Final = ("reno", "cubic", "bbr", "hybla", "westwood")
+#: Name of the split connection in tables.
 SPLIT: Final = "cubic, split at the ship"
 
-#: The models' TCP stack: that of the guest's kernel.
+#: The profile of the guest's kernel, which the models use.
 PROFILE: Final = "linux-6.12"
 
-#: The position of the traces, runs of each point, and their duration.
+#: Mean signal-to-noise ratio at the position of the receiver.
 POSITION_DB: Final = 20
+#: Default number of runs of each point.
 REPLICATIONS: Final = 5
+#: Duration of a transfer.
 DURATION_S: Final = 60
 
-#: Largest number of transmissions of a frame. The kernel's rate control asks for three attempts at
-#: each of three rates, which are one rate here; the model has the same limit.
+#: Maximum number of transmissions of a frame. The kernel's rate control requests three attempts at
+#: each of three rates. Here, the three rates are equal.
 ATTEMPTS: Final = 9
 
-#: Port of the relay at the ship, and start time of the sender, a second after the relay listens.
+#: Port of the relay at the ship.
 RELAY_PORT: Final = 4000
+#: Start time of the sender. The relay listens from the start of the run.
 BEGINS_S: Final = 1
 
 
 def transport(congestion: str) -> dict[str, Any]:
-    """Returns the TCP of the kernel as keys of a scenario."""
+    """Returns the keys of a transport that equals the kernel's TCP."""
     return {
         "kind": "tcp",
         "congestion": congestion,
@@ -56,8 +63,8 @@ def transport(congestion: str) -> dict[str, Any]:
 
 
 def split(clock: Clock) -> tuple[str, ...]:
-    """Returns the overrides for a connection that is split at the ship: by a proxy in the model,
-    and in the kernel by a program that relays from one connection to another."""
+    """Returns the overrides for a connection that is split at the ship. The model has a proxy. The
+    kernel runs a program that relays data from one connection to another."""
     if clock == "virtual":
         proxy = {"name": "pep", "node": "ship", "mechanism": {"kind": "split", "buffer": "1 MB"}}
         return (f"flow.download.transport={inline(transport('cubic'))}", f"proxy=[{inline(proxy)}]")
@@ -85,11 +92,11 @@ def split(clock: Clock) -> tuple[str, ...]:
 
 
 def goodput(run: Run) -> float:
-    """Returns the goodput in Mbit/s: that of the only flow, or the count of the relay's
-    receiver."""
-    counted = run.path / "commands" / "onward.serve.stdout"
-    if counted.is_file():
-        return int(counted.read_text()) * 8 / DURATION_S / 1e6
+    """Returns the goodput of a run in Mbit/s. With the relay, it is the number of bytes that the
+    receiver printed; otherwise the goodput of the only flow."""
+    output = run.path / "commands" / "onward.serve.stdout"
+    if output.is_file():
+        return int(output.read_text()) * 8 / DURATION_S / 1e6
     return float(run.flows["goodput"][0]) / 1e6
 
 
@@ -100,10 +107,10 @@ def reproduce(
     replications: int | None = None,
     traces: Path | None = None,
 ) -> Reproduction:
-    """Runs models and kernel over the trace of one position, and judges. The paper has no values
-    for it."""
-    places = positions(traces)
-    position = places[len(places) // 2] if traces else places[POSITIONS_DB.index(POSITION_DB)]
+    """Runs the models and the kernel over the trace of one position, and judges the statements,
+    which compare the kernel with the models."""
+    receivers = positions(traces)
+    position = receivers[len(receivers) // 2] if traces else receivers[POSITIONS_DB.index(POSITION_DB)]
     seeds = range(1, (replications or REPLICATIONS) + 1)
     names = (*CONTROLS, SPLIT)
     jobs = {
@@ -158,20 +165,20 @@ def reproduce(
 
 @figure_function
 def draw(rates: Mapping[tuple[str, Clock], Sequence[float]]) -> Figure:
-    """Draws goodput with each congestion control: every run, and the means of the models and of the
-    kernel."""
+    """Draws the goodput with each congestion control. Circles: runs. Dashes: means of the models
+    and of the kernel."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.subplots()
     names = list(dict.fromkeys(name for name, _ in rates))
     for number, (clock, label) in enumerate(LABELS.items()):
-        aside = 0.24 * number - 0.12
-        for place, name in enumerate(names):
+        offset = 0.24 * number - 0.12
+        for position, name in enumerate(names):
             of = rates[name, clock]
-            axes.plot([place + aside] * len(of), of, "o", color=COLOURS[number], markersize=3, alpha=0.5)
+            axes.plot([position + offset] * len(of), of, "o", color=COLOURS[number], markersize=3, alpha=0.5)
         axes.plot(
-            [place + aside for place in range(len(names))],
+            [position + offset for position in range(len(names))],
             [mean_of(rates[name, clock]).value for name in names],
             "_",
             color=COLOURS[number],

@@ -1,4 +1,4 @@
-"""The DAMA study reproduces its README: every verdict, every figure."""
+"""The quick tests of the DAMA study reproduce the verdicts of its README and create all figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUICK = ("T_I", "T_I-causes", "T_II-causes", "T_III", "T_III-causes", "T_IV", "T
 
 @pytest.fixture(scope="module")
 def reproduction(out: Path) -> studies.Reproduction:
-    """The quick tests, which take some seconds."""
+    """The results of the quick tests, which take a few seconds."""
     parts = [studies.run(FOLDER, test, out, json=True) for test in QUICK]
     return studies.Reproduction(
         [verdict for part in parts for verdict in part.verdicts],
@@ -36,41 +36,41 @@ def reproduction(out: Path) -> studies.Reproduction:
     )
 
 
-def test_the_verdicts_are_those_of_the_readme(reproduction: studies.Reproduction) -> None:
+def test_verdicts_match_the_readme(reproduction: studies.Reproduction) -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert studies.record(text, reproduction.verdicts) == text, "run `bentpipe reproduce dama --record`"
     tests = {statement.test for statement in studies.read_published(FOLDER / "published.csv")}
     assert all(text.count(f"<!-- verdicts {test} -->\n| statement") == 1 for test in tests)
 
 
-def test_every_statement_holds_or_says_why_not(reproduction: studies.Reproduction) -> None:
+def test_every_statement_holds_or_has_an_explanation(reproduction: studies.Reproduction) -> None:
     assert reproduction.successful
     for verdict in reproduction.verdicts:
         holds = verdict.outcome == "holds"
         explained = bool(verdict.statement.deviation or verdict.statement.suspected)
         assert holds != explained, (
-            f"{verdict.statement.id}: an explanation belongs to what differs, and only there"
+            f"{verdict.statement.id}: a statement must have an explanation if and only if it differs"
         )
 
 
-def test_the_figures_are_there(reproduction: studies.Reproduction, out: Path) -> None:
+def test_all_figures_are_created(reproduction: studies.Reproduction, out: Path) -> None:
     names = {path.name for path in reproduction.figures}
     assert {name[7:9] for name in names} == {"06", "07", "08", "09", "10", "11", "18", "19", "20", "21"}
     assert {path.suffix for path in reproduction.figures} == {".png", ".svg", ".pdf"}
     for path in reproduction.figures:
         assert path.is_relative_to(out) and path.stat().st_size > 10_000, path
         if path.suffix == ".svg":
-            assert "<image" not in path.read_text(encoding="utf-8"), "lines, not a picture of lines"
+            assert "<image" not in path.read_text(encoding="utf-8"), "the SVG file contains an embedded image"
 
 
-def test_the_curves_are_distinct_runs(reproduction: studies.Reproduction, out: Path) -> None:
+def test_runs_have_distinct_scenarios(reproduction: studies.Reproduction, out: Path) -> None:
     runs = sorted(run for run in (out / "runs").iterdir() if run.is_dir())
     scenarios = {(run / "scenario.toml").read_text(encoding="utf-8") for run in runs}
     assert len(scenarios) == len(runs) >= 60
     assert {json.loads((run / "provenance.json").read_text())["status"] for run in runs} == {"complete"}
 
 
-def test_the_statements_say_where_they_come_from() -> None:
+def test_every_statement_names_a_figure_and_a_test() -> None:
     for statement in studies.read_published(FOLDER / "published.csv"):
         assert statement.source.startswith("fig. "), statement.id
         assert statement.test.removesuffix("-causes") in (
@@ -83,7 +83,7 @@ def test_the_statements_say_where_they_come_from() -> None:
         ), statement.id
 
 
-def test_equation_9_is_shown_for_every_file(reproduction: studies.Reproduction) -> None:
+def test_the_table_has_equation_9_for_every_file(reproduction: studies.Reproduction) -> None:
     table = reproduction.tables[-1]
     assert [row[:2] for row in table.rows] == [
         [scheme, str(size)] for scheme in ("CRA", "RBDC", "VBDC") for size in range(1, 13)
@@ -93,7 +93,7 @@ def test_equation_9_is_shown_for_every_file(reproduction: studies.Reproduction) 
         assert differs == pytest.approx(100 * (equation / simulated - 1), abs=1.0)
 
 
-def test_a_study_goes_on_where_it_stopped(reproduction: studies.Reproduction, out: Path) -> None:
+def test_a_study_repeats_only_incomplete_runs(reproduction: studies.Reproduction, out: Path) -> None:
     runs = sorted((out / "runs").glob("file-*/summary.json"))
     before = [file.stat().st_mtime_ns for file in runs]
     (out / "runs" / "file-cra-3" / NOTE).unlink()

@@ -1,4 +1,4 @@
-"""The handover study on the virtual clock reproduces its README; in real time it takes minutes."""
+"""The handover study on the virtual clock reproduces the verdicts of its README."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the eng
 
 FOLDER = ROOT / "studies" / "handover"
 
-#: All tests except the table of the assumptions, which `make studies` creates.
+#: All tests except `sensitivity`, which `make studies` runs.
 QUICK = ("fig2", "fig3a", "fig3b", "loss", "fig4", "fig5", "fig6", "today", "access")
 
 
@@ -30,7 +30,7 @@ def reproduction(tmp_path_factory: pytest.TempPathFactory) -> studies.Reproducti
     )
 
 
-def test_the_verdicts_are_those_of_the_readme(reproduction: studies.Reproduction) -> None:
+def test_verdicts_match_the_readme(reproduction: studies.Reproduction) -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert studies.record(text, reproduction.verdicts) == text, "run `bentpipe reproduce handover --record`"
     assert reproduction.successful
@@ -41,14 +41,14 @@ def test_every_figure_is_drawn(reproduction: studies.Reproduction) -> None:
     assert all(path.stat().st_size > 5_000 for path in reproduction.figures)
 
 
-def test_a_study_without_other_clocks_says_so(tmp_path: Path) -> None:
+def test_a_study_with_fixed_clocks_rejects_other_clocks(tmp_path: Path) -> None:
     with pytest.raises(bp.InputError, match="--clock real"):
         studies.run(FOLDER.parent / "satnex", "votos-startup", tmp_path, json=True, clock="real")
     with pytest.raises(bp.InputError, match="virtual"):
         studies.clock_of("realtime")
 
 
-def test_captures_with_the_time_of_day_are_drawn_in_the_time_of_the_run(tmp_path: Path) -> None:
+def test_capture_times_of_day_are_converted_to_the_time_of_the_run(tmp_path: Path) -> None:
     run = bp.simulate(FOLDER / "path.toml", overrides=["duration=3 s"], out=tmp_path / "run")
     measures = sys.modules[f"{studies._module(FOLDER).__name__}.measures"]
     before = measures.course_of(run)

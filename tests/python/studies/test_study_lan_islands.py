@@ -1,4 +1,4 @@
-"""The study of LAN islands on the virtual clock reproduces its README."""
+"""The study of LAN islands on the virtual clock reproduces the verdicts of its README."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reproduction(tmp_path_factory: pytest.TempPathFactory) -> studies.Reproducti
     return studies.run(FOLDER, None, tmp_path_factory.mktemp("islands"), json=True)
 
 
-def test_the_verdicts_are_those_of_the_readme(reproduction: studies.Reproduction) -> None:
+def test_verdicts_match_the_readme(reproduction: studies.Reproduction) -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert studies.record(text, reproduction.verdicts) == text, (
         "run `bentpipe reproduce lan-islands --record`"
@@ -35,7 +35,7 @@ def test_every_figure_is_drawn(reproduction: studies.Reproduction) -> None:
     assert all(path.stat().st_size > 5_000 for path in reproduction.figures)
 
 
-def test_a_clock_that_the_study_has_not_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_clock_is_rejected(tmp_path: Path) -> None:
     wall = cast("studies.Clock", "wall")
     with pytest.raises(bp.InputError, match='unknown clock "wall".*allowed: kernel, real, virtual'):
         studies.run(FOLDER, "figure-1", tmp_path, json=True, clock=wall)

@@ -1,5 +1,5 @@
-"""The quick tests of the SatNEx study reproduce its README, and its measures match their
-definitions."""
+"""The quick tests of the SatNEx study reproduce the verdicts of its README. The measures match
+their definitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the eng
 
 FOLDER = ROOT / "studies" / "satnex"
 
-#: The tests that take seconds; `make studies` runs all.
+#: The tests that take seconds. `make studies` runs all tests.
 QUICK = (
     "eggs-channel",
     "eggs-dtn",
@@ -42,7 +42,7 @@ def reproduction(
     return studies.run(FOLDER, request.param, tmp_path_factory.mktemp("satnex"), json=True)
 
 
-def test_the_verdicts_are_those_of_the_readme(reproduction: studies.Reproduction) -> None:
+def test_verdicts_match_the_readme(reproduction: studies.Reproduction) -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert studies.record(text, reproduction.verdicts) == text, "run `bentpipe reproduce satnex --record`"
     assert reproduction.successful
@@ -53,7 +53,7 @@ def test_the_verdicts_are_those_of_the_readme(reproduction: studies.Reproduction
 
 def test_figures_are_drawn(reproduction: studies.Reproduction) -> None:
     if not reproduction.figures:
-        # Variations are tables.
+        # Some tests have only tables or verdicts.
         assert reproduction.tables or reproduction.verdicts
         return
     assert {path.suffix for path in reproduction.figures} == {".png", ".svg", ".pdf"}
@@ -62,14 +62,15 @@ def test_figures_are_drawn(reproduction: studies.Reproduction) -> None:
 
 @pytest.fixture(scope="module")
 def measures(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Returns a file of the study as a module, loaded with the study's quickest test."""
+    """Returns a function that returns a module of the study by its name. The quickest test has
+    loaded the study."""
     studies.run(FOLDER, "skyplex", tmp_path_factory.mktemp("satnex"), json=True)
     return lambda name: importlib.import_module(f"bentpipe_study_satnex.{name}")
 
 
-def test_a_loss_lasts_until_the_window_is_as_before(measures: Any) -> None:
-    """Two losses: the window recovers from the first 6 s later, after its repair; from the second
-    not before the end."""
+def test_a_loss_ends_when_the_window_reaches_its_previous_size(measures: Any) -> None:
+    """The window recovers 6 s after the first loss, when the recovery state has ended. It does not
+    recover from the second loss."""
     time = np.arange(12.0)
     cwnd = np.array([8, 10, 10, 5, 10, 6, 8, 9, 11, 12, 6, 7], dtype=float)
     state = np.array([0, 0, 3, 3, 3, 0, 0, 1, 0, 0, 4, 0], dtype=float)
@@ -78,22 +79,22 @@ def test_a_loss_lasts_until_the_window_is_as_before(measures: Any) -> None:
     assert (second.at_s, second.before) == (10, 12) and math.isinf(second.regained_s)
 
 
-def test_a_log_that_begins_within_a_repair_has_no_loss_there(measures: Any) -> None:
+def test_a_log_that_starts_in_recovery_has_no_loss_at_its_start(measures: Any) -> None:
     time, cwnd = np.arange(3.0), np.array([5.0, 5.0, 6.0])
     assert measures("ucit").losses(time, cwnd, np.array([3.0, 3.0, 0.0])) == []
 
 
-def test_a_window_that_grows_in_steps_bends(measures: Any) -> None:
-    """A line has no distance from itself, although it ends flat; a step after three has two thirds
+def test_bend_is_zero_for_linear_growth_and_positive_for_a_step(measures: Any) -> None:
+    """Linear growth that ends flat has no deviation. The maximum deviation of a step is two thirds
     of its growth."""
     bend, sent = measures("eggs").bend, np.arange(7.0)
     assert bend(sent, np.array([10, 11, 12, 13, 14, 14, 14.0])) == pytest.approx(0)
     assert bend(sent, np.array([0, 0, 0, 6, 6, 6, 6.0])) == pytest.approx(2 / 3)
 
 
-def test_shares_of_a_chain_are_those_of_its_balance(measures: Any) -> None:
-    """Two states: the share of each is the probability of returning to it over the sum of both
-    (balance of flows)."""
+def test_state_shares_satisfy_the_balance_equations(measures: Any) -> None:
+    """With two states, the share of a state is the probability of the transition to it, divided by
+    the sum of both transition probabilities."""
     states = measures("states")
     transitions = np.array([[0.9, 0.1], [0.3, 0.7]])
     assert states.shares(transitions) == pytest.approx([0.75, 0.25])

@@ -1,4 +1,4 @@
-"""Common parts of studies: verdicts, their summary, and the segments of a capture."""
+"""Functions that all studies use: verdicts, their summary, and the segments of a capture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ d,t,unknown,at most,10,s,0,fig. 1,,
 """
 
 
-def test_only_a_shown_cause_makes_a_difference_known(tmp_path: Path) -> None:
+def test_only_a_confirmed_cause_makes_a_statement_known_to_differ(tmp_path: Path) -> None:
     (tmp_path / "published.csv").write_text(PUBLISHED, encoding="utf-8")
     statements = studies.read_published(tmp_path / "published.csv")
     verdicts = studies.judge(statements, {"a": 10.9, "b": 9, "c": 11, "d": 11})
@@ -28,11 +28,11 @@ def test_only_a_shown_cause_makes_a_difference_known(tmp_path: Path) -> None:
     assert [one.expected for one in verdicts] == [True, True, True, False]
     assert not studies.Reproduction(verdicts).successful
     assert studies.Reproduction(verdicts[:3]).successful
-    # A missing measurement is never expected, whatever cause the study gives.
+    # A missing value is never expected, even if the study has a suspected cause.
     assert not studies.Reproduction(studies.judge(statements[2:3], {"c": None})).successful
 
 
-def test_the_summary_counts_what_the_readmes_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_counts_the_recorded_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "studies" / "one"
     folder.mkdir(parents=True)
     (folder / "study.py").write_text("", encoding="utf-8")
@@ -49,7 +49,7 @@ def test_the_summary_counts_what_the_readmes_record(tmp_path: Path, monkeypatch:
     assert studies.recorded(folder)["t"][1] == verdicts[1].as_row()
 
 
-def test_segments_of_a_capture_are_those_of_the_flow(tmp_path: Path) -> None:
+def test_captured_segments_match_the_flow_table(tmp_path: Path) -> None:
     scenario = {
         "name": "capture",
         "duration": "5 s",
@@ -82,7 +82,8 @@ def test_segments_of_a_capture_are_those_of_the_flow(tmp_path: Path) -> None:
     assert row["retransmissions"] > 0
     assert len(sent) - len({one.sequence for one in sent}) == row["retransmissions"]
     assert {one.payload for one in data} == {1000} and len({one.source for one in data}) == 1
-    # Each arrival is at least 20 ms of path and 8.3 ms of transmission after its last transmission.
+    # Each segment arrives at least 28.3 ms after it was last sent: 20 ms of propagation and 8.3 ms
+    # of transmission.
     last = {}
     delays = []
     for one in data:
