@@ -1,9 +1,9 @@
-//! Refusals and printed forms of configurations.
+//! Rejected configurations, and the printed form of configurations.
 
 use super::*;
 
 #[test]
-fn invalid_configurations_are_refused_with_the_arithmetic() {
+fn invalid_configurations_are_rejected_with_the_arithmetic() {
     let good = || config(r#"{"scheme": {"rbdc": {}}}"#, r#"["a"]"#);
     let wrong = |change: fn(&mut Config)| {
         let mut config = good();
