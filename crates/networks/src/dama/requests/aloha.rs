@@ -129,7 +129,7 @@ mod tests {
         // Six superframes for the answer, and a back-off of 0..1, 0..3, 0..7, 0..7, ...
         // superframes.
         for (gap, max_backoff) in gaps.iter().zip([1u64, 3].into_iter().chain(std::iter::repeat(7))) {
-            assert!((6..=6 + most).contains(gap), "{gaps:?}");
+            assert!((6..=6 + max_backoff).contains(gap), "{gaps:?}");
         }
         let mean = gaps[2..].iter().sum::<u64>() as f64 / (gaps.len() - 2) as f64;
         assert!((mean - 9.5).abs() < 0.5, "6 + 7/2: {mean}");

@@ -117,8 +117,8 @@ mod tests {
         // any burst is lost up to a load of 0.4. The maximum throughput, about 0.55, is reached at
         // a load of about 0.6.
         assert!(throughput(0.4, 2) > 0.39);
-        let most = (4..10).map(|load| throughput(f64::from(load) / 10.0, 2)).fold(0.0, f64::max);
-        assert!((0.5..0.6).contains(&most), "{most}");
+        let max_throughput = (4..10).map(|load| throughput(f64::from(load) / 10.0, 2)).fold(0.0, f64::max);
+        assert!((0.5..0.6).contains(&max_throughput), "{max_throughput}");
         // Three replicas have a higher throughput (Liva 2011: up to 0.8 asymptotically).
         assert!(throughput(0.6, 3) > 0.58);
     }

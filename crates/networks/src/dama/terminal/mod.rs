@@ -424,7 +424,7 @@ impl Stage for Terminal {
             let is_request = packet.body.of::<Request>().is_some();
             if !self.is_received(arrival, waveform) {
                 if is_request {
-                    self.requests.lose(arrival);
+                    self.requests.mark_lost(arrival);
                 }
                 out.drop(packet, acm::FADED);
                 continue;
@@ -433,7 +433,7 @@ impl Stage for Terminal {
             self.counters.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
                 if is_request {
-                    self.requests.lose(arrival);
+                    self.requests.mark_lost(arrival);
                 }
                 out.drop(packet, CORRUPTED);
             } else {
