@@ -1,11 +1,11 @@
 //! A geostationary satellite by its longitude, sites on the WGS84 ellipsoid, and the straight line
 //! between them.
 //!
-//! The satellite is fixed above the equator at the radius where a revolution takes one sidereal
+//! The satellite is fixed above the equator, at the radius where a revolution takes one sidereal
 //! day. A real satellite traces a slow figure of eight, which station keeping limits to about 0.1
-//! deg (75 km). It changes the delay by at most 0.25 ms and is not modelled. The propagation delay
-//! is the slant range divided by the speed of light in vacuum; the excess delay of the atmosphere
-//! is below 0.1 us.
+//! deg (75 km). This motion changes the delay by at most 0.25 ms and is not modelled. The
+//! propagation delay is the slant range divided by the speed of light in vacuum; the excess delay
+//! of the atmosphere is below 0.1 us.
 //!
 //! ```toml
 //! propagation = { satellite = "13 deg", gateway = { latitude = "41.9 deg", longitude = "12.5 deg" } }
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn latitude_and_longitude_are_symmetric_up_to_flattening() {
-        // On a sphere of the equatorial radius both would be equal; the pole is 21.4 km closer to
-        // the centre.
+        // On a sphere of the equatorial radius both ranges would be equal; the pole is 21.4 km
+        // closer to the centre.
         let north = satellite(0.0).range(&site(45.0, 0.0)).metres();
         let east = satellite(0.0).range(&site(0.0, 45.0)).metres();
         // Law of cosines with r = 6378.137 km: 37 923.3 km.

@@ -1,5 +1,5 @@
-//! The constellation as an access network: one stage with a port per site, which routes between the
-//! sites by itself.
+//! The constellation as an access network: one stage with a port per site, which routes packets
+//! between the sites.
 
 use super::config::Config;
 use super::groups;

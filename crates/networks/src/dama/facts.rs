@@ -17,8 +17,8 @@ impl Config {
     /// Returns the hops of paths through network `name`, each between the gateway and a terminal.
     ///
     /// # Panics
-    /// # Panics
     /// If [`Config::check`] has found a problem, or if a crossing starts or ends outside the network.
+    pub(super) fn path_hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
         let members = self.members();
         let frame = self.frame().expect("the configuration has been checked");
         let (schedule, lead, response) = self.response(&frame, &members);
