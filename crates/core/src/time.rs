@@ -171,7 +171,7 @@ impl Div<u64> for Span {
 
 impl Div for Span {
     type Output = u64;
-    /// Returns the number of whole `other` in this span.
+    /// Returns how many times `other` fits into this span, rounded down.
     #[inline]
     fn div(self, other: Span) -> u64 {
         self.0 / other.0

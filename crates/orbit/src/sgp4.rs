@@ -108,14 +108,14 @@ impl Sgp4 {
     }
 
     fn state(&self, number: i64, computed: &mut [(i64, State); CACHED_STATES]) -> State {
-        let place = &mut computed[number.rem_euclid(CACHED_STATES as i64) as usize];
-        if place.0 != number {
+        let cached = &mut computed[number.rem_euclid(CACHED_STATES as i64) as usize];
+        if cached.0 != number {
             let (position, velocity) = match self.teme(self.offset + number as f64 * STEP / 60.0) {
                 Ok((position, velocity)) => (position.map(|km| km * 1e3), velocity.map(|km| km * 1e3)),
                 Err(_) => ([f64::NAN; 3], [f64::NAN; 3]),
             };
-            *place = (number, State { position, velocity });
+            *cached = (number, State { position, velocity });
         }
-        place.1
+        cached.1
     }
 }

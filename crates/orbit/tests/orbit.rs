@@ -35,11 +35,11 @@ fn sets() -> ElementSets {
                 let line = error.line.unwrap();
                 let should = error.message.strip_prefix("the checksum is ").unwrap();
                 text[line - 1].replace_range(68..69, &should[should.len() - 1..]);
-                mended.push(line);
+                corrected.push(line);
             }
         }
     };
-    println!("mended {mended:?}");
+    println!("corrected checksums of lines {corrected:?}");
     sets
 }
 

@@ -38,9 +38,9 @@ pub struct Ground {
     pub observer: Observer,
     /// Minimum elevation of visible satellites, in radians.
     pub mask: f64,
-    /// Other places, with their masks, from which a satellite must be visible to serve this site.
-    /// Empty in a constellation; the terminals of a star network share the satellite of its
-    /// gateway.
+    /// Other positions, with their masks, from which a satellite must be visible to serve this
+    /// site. In a star network, these are the terminals, which share the satellite of the gateway;
+    /// in a constellation the list is empty.
     pub others: Vec<(Observer, f64)>,
     /// Satellites above the masks, in order of rising.
     pub visible: Vec<Visible>,
@@ -50,7 +50,7 @@ pub struct Ground {
     pub version: u64,
     /// Time of the last change of `serving`.
     pub changed: Time,
-    /// Number of choices, by which the review of an earlier choice is recognised.
+    /// Number of choices. It tells whether a review belongs to the latest choice.
     choices: u32,
 }
 

@@ -101,7 +101,7 @@ impl ElementSets {
 fn make_names_unique(sets: &mut [Elements]) {
     for naming in [
         |set: &Elements, _| format!("{} {}", set.name, set.catalogue),
-        |set: &Elements, place| format!("{} #{place}", set.name),
+        |set: &Elements, position| format!("{} #{position}", set.name),
     ] {
         let mut count: BTreeMap<String, u32> = BTreeMap::new();
         sets.iter().for_each(|set| *count.entry(set.name.clone()).or_default() += 1);

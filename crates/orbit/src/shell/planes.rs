@@ -57,9 +57,9 @@ pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
     let planes = detect_planes(orbits);
     let mut all = Vec::new();
     for plane in &planes {
-        for (index, (_, place)) in plane.satellites.iter().enumerate() {
+        for (index, (_, satellite)) in plane.satellites.iter().enumerate() {
             let (_, next) = plane.satellites[(index + 1) % plane.satellites.len()];
-            all.push(Neighbours { indices: (*place, next), kind: NeighbourKind::InPlane });
+            all.push(Neighbours { indices: (*satellite, next), kind: NeighbourKind::InPlane });
         }
     }
     for family in families(planes) {
@@ -94,22 +94,22 @@ fn detect_planes(orbits: &[Orbit]) -> Vec<Plane> {
         orbits.iter().map(|orbit| unit(&cross(&orbit.position, &orbit.velocity))).collect();
     let near = math::cos(MAX_NORMAL_ANGLE);
     let mut left: Vec<u32> = (0..orbits.len() as u32)
-        .filter(|place| normals[*place as usize].iter().all(|x| x.is_finite()))
+        .filter(|index| normals[*index as usize].iter().all(|x| x.is_finite()))
         .collect();
     let mut planes = Vec::new();
     while let Some(first) = left.first().copied() {
         left.remove(0);
         let mut members = vec![first];
-        let mut looked = 0;
-        while looked < members.len() {
-            let of = members[looked] as usize;
-            looked += 1;
-            left.retain(|place| {
-                let other = *place as usize;
+        let mut examined = 0;
+        while examined < members.len() {
+            let of = members[examined] as usize;
+            examined += 1;
+            left.retain(|candidate| {
+                let other = *candidate as usize;
                 let joins = (orbits[of].semi_major - orbits[other].semi_major).abs() <= MAX_AXIS_DIFFERENCE
                     && dot(&normals[of], &normals[other]) >= near;
                 if joins {
-                    members.push(*place);
+                    members.push(*candidate);
                 }
                 !joins
             });

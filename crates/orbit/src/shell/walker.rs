@@ -1,9 +1,9 @@
 //! The pattern of Walker (1984): planes of equal inclination, each with the same number of
 //! satellites, all at one altitude.
 //!
-//! The ascending node of plane p is at p spread / P. Satellite j of plane p is at the argument of
-//! latitude 360 deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F. A
-//! spread of 360 deg makes a delta, 180 deg a star.
+//! There are P planes with S satellites each, and the phasing is F. The ascending node of plane p
+//! is at p spread / P. Satellite j of plane p is at the argument of latitude 360 deg j / S + 360
+//! deg p F / (P S). A spread of 360 deg makes a delta pattern, and 180 deg a star pattern.
 
 use super::{NeighbourKind, Neighbours, Shell};
 use crate::circular::Circular;
