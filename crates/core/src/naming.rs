@@ -54,7 +54,9 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
                 star = Some((in_pattern, in_name));
                 in_pattern += 1;
             }
-            Some(wanted) if *wanted == '?' || *wanted == name[in_name] => (in_pattern, in_name) = (in_pattern + 1, in_name + 1),
+            Some(wanted) if *wanted == '?' || *wanted == name[in_name] => {
+                (in_pattern, in_name) = (in_pattern + 1, in_name + 1)
+            }
             _ => match star {
                 Some((star_at, end)) => {
                     star = Some((star_at, end + 1));

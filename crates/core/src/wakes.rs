@@ -38,7 +38,12 @@ const UNASSIGNED: u32 = u32::MAX;
 impl Wakes {
     /// Creates an empty queue for `stages` stages.
     pub fn new(stages: usize) -> Wakes {
-        Wakes { wakes: vec![Time::MAX; stages], tree: vec![NONE; 4], leaves: vec![UNASSIGNED; stages], taken: 0 }
+        Wakes {
+            wakes: vec![Time::MAX; stages],
+            tree: vec![NONE; 4],
+            leaves: vec![UNASSIGNED; stages],
+            taken: 0,
+        }
     }
 
     /// Returns the earliest wake and its stage.

@@ -36,7 +36,8 @@ pub fn text_of(at: Time, state: &State) -> String {
     let mut text = format!("at {} s\n", at.as_secs_f64());
     for ((site, satellite), next) in state {
         let next = next.as_deref().unwrap_or(DOWN);
-        writeln!(text, "{} {} {}", word(site), word(satellite), word(next)).expect("writing to a string cannot fail");
+        writeln!(text, "{} {} {}", word(site), word(satellite), word(next))
+            .expect("writing to a string cannot fail");
     }
     text
 }

@@ -167,7 +167,9 @@ impl Routes {
     #[inline]
     pub fn hop_in(&self, destination: usize, satellite: u32) -> Hop {
         let step = self.steps[destination * self.satellites + satellite as usize];
-        self.graph.hop_by(step, satellite, || &self.trees[destination].as_ref().expect("a destination with steps has a tree").paths)
+        self.graph.hop_by(step, satellite, || {
+            &self.trees[destination].as_ref().expect("a destination with steps has a tree").paths
+        })
     }
 
     /// Returns the tree of a destination that is valid at `now`.

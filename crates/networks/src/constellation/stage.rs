@@ -309,9 +309,7 @@ impl Constellation {
     fn offer(&mut self, now: Time, leg: Leg, packet: Packet, out: &mut Outbox) {
         self.check_up(leg);
         let link = self.carriers[leg.carrier as usize].get_or_insert_with(|| {
-            let Ends::Isl(isl) = leg.ends else {
-                unreachable!("links to the ground exist from the start")
-            };
+            let Ends::Isl(isl) = leg.ends else { unreachable!("links to the ground exist from the start") };
             let Topology { isls, satellites, .. } = &self.topology;
             let (a, b) = isls[isl as usize].ends;
             let (from, to) = if leg.carrier & 1 == 0 { (a, b) } else { (b, a) };
@@ -404,7 +402,8 @@ impl Constellation {
         self.prefetch_arrivals();
         let mut fate = channel::Fate::Intact;
         if self.errors {
-            let link = self.carriers[carrier as usize].as_mut().expect("a carrier with a packet in flight exists");
+            let link =
+                self.carriers[carrier as usize].as_mut().expect("a carrier with a packet in flight exists");
             fate = link.apply_errors(now, self.flights.packet(slot));
         }
         if fate == channel::Fate::Lost {

@@ -197,7 +197,8 @@ impl Config {
         let mut plan = Plan::new(carriers);
         let (mut constant, mut guaranteed, mut fits) = (0u64, 0u64, true);
         for entry in &self.terminals {
-            let slots = self.slots_of(entry.group().cra).expect("the terminals' constant rates have been checked");
+            let slots =
+                self.slots_of(entry.group().cra).expect("the terminals' constant rates have been checked");
             for _ in entry.names() {
                 fits &= plan.add_constant(slots).is_some();
                 constant += u64::from(slots);

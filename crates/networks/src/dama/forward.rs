@@ -293,8 +293,10 @@ impl Forward {
         let (Some(rates), exits, terminals) = (&self.rates, &self.exits, &mut self.terminals) else { return };
         let mut choose = |packet: &Packet, out: &mut Outbox| {
             let terminal = exits[&packet.destination];
-            let (_, adaptation) =
-                terminals[usize::from(terminal)].acm.as_mut().expect("with ACM each terminal has a control loop");
+            let (_, adaptation) = terminals[usize::from(terminal)]
+                .acm
+                .as_mut()
+                .expect("with ACM each terminal has a control loop");
             let modcod = adaptation.at(now);
             adaptation.record(now, out);
             (terminal, modcod)

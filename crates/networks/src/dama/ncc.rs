@@ -228,7 +228,10 @@ impl Ncc {
                 self.receive_request(&posted_request(now, &request));
             } else {
                 let packet = out.consume(packet);
-                let burst = packet.body.of::<DataBurst>().expect("only requests and data bursts are sent in mini-slots");
+                let burst = packet
+                    .body
+                    .of::<DataBurst>()
+                    .expect("only requests and data bursts are sent in mini-slots");
                 burst.packets.iter().for_each(|packet| out.create(TO_ROUTER, packet.clone()));
             }
         }

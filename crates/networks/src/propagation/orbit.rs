@@ -319,7 +319,8 @@ impl Ephemeris {
         let served = self.periods[..=index].iter().rposition(|period| period.satellite.is_some());
         let position = served.map(|served| {
             let moment = if served == index { at } else { self.periods[served + 1].begin };
-            let satellite = self.periods[served].satellite.expect("the search found a period with a satellite");
+            let satellite =
+                self.periods[served].satellite.expect("the search found a period with a satellite");
             let position = self.topology.satellites[satellite as usize].position(seconds(moment));
             self.rotation.earth_fixed(&position, seconds(moment))
         });

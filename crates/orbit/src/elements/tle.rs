@@ -73,7 +73,8 @@ fn check_line(number: usize, line: &str) -> Result<(), ParseError> {
         .sum();
     let (expected, found) = (sum % 10, bytes[LENGTH - 1]);
     if found != b'0' + expected as u8 {
-        let message = format!("the checksum is {}, but the line's digits add up to {expected}", found as char);
+        let message =
+            format!("the checksum is {}, but the line's digits add up to {expected}", found as char);
         return Err(ParseError::at(number, message));
     }
     Ok(())

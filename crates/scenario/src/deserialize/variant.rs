@@ -1,5 +1,5 @@
-//! Deserialization of variants: a table with the key `kind`, whose other keys belong to the
-//! variant, or the name alone for a variant without keys.
+//! Deserialization of variants. A variant is a table with the key `kind` and the variant's own
+//! keys, or only the name of a variant without keys.
 
 use super::{Cursor, Step, Trail};
 use crate::fault::Fault;
@@ -7,9 +7,10 @@ use crate::merge::KIND;
 use crate::value::{Node, Table};
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
 
+/// The keys of a variant that is given by its name.
 static NO_KEYS: Table = Table::new();
 
-/// Presents the node at `cursor` to `visitor` as an enum.
+/// Passes the node at `cursor` to `visitor` as an enum.
 pub(crate) fn visit<'de, V: Visitor<'de>>(
     cursor: Cursor<'_>,
     variants: &'static [&'static str],
@@ -33,15 +34,15 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
                 context: cursor.context,
             };
             let content = Content { of: cursor, table, kinds: variants };
-            // Faults in the variant's keys already have their place; the remaining ones concern its
-            // name.
+            // Faults in the variant's keys already have their location. The other faults concern
+            // its name.
             visitor.visit_enum(Variant { kind, content }).map_err(|fault| fault.at(|| kind.place()))
         }
         _ => cursor.any(visitor),
     }
 }
 
-/// A variant: the node with its name, and its keys.
+/// A variant: the node of its name, and its keys.
 struct Variant<'a, 'b> {
     kind: Cursor<'b>,
     content: Content<'a>,
@@ -56,7 +57,7 @@ impl<'de, 'a> EnumAccess<'de> for Variant<'a, '_> {
     }
 }
 
-/// The content of a variant: its keys.
+/// The keys of a variant.
 #[derive(Clone, Copy)]
 pub(crate) struct Content<'a> {
     of: Cursor<'a>,

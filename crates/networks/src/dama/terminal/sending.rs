@@ -79,7 +79,8 @@ impl Terminal {
         packet: &Packet,
     ) -> Box<waits::Row> {
         let oldest = self.parts.traffic.iter().filter_map(|traffic| traffic.waiting.front());
-        self.requests.remove_before(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
+        self.requests
+            .remove_before(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
         let moments = (arrival, self.slots.start(), end);
         let parts =
             self.requests.explain(moments, &self.parts.frame, self.slots.timeline(), &self.parts.controller);

@@ -130,7 +130,10 @@ fn the_signal_determines_the_capacity_of_a_slot() {
         let slots = used / burst;
         assert_eq!(slots.fract(), 0.0, "{name}");
         let min_slots = 150_000.0 / burst;
-        assert!(slots > min_slots && slots < min_slots * 1.05 + 20.0, "{name}: {slots} bursts, at least {min_slots}");
+        assert!(
+            slots > min_slots && slots < min_slots * 1.05 + 20.0,
+            "{name}: {slots} bursts, at least {min_slots}"
+        );
     }
 }
 
