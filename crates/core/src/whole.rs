@@ -16,7 +16,7 @@ impl<T> Whole<T> {
         Whole(Cell::new(value))
     }
 
-    /// Returns the value.
+    /// Returns the value inside the wrapper.
     #[inline]
     pub fn into_inner(self) -> T {
         self.0.into_inner()

@@ -24,14 +24,14 @@ pub struct FlowColumn {
     pub unit: String,
     /// Description of the column, in a sentence.
     pub about: String,
-    /// Values, one per flow.
+    /// The values of the column, one per flow.
     pub values: FlowValues,
 }
 
 /// Values of a column, one per flow.
 #[derive(Clone, Debug)]
 pub enum FlowValues {
-    /// Text; `None` is a null.
+    /// Text values; `None` is a null.
     Text(Vec<Option<String>>),
     /// Whole numbers; `None` is a null.
     Whole(Vec<Option<i64>>),

@@ -4,10 +4,10 @@ use bentpipe_core::{Report, Span};
 use bentpipe_stage::{Held, Totals};
 use serde_json::{json, Map, Value};
 
-/// The outcome of a run.
+/// The outcome of a run, from which its summary is made.
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
-    /// Network time of the run.
+    /// Length of the run in network time.
     pub duration: Span,
     /// The rows that the stages reported.
     pub report: &'a Report,

@@ -57,7 +57,7 @@ impl Request {
     }
 }
 
-/// A run in progress.
+/// A run in progress, advanced by its caller.
 pub struct Preview {
     loaded: Loaded<Scenario>,
     network: Network,
@@ -132,7 +132,7 @@ impl Preview {
     }
 }
 
-/// The outcome of a run.
+/// The outcome of a run, as passed to a page.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     /// The content of `summary.json`.

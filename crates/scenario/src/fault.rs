@@ -17,7 +17,7 @@ struct Inner {
     place: Option<Place>,
 }
 
-/// The location of a fault.
+/// The location at which a fault was reported.
 #[derive(Debug)]
 pub(crate) struct Place {
     /// Identity of the node whose deserialization failed.

@@ -62,7 +62,7 @@ fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Problem {
     Problem::at(&Origin::new(&text, offset..offset), String::new(), message)
 }
 
-/// Parses a complete text.
+/// Parses the complete text of a scenario.
 pub(crate) fn document(text: &Arc<Text>) -> Result<Value, ScenarioError> {
     refuse_deep_nesting(text, true)?;
     let table = DeTable::parse(&text.content).map_err(|error| syntax(text, &error))?;

@@ -129,7 +129,7 @@ pub enum Node {
 /// The keys of a table and their values.
 pub type Table = BTreeMap<String, Entry>;
 
-/// An entry of a table.
+/// An entry of a table: the key's location and the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// The location at which the key was written.

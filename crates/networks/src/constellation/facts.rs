@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 impl Config {
     /// Returns the hops over network `name`, each between two of its sites.
     ///
-    /// # Panics
-    /// If [`Config::check`] has found a problem, or if a crossing starts or ends outside the network.
+    /// # Panics If [`Config::check`] has found a problem, or if an end of a crossing is outside the
+    /// network.
     pub(super) fn path_hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
         let site = |node: &str| self.sites.keys().position(|site| site == node).expect("both ends are sites");
         let pairs: Vec<(usize, usize)> =

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 impl Config {
     /// Returns the hops of paths through network `name`, each between the gateway and a terminal.
     ///
-    /// # Panics
-    /// If [`Config::check`] has found a problem, or if a crossing starts or ends outside the network.
+    /// # Panics If [`Config::check`] has found a problem, or if an end of a crossing is outside the
+    /// network.
     pub(super) fn path_hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
         let members = self.members();
         let frame = self.frame().expect("the configuration has been checked");

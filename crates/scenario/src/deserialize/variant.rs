@@ -57,7 +57,7 @@ impl<'de, 'a> EnumAccess<'de> for Variant<'a, '_> {
     }
 }
 
-/// The keys of a variant.
+/// The keys of a variant, in the table that contains them.
 #[derive(Clone, Copy)]
 pub(crate) struct Content<'a> {
     of: Cursor<'a>,

@@ -42,7 +42,7 @@ impl Allocator for RoundRobin {
             let unmet = (self.sizes.len() - done) as u32;
             let more = (size - rounds).min(left / unmet);
             rounds += more;
-            left -= more * wanting;
+            left -= more * unmet;
             if rounds < *size {
                 break;
             }
