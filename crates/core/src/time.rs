@@ -123,7 +123,7 @@ impl AddAssign<Span> for Time {
 
 impl Sub<Span> for Time {
     type Output = Time;
-    /// Panics in builds with overflow checks if the result would lie before the start.
+    /// Panics in builds with overflow checks if the result would be before the start of the run.
     #[inline]
     fn sub(self, span: Span) -> Time {
         Time(self.0 - span.0)

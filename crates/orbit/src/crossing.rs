@@ -33,19 +33,19 @@ pub enum SignChange {
 /// Finds the first sign change (zero counts as positive) of `bound` after `from`, up to `to`.
 pub fn next_crossing(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> SignChange {
     let mut at = from;
-    let mut here = bound(from);
-    let positive = here.value >= 0.0;
+    let mut current = bound(from);
+    let positive = current.value >= 0.0;
     while at < to {
-        let step = here.holds_for.max(MIN_STEP);
+        let step = current.holds_for.max(MIN_STEP);
         let ahead = at + step;
-        if ahead > to && here.holds_for >= to - at {
+        if ahead > to && current.holds_for >= to - at {
             return SignChange::NotBefore(ahead);
         }
-        let there = bound(ahead);
-        if (there.value >= 0.0) != positive {
-            return SignChange::At(root(at, here.value, ahead, there.value, |t| bound(t).value));
+        let next = bound(ahead);
+        if (next.value >= 0.0) != positive {
+            return SignChange::At(root(at, current.value, ahead, next.value, |t| bound(t).value));
         }
-        (at, here) = (ahead, there);
+        (at, current) = (ahead, next);
     }
     SignChange::NotBefore(at)
 }

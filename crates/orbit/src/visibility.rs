@@ -67,9 +67,9 @@ pub fn overtaking(
         return SignChange::NotBefore(f64::INFINITY);
     }
     next_crossing(from, to, |t| {
-        let (here, near) = observer.elevation(satellite, t);
-        let (there, far) = observer.elevation(other, t);
-        let value = there - here - margin;
+        let (elevation, near) = observer.elevation(satellite, t);
+        let (other_elevation, far) = observer.elevation(other, t);
+        let value = other_elevation - elevation - margin;
         // The directions to both satellites turn.
         Bound { value, holds_for: near.min(far) / speed * -math::exp_m1(-0.5 * value.abs()) }
     })

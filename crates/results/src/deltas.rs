@@ -172,11 +172,11 @@ impl Deltas {
         // Four values at a time, so that no comparison waits for the previous one.
         let mut lanes = [first; 4];
         for deltas in deltas.chunks_exact(4) {
-            lanes.iter_mut().zip(deltas).for_each(|(least, delta)| *least = (*least).min(*delta));
+            lanes.iter_mut().zip(deltas).for_each(|(minimum, delta)| *minimum = (*minimum).min(*delta));
         }
-        let least = lanes.into_iter().fold(first, i64::min);
-        push_varint(&mut self.packed, zigzag(least));
-        let excess = deltas.map(|delta| delta.wrapping_sub(least) as u64);
+        let minimum = lanes.into_iter().fold(first, i64::min);
+        push_varint(&mut self.packed, zigzag(minimum));
+        let excess = deltas.map(|delta| delta.wrapping_sub(minimum) as u64);
         let widths = self.packed.len();
         self.packed.resize(widths + BLOCK / MINIBLOCK, 0);
         for (index, miniblock) in excess.chunks_exact(MINIBLOCK).take(count.div_ceil(MINIBLOCK)).enumerate() {
@@ -202,9 +202,9 @@ impl Deltas {
     }
 
     /// Records the minimum and maximum of a batch, for a column by which readers skip row groups.
-    pub fn note_extremes(&mut self, least: i64, most: i64) {
-        let (low, high) = self.extremes.unwrap_or((least, most));
-        self.extremes = Some((low.min(least), high.max(most)));
+    pub fn note_extremes(&mut self, minimum: i64, maximum: i64) {
+        let (low, high) = self.extremes.unwrap_or((minimum, maximum));
+        self.extremes = Some((low.min(minimum), high.max(maximum)));
     }
 
     /// Ends the last page. Call it before [`Deltas::write`].

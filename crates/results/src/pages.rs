@@ -183,10 +183,10 @@ impl Pages {
             .set_total_uncompressed_size(plain)
             .set_dictionary_page_offset(dictionary_offset)
             .set_data_page_offset(first.unwrap_or(0));
-        if let Some((least, most)) = extremes {
+        if let Some((minimum, maximum)) = extremes {
             let nulls = if self.nullable { None } else { Some(0) };
             metadata =
-                metadata.set_statistics(Statistics::int64(Some(least), Some(most), None, nulls, false));
+                metadata.set_statistics(Statistics::int64(Some(minimum), Some(maximum), None, nulls, false));
         }
         let closed = ColumnCloseResult {
             bytes_written: chunk.len() as u64,
@@ -213,9 +213,9 @@ pub(crate) fn repeat(numbers: &[f64], bits: u64) -> bool {
 
 /// Compresses a page into `room` and returns the compressed bytes.
 fn compress<'a>(page: &[u8], room: &'a mut Vec<u8>) -> &'a [u8] {
-    let most = lz4_flex::block::get_maximum_output_size(page.len());
-    if room.len() < most {
-        room.resize(most, 0);
+    let max_length = lz4_flex::block::get_maximum_output_size(page.len());
+    if room.len() < max_length {
+        room.resize(max_length, 0);
     }
     let length = lz4_flex::block::compress_into(page, room).expect("the buffer has the maximum output size");
     &room[..length]

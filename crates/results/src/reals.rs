@@ -110,8 +110,8 @@ impl Reals {
             });
         } else {
             let (dictionary, indices) = (&mut self.dictionary, &mut self.indices);
-            let most = dictionary.len() + numbers.len() - 1;
-            let bytes = (usize::BITS - most.leading_zeros()).div_ceil(8).max(1);
+            let max_index = dictionary.len() + numbers.len() - 1;
+            let bytes = (usize::BITS - max_index.leading_zeros()).div_ceil(8).max(1);
             self.pages.end(Encoding::RLE_DICTIONARY, |page| {
                 page.push(8 * bytes as u8);
                 let mut begin = 0;

@@ -266,10 +266,10 @@ impl TraceTable {
             let times = &mut times[..block.len()];
             times.iter_mut().zip(block).for_each(|(time, row)| *time = row.time as i64);
             time.extend(times);
-            let (least, most) = times
-                .iter()
-                .fold((i64::MAX, i64::MIN), |(least, most), time| (least.min(*time), most.max(*time)));
-            time.note_extremes(least, most);
+            let (minimum, maximum) = times.iter().fold((i64::MAX, i64::MIN), |(minimum, maximum), time| {
+                (minimum.min(*time), maximum.max(*time))
+            });
+            time.note_extremes(minimum, maximum);
         }
         if width > 0 {
             // This number of rows stays in the first-level cache.

@@ -116,11 +116,11 @@ fn a_disk_that_is_full_from_the_start_is_an_error_not_a_panic() {
     let Some(disk) = SmallDisk::mount("full-start", "64k") else { return };
     let mut folder = disk.run();
     let path = folder.path().to_owned();
-    // As much as fits.
+    // Fill the rest of the disk.
     let _ = fs::write(disk.0.join("other"), vec![1; 1 << 20]);
     common::record(&mut Recorder::new(Box::new(folder.traces().unwrap())), 100_000);
     let error = folder.finish(Ending::Complete, Default::default()).unwrap_err();
     assert!(error.is_disk_full(), "{error}");
-    // Even the reason may have had no room, but the run is not marked complete.
+    // There may have been no space even for the reason, but the run is not marked complete.
     assert_ne!(Provenance::read(&path).unwrap().status, Status::Complete);
 }

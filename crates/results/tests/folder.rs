@@ -1,4 +1,4 @@
-//! A run folder from its creation to its end, read back with the readers of users.
+//! A run folder from its creation to the end of the run, read with the readers that users have.
 
 mod common;
 
@@ -10,7 +10,7 @@ use parquet::record::RowAccessor;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// More than one row group, and not a whole number of them.
+/// Number of rows: more than one row group, and not a multiple of one.
 const ROWS: u64 = 150_000;
 
 #[test]
@@ -147,7 +147,7 @@ fn a_killed_run_can_be_read_up_to_its_last_row_group() {
     let mut folder = begun(&path, Existing::Refuse);
     let mut recorder = Recorder::new(Box::new(folder.traces().unwrap()));
     let probe = recorder.open(&common::TCP, "up");
-    // One row group, and five rows that are still in memory when the process dies.
+    // One row group, and five rows that are still in memory when the process is killed.
     for _ in 0..131_072 + 5 {
         recorder.record(probe, Time::ZERO, &[1.0, 2.0]);
     }

@@ -12,11 +12,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Variable of the process that will be killed: the run folder that it writes.
+/// Environment variable of the process that will be killed, with the run folder that it writes.
 const FOLDER: &str = "BENTPIPE_TEST_KILLED_FOLDER";
 const KILLS: u64 = 5;
 
-/// Writes until it is killed; does nothing when run as a test.
+/// Writes until it is killed. Returns at once if it runs as an ordinary test.
 #[test]
 fn write_until_killed() {
     let Some(path) = std::env::var_os(FOLDER) else { return };

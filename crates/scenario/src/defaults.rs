@@ -89,7 +89,7 @@ fn drop_defaults(tree: &mut Value, path: &[Step], same: &dyn Fn(&Value) -> bool)
 fn table_at<'a>(tree: &'a mut Value, path: &[Step]) -> Option<&'a mut Table> {
     let value = path.iter().try_fold(tree, |value, step| match (&mut value.node, step) {
         (Node::Table(table), Step::Key(key)) => table.get_mut(key).map(|entry| &mut entry.value),
-        (Node::Array(elements), Step::Element(place)) => elements.get_mut(*place),
+        (Node::Array(elements), Step::Element(index)) => elements.get_mut(*index),
         _ => None,
     })?;
     match &mut value.node {

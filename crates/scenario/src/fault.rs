@@ -14,12 +14,12 @@ struct Inner {
     /// The faulty word and the allowed names.
     choice: Option<(String, &'static [&'static str])>,
     missing: Option<&'static str>,
-    place: Option<Place>,
+    location: Option<Location>,
 }
 
 /// The location at which a fault was reported.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// Identity of the node whose deserialization failed.
     pub(crate) node: usize,
     /// The problem at this location, without its message.
@@ -44,9 +44,9 @@ impl Fault {
     }
 
     /// Sets the location of the fault, unless it was reported by an inner node and already has one.
-    pub(crate) fn at(mut self, place: impl FnOnce() -> Place) -> Fault {
-        if self.0.place.is_none() {
-            self.0.place = Some(place());
+    pub(crate) fn at(mut self, location: impl FnOnce() -> Location) -> Fault {
+        if self.0.location.is_none() {
+            self.0.location = Some(location());
         }
         self
     }
@@ -59,16 +59,16 @@ impl Fault {
     /// Returns the node that failed, and its problem.
     pub(crate) fn into_problem(self) -> (usize, Problem) {
         let inner = *self.0;
-        let place = inner.place.expect("each node sets the location of its faults");
-        let Problem { file, line, column, path, value, .. } = place.problem;
+        let location = inner.location.expect("each node sets the location of its faults");
+        let Problem { file, line, column, path, value, .. } = location.problem;
         let located =
             Problem { line, column, path, ..Problem::of_file(&file, inner.message) }.with_value(value);
-        let located = if place.is_file { located.in_file() } else { located };
+        let located = if location.is_file { located.in_file() } else { located };
         let problem = match inner.choice {
             Some((word, allowed)) => located.with_allowed(&word, allowed),
             None => located,
         };
-        (place.node, problem)
+        (location.node, problem)
     }
 }
 

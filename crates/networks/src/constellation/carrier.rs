@@ -153,7 +153,7 @@ impl Carrier {
         cut
     }
 
-    /// Returns the packets in the buffer, which are in no other place.
+    /// Returns the packets in the buffer, which are counted nowhere else.
     pub fn buffered(&self) -> Held {
         self.transmitter.buffered()
     }

@@ -6,10 +6,10 @@
 //! satellite the present cost of its former path, which is an upper bound. Dijkstra's algorithm
 //! then runs from the satellites to which a link offers a lower cost. Both computations give the
 //! same tree, because costs are unique and ties are broken in a fixed order: the downlink first,
-//! then the neighbour with the least cost, then the neighbour with the lowest number. The next hop
-//! is therefore chosen again at satellites whose cost or whose neighbour's cost has changed, and at
-//! satellites to which another link offers the same cost. In a ring of an even number of equal
-//! links, the opposite satellite is always such a satellite.
+//! then the neighbour with the minimum cost, then the neighbour with the lowest number. The next
+//! hop is therefore chosen again at satellites whose cost or whose neighbour's cost has changed,
+//! and at satellites to which another link offers the same cost. In a ring of an even number of
+//! equal links, the opposite satellite is always such a satellite.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -270,8 +270,8 @@ impl Graph {
         }
         for &satellite in &changed {
             paths.steps[satellite as usize] = self.best(satellite, paths, weights).1;
-            for beside in self.edges_of(satellite) {
-                paths.steps[beside.to as usize] = self.best(beside.to, paths, weights).1;
+            for edge in self.edges_of(satellite) {
+                paths.steps[edge.to as usize] = self.best(edge.to, paths, weights).1;
             }
         }
         (self.queue, self.uncertain, self.changed) = (queue, uncertain, changed);
@@ -282,7 +282,7 @@ impl Graph {
     fn reprice_former(&mut self, paths: &mut Paths, weights: &[Cost]) {
         let Graph { edges, offsets, costs, order, chain, .. } = self;
         costs.fill(UNKNOWN);
-        let mut places = order.iter_mut();
+        let mut positions = order.iter_mut();
         for &satellite in &paths.order {
             let mut at = satellite as usize;
             if costs[at] != UNKNOWN {
@@ -309,7 +309,7 @@ impl Graph {
                     paths.steps[at] = NO_HOP;
                 }
                 costs[at] = cost;
-                *places.next().expect("each satellite is visited once") = at as u32;
+                *positions.next().expect("each satellite is visited once") = at as u32;
                 if chain.is_empty() {
                     break;
                 }

@@ -143,7 +143,7 @@ mod tests {
             });
             let rate = Rate::from_bits_per_second(12_000_000);
             let transmitter = || Transmitter::new(rate, config.build(rate), None, Streams::new(1, 0).stream("l"), None);
-            let (mut plain, mut behind, mut lane) = (transmitter(), transmitter(), Lane::default());
+            let (mut plain, mut inner, mut lane) = (transmitter(), transmitter(), Lane::default());
             let (mut now, mut sent_at_once) = (Time::ZERO, 0);
             // The last two packets find the link idle.
             arrivals.extend([(900_000_000, 1500, 1); 2]);
@@ -153,28 +153,28 @@ mod tests {
                     // The link is cut and returns the packets that have not been sent; here there
                     // are none.
                     now = now.max(plain.free_at());
-                    lane.flush(&mut behind);
+                    lane.flush(&mut inner);
                     lane.close();
                     plain.withdraw(now, &[], now + Span::from_nanos(1_000_000));
-                    behind.withdraw(now, &[], now + Span::from_nanos(1_000_000));
+                    inner.withdraw(now, &[], now + Span::from_nanos(1_000_000));
                 }
                 let expected = plain.offer_size(now, size);
                 let at_once = lane.send(now, size, rate.span_of(u64::from(size)));
                 sent_at_once += u32::from(at_once.is_some());
                 let sent = at_once.or_else(|| {
-                    lane.flush(&mut behind);
-                    let sent = behind.offer_size(now, size);
-                    lane.resume(&behind, size);
+                    lane.flush(&mut inner);
+                    let sent = inner.offer_size(now, size);
+                    lane.resume(&inner, size);
                     sent
                 });
                 prop_assert_eq!(sent, expected);
-                prop_assert_eq!(lane.uncounted(&behind).free_at, plain.free_at());
+                prop_assert_eq!(lane.uncounted(&inner).free_at, plain.free_at());
             }
             prop_assert!(sent_at_once > 0);
             let pending = Held { packets: 1, bytes: 1500 };
             let mut reports = [Report::default(), Report::default()];
             plain.report("l", now, pending, 0, &mut reports[0]);
-            behind.report_with(lane.uncounted(&behind), "l", now, pending, 0, &mut reports[1]);
+            inner.report_with(lane.uncounted(&inner), "l", now, pending, 0, &mut reports[1]);
             prop_assert_eq!(format!("{:?}", reports[0].rows()), format!("{:?}", reports[1].rows()));
         }
     }
@@ -185,18 +185,18 @@ mod tests {
         let queue = Config::DropTail(drop_tail::Config { packets: Some(Count::new(5)), bytes: None });
         let mut transmitter =
             Transmitter::new(rate, queue.build(rate), None, Streams::new(1, 0).stream("l"), None);
-        let (mut lane, mut asked) = (Lane::default(), 0);
+        let (mut lane, mut transmitter_uses) = (Lane::default(), 0);
         for number in 0..200_000u64 {
             let now = Time::from_nanos(number * 10_000);
             if lane.send(now, 1500, rate.span_of(1500)).is_none() {
                 lane.flush(&mut transmitter);
                 transmitter.offer_size(now, 1500).expect("the link is idle");
                 lane.resume(&transmitter, 1500);
-                asked += 1;
+                transmitter_uses += 1;
             }
         }
         // The transmitter is used for the first packet, and after every 65 535 packets of the lane.
-        assert_eq!(asked, 4);
+        assert_eq!(transmitter_uses, 4);
         lane.flush(&mut transmitter);
         let mut report = Report::default();
         transmitter.report("l", Time::from_nanos(2_000_000_000), Held::default(), 0, &mut report);

@@ -55,9 +55,9 @@ impl Config {
             None => self.frame().map(|frame| frame.slot_bytes).into_iter().collect(),
         };
         slots.sort_unstable();
-        for least in slots {
+        for bytes in slots {
             let wrong = problems.count();
-            problems.within("framing", |problems| link.framing.check(Some(least), problems));
+            problems.within("framing", |problems| link.framing.check(Some(bytes), problems));
             if problems.count() > wrong {
                 break;
             }
@@ -305,20 +305,20 @@ impl Config {
         let transmission = self.plan_transmission(&frame, members.len());
         let schedule = self.schedule(&frame, &members);
         let lead = schedule.lead(&frame, transmission, members.iter().map(|member| &member.timing));
-        let least =
+        let min_response =
             schedule.response(&frame, dama.processing, lead, members.iter().map(|member| &member.timing));
-        if response.value() < least {
+        if response.value() < min_response {
             let farthest = members.iter().map(|member| member.timing.one_way).max().unwrap_or(Span::ZERO);
             problems.add(
                 "response",
                 format!(
                     "{} superframes of {}, but a request takes {farthest} + {} of processing to the superframe \
                      boundary at which it is used ({} superframes), and the plan {transmission} + {farthest} to the \
-                     boundary from which it holds ({lead} superframes); allowed: {least} or more",
+                     boundary from which it holds ({lead} superframes); allowed: {min_response} or more",
                     response.value(),
                     frame.superframe(),
                     dama.processing,
-                    least - lead,
+                    min_response - lead,
                 ),
             );
         }

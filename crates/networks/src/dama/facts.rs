@@ -255,10 +255,10 @@ impl Star<'_> {
     /// slots that all terminals share.
     fn slots(&self, member: &Member) -> (u32, u32) {
         let others = self.constant - member.constant;
-        let asked = self.config.return_link.dama.scheme.max_slots(&self.link).min(member.max);
+        let by_request = self.config.return_link.dama.scheme.max_slots(&self.link).min(member.max);
         let longest = u32::try_from(self.link.longest).unwrap_or(u32::MAX);
-        let most = member.constant.saturating_add(asked).min(longest);
-        (most.min(self.slots.saturating_sub(others)).max(member.constant), self.slots)
+        let max_slots = member.constant.saturating_add(by_request).min(longest);
+        (max_slots.min(self.slots.saturating_sub(others)).max(member.constant), self.slots)
     }
 
     fn notes(&self, dama: &Dama, member: &Member) -> Vec<String> {

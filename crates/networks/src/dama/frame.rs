@@ -178,8 +178,8 @@ impl Assignment {
             return self.count * frame.frames;
         }
         let since = since - frame.length * in_frame;
-        let gone: u32 = self.runs.iter().map(|run| run.before(frame.slot_from(since, run.of))).sum();
-        in_frame as u32 * self.count + gone
+        let passed: u32 = self.runs.iter().map(|run| run.before(frame.slot_from(since, run.of))).sum();
+        in_frame as u32 * self.count + passed
     }
 }
 

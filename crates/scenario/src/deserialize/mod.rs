@@ -8,7 +8,7 @@
 mod variant;
 
 use crate::error::{Problem, SET};
-use crate::fault::{Fault, Place};
+use crate::fault::{Fault, Location};
 use crate::merge::KIND;
 use crate::nearest::nearest;
 use crate::renamed::Renamed;
@@ -178,15 +178,15 @@ impl<'a> Cursor<'a> {
         found.map(|(_, today)| *today)
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn location(&self) -> Location {
         let problem = Problem::at(&self.value.origin, self.path(None), "").with_value(self.value.written());
-        Place { node: identity(self.value), problem, is_file: self.value.origin.is_file() }
+        Location { node: identity(self.value), problem, is_file: self.value.origin.is_file() }
     }
 
     /// Passes the node to `seed`. Some types check the value after deserialization (`try_from`,
     /// `deserialize_with`); their faults are also attributed to the node.
     fn seed<'de, S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
-        seed.deserialize(self).map_err(|fault| fault.at(|| self.place()))
+        seed.deserialize(self).map_err(|fault| fault.at(|| self.location()))
     }
 
     /// Returns true if this part of the node failed in an earlier pass.
@@ -279,7 +279,7 @@ impl<'a> Cursor<'a> {
                 !is_missing && !self.is_out(Some(key), &entry.value)
             })),
         };
-        result.map_err(|fault| fault.at(|| self.place()))
+        result.map_err(|fault| fault.at(|| self.location()))
     }
 
     fn list<'de, V: Visitor<'de>>(self, elements: &'a [Value], visitor: V) -> Result<V::Value, Fault> {
@@ -302,7 +302,7 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_some(self).map_err(|fault| fault.at(|| self.place()))
+        visitor.visit_some(self).map_err(|fault| fault.at(|| self.location()))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -311,22 +311,22 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         let cursor = Cursor { is_config: name == TEXT_OR_TABLE, ..self };
-        visitor.visit_newtype_struct(cursor).map_err(|fault| fault.at(|| self.place()))
+        visitor.visit_newtype_struct(cursor).map_err(|fault| fault.at(|| self.location()))
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         if matches!(self.value.node, Node::Table(_)) {
             let message = format!("expected a list, found a table; write [[{}]]", self.path(None));
-            return Err(<Fault as de::Error>::custom(message).at(|| self.place()));
+            return Err(<Fault as de::Error>::custom(message).at(|| self.location()));
         }
         self.any(visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match &self.value.node {
-            Node::Table(table) => {
-                visitor.visit_map(self.entries(table, None, None)).map_err(|fault| fault.at(|| self.place()))
-            }
+            Node::Table(table) => visitor
+                .visit_map(self.entries(table, None, None))
+                .map_err(|fault| fault.at(|| self.location())),
             _ => self.any(visitor),
         }
     }
@@ -340,7 +340,7 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
         match &self.value.node {
             Node::Table(table) => visitor
                 .visit_map(self.entries(table, Some(fields), None))
-                .map_err(|fault| fault.at(|| self.place())),
+                .map_err(|fault| fault.at(|| self.location())),
             _ => self.any(visitor),
         }
     }
@@ -384,7 +384,7 @@ impl<'de> SeqAccess<'de> for Elements<'_> {
                 let element = Cursor { value, trail: Some(&trail), is_config: false, ..self.of };
                 if let Some(today) = today {
                     let fault: Fault = de::Error::custom(format!("unknown name; it is called {today} now"));
-                    return Err(fault.at(|| element.place()));
+                    return Err(fault.at(|| element.location()));
                 }
                 return element.seed(seed).map(Some);
             }
@@ -410,13 +410,13 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
         self.next = self.entries.next();
         let Some((key, entry)) = self.next else { return Ok(None) };
-        let place = || Place {
+        let location = || Location {
             node: identity(&entry.value),
             problem: Problem::at(&entry.key, self.of.path(Some(key)), ""),
             is_file: false,
         };
         let deserializer: StrDeserializer<'_, Fault> = key.into_deserializer();
-        seed.deserialize(deserializer).map(Some).map_err(|fault| fault.at(place))
+        seed.deserialize(deserializer).map(Some).map_err(|fault| fault.at(location))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {

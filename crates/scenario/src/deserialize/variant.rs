@@ -19,12 +19,14 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
     match &cursor.value.node {
         Node::String(_) => {
             let content = Content { of: cursor, table: &NO_KEYS, kinds: variants };
-            visitor.visit_enum(Variant { kind: cursor, content }).map_err(|fault| fault.at(|| cursor.place()))
+            visitor
+                .visit_enum(Variant { kind: cursor, content })
+                .map_err(|fault| fault.at(|| cursor.location()))
         }
         Node::Table(table) => {
             let Some(entry) = table.get(KIND).filter(|entry| !cursor.is_out(Some(KIND), &entry.value)) else {
                 return Err(Fault::no_kind(table.keys().map(String::as_str).collect(), variants)
-                    .at(|| cursor.place()));
+                    .at(|| cursor.location()));
             };
             let trail = Trail { before: cursor.trail, of: cursor.value, step: Step::Key(KIND) };
             let kind = Cursor {
@@ -36,7 +38,7 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
             let content = Content { of: cursor, table, kinds: variants };
             // Faults in the variant's keys already have their location. The other faults concern
             // its name.
-            visitor.visit_enum(Variant { kind, content }).map_err(|fault| fault.at(|| kind.place()))
+            visitor.visit_enum(Variant { kind, content }).map_err(|fault| fault.at(|| kind.location()))
         }
         _ => cursor.any(visitor),
     }
@@ -73,7 +75,7 @@ impl Content<'_> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         let entries = self.of.entries(self.table, fields, Some(self.kinds));
-        visitor.visit_map(entries).map_err(|fault| fault.at(|| self.of.place()))
+        visitor.visit_map(entries).map_err(|fault| fault.at(|| self.of.location()))
     }
 }
 
@@ -87,7 +89,7 @@ impl<'de> VariantAccess<'de> for Content<'_> {
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
-        seed.deserialize(self).map_err(|fault| fault.at(|| self.of.place()))
+        seed.deserialize(self).map_err(|fault| fault.at(|| self.of.location()))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Fault> {

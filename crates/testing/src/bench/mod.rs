@@ -120,17 +120,17 @@ impl<N: Network> Bench<N> {
     }
 
     /// Processes all events before `at`, and then passes a new packet to a stage at `at`.
-    pub fn offer(&mut self, at: Time, place: usize, port: Port, packet: Packet) {
+    pub fn offer(&mut self, at: Time, index: usize, port: Port, packet: Packet) {
         self.advance(at);
         self.out.create_held(&packet);
-        self.receive(place, port, packet);
+        self.receive(index, port, packet);
         self.settle();
     }
 
     /// Processes all events before `at`, and then changes the configuration of a stage at `at`.
-    pub fn change<Config: Any>(&mut self, at: Time, place: usize, before: &Config, after: &Config) {
+    pub fn change<Config: Any>(&mut self, at: Time, index: usize, before: &Config, after: &Config) {
         self.advance(at);
-        self.call(place, |stage, now, out| stage.change(now, Change::new(before, after), out));
+        self.call(index, |stage, now, out| stage.change(now, Change::new(before, after), out));
         self.settle();
     }
 
@@ -155,8 +155,8 @@ impl<N: Network> Bench<N> {
     /// Returns the reports of all stages at the bench's time.
     pub fn report(&mut self) -> Report {
         let mut report = Report::default();
-        for place in 0..self.network.stages() {
-            self.network.stage(place).report(self.now, &mut report);
+        for index in 0..self.network.stages() {
+            self.network.stage(index).report(self.now, &mut report);
         }
         report
     }
@@ -187,27 +187,27 @@ impl<N: Network> Bench<N> {
     /// # Panics
     /// If a packet is missing or counted twice.
     pub fn assert_conserved(&mut self) {
-        let mut there = self.flights.held();
+        let mut accounted_for = self.flights.held();
         let add = |sum: &mut Held, held: Held| {
             sum.packets += held.packets;
             sum.bytes += held.bytes;
         };
-        for place in 0..self.network.stages() {
-            add(&mut there, self.network.stage(place).held());
+        for index in 0..self.network.stages() {
+            add(&mut accounted_for, self.network.stage(index).held());
         }
         let totals = self.out.totals();
-        totals.dropped.values().chain([&totals.consumed]).for_each(|held| add(&mut there, *held));
-        assert_eq!(totals.created, there, "created, and accounted for, at {:?}", self.now);
+        totals.dropped.values().chain([&totals.consumed]).for_each(|held| add(&mut accounted_for, *held));
+        assert_eq!(totals.created, accounted_for, "created, and accounted for, at {:?}", self.now);
     }
 
     /// Returns the time of the next call and the stage to wake, or no stage if a packet arrives. At
     /// equal times, packets arrive before stages are woken.
     fn next(&mut self) -> Option<(Time, Option<usize>)> {
         let mut next = self.flights.next().map(|time| (time, None));
-        for place in 0..self.network.stages() {
-            if let Some(wake) = self.network.stage(place).next_wake() {
+        for index in 0..self.network.stages() {
+            if let Some(wake) = self.network.stage(index).next_wake() {
                 if next.is_none_or(|(time, _)| wake < time) {
-                    next = Some((wake, Some(place)));
+                    next = Some((wake, Some(index)));
                 }
             }
         }
@@ -218,10 +218,10 @@ impl<N: Network> Bench<N> {
         assert!(time >= self.now, "{due:?} is due at {time:?}, in the past of {:?}", self.now);
         self.now = time;
         match due {
-            Some(place) => self.call(place, |stage, now, out| stage.wake(now, out)),
+            Some(index) => self.call(index, |stage, now, out| stage.wake(now, out)),
             None => {
-                let (place, port, packet) = self.flights.arrive().expect("a packet arrives");
-                self.receive(place, port, packet);
+                let (index, port, packet) = self.flights.arrive().expect("a packet arrives");
+                self.receive(index, port, packet);
             }
         }
     }
@@ -233,17 +233,17 @@ impl<N: Network> Bench<N> {
         }
     }
 
-    fn receive(&mut self, place: usize, port: Port, packet: Packet) {
-        self.network.arriving(self.now, place, &packet);
-        self.call(place, |stage, now, out| stage.receive(now, port, packet, out));
+    fn receive(&mut self, index: usize, port: Port, packet: Packet) {
+        self.network.arriving(self.now, index, &packet);
+        self.call(index, |stage, now, out| stage.receive(now, port, packet, out));
     }
 
-    fn call(&mut self, place: usize, action: impl FnOnce(&mut dyn Stage, Time, &mut Outbox)) {
-        self.calls[place] += 1;
+    fn call(&mut self, index: usize, action: impl FnOnce(&mut dyn Stage, Time, &mut Outbox)) {
+        self.calls[index] += 1;
         self.all_calls += 1;
         assert!(self.all_calls <= self.most_calls, "it never ends");
-        self.out.begin(place as u32);
-        action(self.network.stage(place), self.now, &mut self.out);
+        self.out.begin(index as u32);
+        action(self.network.stage(index), self.now, &mut self.out);
         for (key, held) in &self.out.totals().dropped {
             let known = self.known.entry(*key).or_default();
             let new = held.packets - *known;
@@ -252,7 +252,7 @@ impl<N: Network> Bench<N> {
         }
         let sent = std::iter::from_fn(|| self.out.next_sent()).collect();
         let (now, out, left, flights) = (self.now, &mut self.out, &mut self.left, &mut self.flights);
-        self.network.carry(place, sent, &mut Wires { now, out, left, flights });
+        self.network.carry(index, sent, &mut Wires { now, out, left, flights });
         if self.audited {
             self.assert_conserved();
         }

@@ -11,11 +11,11 @@ pub trait Network {
     /// Returns the number of stages in the network.
     fn stages(&self) -> usize;
 
-    /// Returns stage number `place`.
-    fn stage(&mut self, place: usize) -> &mut dyn Stage;
+    /// Returns stage number `index`.
+    fn stage(&mut self, index: usize) -> &mut dyn Stage;
 
-    /// Called with each packet before stage number `place` receives it.
-    fn arriving(&mut self, _now: Time, _place: usize, _packet: &Packet) {}
+    /// Called with each packet before stage number `index` receives it.
+    fn arriving(&mut self, _now: Time, _index: usize, _packet: &Packet) {}
 
     /// Carries the packets that stage number `from` sent in one call. It is called after every
     /// call, even if no packets were sent.
@@ -27,7 +27,7 @@ impl<S: Stage> Network for S {
         1
     }
 
-    fn stage(&mut self, _place: usize) -> &mut dyn Stage {
+    fn stage(&mut self, _index: usize) -> &mut dyn Stage {
         self
     }
 
@@ -47,14 +47,14 @@ pub struct Wires<'a> {
 
 impl Wires<'_> {
     /// Passes a packet to a stage at the present time, after the packets that were passed before.
-    pub fn to(&mut self, place: usize, port: Port, packet: Packet) {
-        self.after(Span::ZERO, place, port, packet);
+    pub fn to(&mut self, index: usize, port: Port, packet: Packet) {
+        self.after(Span::ZERO, index, port, packet);
     }
 
     /// Passes a packet to a stage after a delay, after the packets that arrive at the same time and
     /// were sent before.
-    pub fn after(&mut self, delay: Span, place: usize, port: Port, packet: Packet) {
-        self.flights.launch(self.now + delay, (place, port, packet));
+    pub fn after(&mut self, delay: Span, index: usize, port: Port, packet: Packet) {
+        self.flights.launch(self.now + delay, (index, port, packet));
     }
 
     /// Records that a packet leaves the bench.

@@ -27,10 +27,10 @@ impl<End: Stage, Link: Stage> Network for Path<End, Link> {
         4
     }
 
-    fn stage(&mut self, place: usize) -> &mut dyn Stage {
-        match place % 2 {
-            0 => &mut self.ends[place / 2],
-            _ => &mut self.links[place / 2],
+    fn stage(&mut self, index: usize) -> &mut dyn Stage {
+        match index % 2 {
+            0 => &mut self.ends[index / 2],
+            _ => &mut self.links[index / 2],
         }
     }
 

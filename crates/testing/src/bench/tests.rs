@@ -133,12 +133,12 @@ impl Network for Circle {
         2
     }
 
-    fn stage(&mut self, place: usize) -> &mut dyn Stage {
-        &mut self.stages[place]
+    fn stage(&mut self, index: usize) -> &mut dyn Stage {
+        &mut self.stages[index]
     }
 
-    fn arriving(&mut self, now: Time, place: usize, _packet: &Packet) {
-        self.seen.push((now.as_nanos(), place));
+    fn arriving(&mut self, now: Time, index: usize, _packet: &Packet) {
+        self.seen.push((now.as_nanos(), index));
     }
 
     fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {

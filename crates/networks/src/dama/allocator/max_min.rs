@@ -61,8 +61,8 @@ impl Allocator for MaxMin {
         let mut weights: u64 = demands.iter().map(|demand| u64::from(demand.weight)).sum();
         let mut left = u64::from(capacity);
         let mut full = 0;
-        for place in &self.order {
-            let demand = of(*place);
+        for index in &self.order {
+            let demand = of(*index);
             if u64::from(demand.slots()) * weights > left * u64::from(demand.weight) {
                 break;
             }
@@ -74,20 +74,20 @@ impl Allocator for MaxMin {
         grants.extend(demands.iter().map(Demand::slots));
         let short = &mut self.order[full..];
         let mut whole = 0;
-        for place in short.iter() {
-            let demand = of(*place);
+        for index in short.iter() {
+            let demand = of(*index);
             let product = left * u64::from(demand.weight);
-            grants[begin + *place as usize] = (product / weights) as u32;
+            grants[begin + *index as usize] = (product / weights) as u32;
             whole += product / weights;
             let owed = &mut self.owed[usize::from(demand.terminal)];
             *owed += (((product % weights) << 32) / weights) as i64;
         }
-        short.sort_unstable_by_key(|place| {
-            (std::cmp::Reverse(self.owed[usize::from(of(*place).terminal)]), *place)
+        short.sort_unstable_by_key(|index| {
+            (std::cmp::Reverse(self.owed[usize::from(of(*index).terminal)]), *index)
         });
-        for place in &short[..(left - whole) as usize] {
-            let demand = of(*place);
-            grants[begin + *place as usize] += 1;
+        for index in &short[..(left - whole) as usize] {
+            let demand = of(*index);
+            grants[begin + *index as usize] += 1;
             self.owed[usize::from(demand.terminal)] -= ONE;
         }
     }

@@ -51,9 +51,9 @@ impl Allocator for Priority {
             self.granted.clear();
             allocator.allocate(capacity, &self.part, &mut self.granted);
             let mut granted = self.part.iter().zip(&self.granted).peekable();
-            for (place, demand) in demands.iter().enumerate() {
+            for (index, demand) in demands.iter().enumerate() {
                 if let Some((_, slots)) = granted.next_if(|(part, _)| part.terminal == demand.terminal) {
-                    grants[begin + place] += slots;
+                    grants[begin + index] += slots;
                     capacity -= slots;
                 }
             }

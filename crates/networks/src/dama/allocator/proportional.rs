@@ -55,12 +55,12 @@ impl Allocator for Proportional {
         let begin = grants.len();
         let mut left = capacity;
         self.order.clear();
-        for (place, demand) in demands.iter().enumerate() {
+        for (index, demand) in demands.iter().enumerate() {
             let product = u64::from(capacity) * u64::from(demand.slots());
             let (whole, rest) = ((product / total) as u32, product % total);
             let owed = &mut self.owed[usize::from(demand.terminal)];
             *owed += fraction(rest, total);
-            self.order.push((*owed, place as u32));
+            self.order.push((*owed, index as u32));
             grants.push(whole);
             left -= whole;
         }
@@ -68,11 +68,11 @@ impl Allocator for Proportional {
         let left = left as usize;
         if (1..self.order.len()).contains(&left) {
             self.order
-                .select_nth_unstable_by_key(left - 1, |(owed, place)| (std::cmp::Reverse(*owed), *place));
+                .select_nth_unstable_by_key(left - 1, |(owed, index)| (std::cmp::Reverse(*owed), *index));
         }
-        for (_, place) in self.order.iter().take(left) {
-            let demand = &demands[*place as usize];
-            grants[begin + *place as usize] += 1;
+        for (_, index) in self.order.iter().take(left) {
+            let demand = &demands[*index as usize];
+            grants[begin + *index as usize] += 1;
             self.owed[usize::from(demand.terminal)] -= ONE;
         }
     }

@@ -50,14 +50,14 @@ impl Allocator for RoundRobin {
         let begin = grants.len();
         grants.extend(demands.iter().map(|demand| demand.slots().min(rounds)));
         let from = demands.partition_point(|demand| demand.terminal < self.next);
-        for place in (from..demands.len()).chain(0..from) {
+        for index in (from..demands.len()).chain(0..from) {
             if left == 0 {
                 break;
             }
-            if demands[place].slots() > rounds {
-                grants[begin + place] += 1;
+            if demands[index].slots() > rounds {
+                grants[begin + index] += 1;
                 left -= 1;
-                self.next = demands[place].terminal + 1;
+                self.next = demands[index].terminal + 1;
             }
         }
     }

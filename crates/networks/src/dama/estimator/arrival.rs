@@ -8,7 +8,7 @@
 //! our own; EN 301 790 suggests measuring the input rate for RBDC (section 6.6.1.2.2) but gives no
 //! formula.
 
-use super::{decayed, least, Arrivals, Estimation, Estimator, Load};
+use super::{decayed, min_request, Arrivals, Estimation, Estimator, Load};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ impl Estimator for Measured {
     fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64 {
         self.rate = decayed(self.rate, slept, gamma);
         self.rate = (1.0 - gamma) * self.rate + gamma * self.arrivals.measure(load, self.unit);
-        (self.rate + load.queue as f64 / self.response).max(least(load))
+        (self.rate + load.queue as f64 / self.response).max(min_request(load))
     }
 }
 

@@ -67,9 +67,9 @@ fn decayed(mut value: f64, times: u64, gamma: f64) -> f64 {
     value
 }
 
-/// The minimum request: one slot while any data wait, so that the last half slot of a queue does
-/// not wait forever.
-fn least(load: &Load) -> f64 {
+/// Returns the minimum request: one slot while any data wait, so that the last half slot of a queue
+/// does not wait forever.
+fn min_request(load: &Load) -> f64 {
     load.queue.min(1) as f64
 }
 

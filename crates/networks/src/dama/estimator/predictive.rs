@@ -6,7 +6,7 @@
 //! This estimator requests capacity earlier while traffic grows, as in slow start, and too much
 //! when the growth ends.
 
-use super::{least, Arrivals, Estimation, Estimator, Load};
+use super::{min_request, Arrivals, Estimation, Estimator, Load};
 use bentpipe_core::{Fraction, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -76,7 +76,7 @@ impl Estimator for Extrapolated {
         let arrived = self.arrivals.measure(load, self.unit);
         self.measure(arrived, gamma);
         let rate = (self.level + self.response * self.trend).max(0.0) + load.queue as f64 / self.response;
-        rate.max(least(load))
+        rate.max(min_request(load))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Requests in the terminal's traffic bursts, in the satellite access control field that EN 301
-//! 790, section 6.6.1.1 puts before a burst's payload. The field takes nothing from the payload and
-//! needs no slot. A terminal without slots cannot send requests: give it constant slots (`cra`), or
-//! use a path with shared slots. The request arrives with the first burst of the superframe.
+//! 790, section 6.6.1.1 defines in front of a burst's payload. The field takes nothing from the
+//! payload and needs no slot. A terminal without slots cannot send requests: give it constant slots
+//! (`cra`), or use a path with shared slots. The request arrives with the first burst of the
+//! superframe.
 
 use super::{Path, RequestChannel, RequestOpportunities};
 use bentpipe_core::{Sample, Stream};

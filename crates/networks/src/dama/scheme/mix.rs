@@ -72,12 +72,12 @@ impl Scheme for Config {
             vbdc.as_ref().map(|part| part as &dyn Scheme),
             avbdc.as_ref().map(|part| part as &dyn Scheme),
         ];
-        let most =
+        let sum_of_parts =
             parts.into_iter().flatten().fold(0u32, |sum, part| sum.saturating_add(part.max_slots(link)));
         if *fca {
             u32::MAX
         } else {
-            most
+            sum_of_parts
         }
     }
 

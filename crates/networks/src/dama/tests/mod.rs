@@ -40,8 +40,8 @@ impl Network for Hub {
         self.stages.len()
     }
 
-    fn stage(&mut self, place: usize) -> &mut dyn Stage {
-        &mut *self.stages[place]
+    fn stage(&mut self, index: usize) -> &mut dyn Stage {
+        &mut *self.stages[index]
     }
 
     fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
@@ -106,7 +106,7 @@ impl Rig {
         Rig(Bench::supplied(hub, supplies))
     }
 
-    /// Does everything before `until`; what is due at `until` itself is left.
+    /// Processes all events before `until`, but none at `until`.
     fn run(&mut self, until: Time) {
         self.advance(until);
     }

@@ -76,7 +76,7 @@ fn idle_terminals_never_wake() {
 #[test]
 fn absolute_volume_requests_exactly_the_queue() {
     // An overload for which VBDC, as printed, assigns almost three times the required slots.
-    for (scheme, most) in [("vbdc", 4.0), ("avbdc", 1.06)] {
+    for (scheme, max_ratio) in [("vbdc", 4.0), ("avbdc", 1.06)] {
         let mut rig = Rig::new(&config(
             &format!(r#"{{"scheme": {{"{scheme}": {{}}}}, "cra": "0 bit/s"}}"#),
             r#"["a"]"#,
@@ -91,7 +91,7 @@ fn absolute_volume_requests_exactly_the_queue() {
         let value = |column| report.value("terminal", "a", column).unwrap();
         assert_eq!(value("used_bytes") as u64, rig.arrived.len() as u64 * 1500);
         let ratio = value("capacity_bytes") / value("used_bytes");
-        assert!(ratio < most && (scheme == "avbdc" || ratio > 1.5), "{scheme}: {ratio}");
+        assert!(ratio < max_ratio && (scheme == "avbdc" || ratio > 1.5), "{scheme}: {ratio}");
     }
 }
 
@@ -140,8 +140,8 @@ fn guaranteed_slots_come_first_and_no_terminal_exceeds_its_maximum() {
     // 40 slots' worth wait in b. It gets 3 guaranteed slots; the other 29 are divided in proportion
     // to 10, 37 and 2000.
     assert_eq!([of(0), of(1), of(2)], [0, 4, 28]);
-    let most = rig.plans.iter().flat_map(|plan| plan.runs_of(0)).map(|run| run.count).max();
-    assert!(most.is_some_and(|most| most <= 10), "{most:?}");
+    let max_count = rig.plans.iter().flat_map(|plan| plan.runs_of(0)).map(|run| run.count).max();
+    assert!(max_count.is_some_and(|max_count| max_count <= 10), "{max_count:?}");
 }
 
 #[test]

@@ -98,10 +98,10 @@ fn carriers_are_shared_and_a_terminal_is_on_one_at_a_time() {
         rig.plans.iter().map(|plan| plan.entries.iter().map(|(_, run)| run.count).sum()).collect();
     assert!(full.count() > 30, "{sums:?} the 121 slots of the three carriers are used");
     for plan in &rig.plans {
-        for (place, (terminal, run)) in plan.entries.iter().enumerate() {
-            for (other, beside) in &plan.entries[..place] {
-                if terminal == other || run.carrier == beside.carrier {
-                    assert!(!run.overlaps(*beside));
+        for (index, (terminal, run)) in plan.entries.iter().enumerate() {
+            for (other, earlier) in &plan.entries[..index] {
+                if terminal == other || run.carrier == earlier.carrier {
+                    assert!(!run.overlaps(*earlier));
                 }
             }
         }
