@@ -125,7 +125,7 @@ mod tests {
         }
 
         #[test]
-        fn numbers_are_ordered_as_numbers(a in 0u32..2000, b in 0u32..2000) {
+        fn numbers_in_names_are_ordered_by_value(a in 0u32..2000, b in 0u32..2000) {
             prop_assert_eq!(natural_order(&format!("st{a}x"), &format!("st{b}x")), a.cmp(&b));
         }
     }

@@ -702,7 +702,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_rate_keeps_its_unit() {
+    fn symbol_rate_keeps_its_unit() {
         let symbols = ChannelRate::parse("10 MBd").unwrap();
         assert!(symbols.is_symbol_rate() && symbols.bits_per_second() == 10_000_000);
         assert_eq!(Quantity::text(&symbols), "10 MBd");

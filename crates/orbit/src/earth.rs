@@ -49,13 +49,13 @@ mod tests {
     }
 
     #[test]
-    fn the_geostationary_radius_follows_from_its_constants() {
+    fn geostationary_radius_equals_the_formula() {
         let radius = math::cbrt(GM / 7.292_115e-5_f64.powi(2));
         assert!((radius - GEOSTATIONARY_RADIUS).abs() < 0.1, "{radius}");
     }
 
     #[test]
-    fn the_rotation_rate_matches_sidereal_time() {
+    fn rotation_rate_matches_sidereal_time() {
         let (from, to): (Epoch, Epoch) =
             ("2026-01-01T00:00:00Z".parse().unwrap(), "2026-01-01T06:00:00Z".parse().unwrap());
         let turned = (sidereal_time(to) - sidereal_time(from)).rem_euclid(std::f64::consts::TAU);

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_point_below_is_35786_km_away_and_sees_the_satellite_overhead() {
+    fn range_at_the_subsatellite_point_is_35786_km_at_the_zenith() {
         let range = satellite(13.0).range(&site(0.0, 13.0)).metres();
         assert!((range - 35_786_036.0).abs() < 1.0, "{range}");
         assert!((satellite(13.0).elevation(&site(0.0, 13.0)).degrees() - 90.0).abs() < 1e-6);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_horizon_on_the_equator_is_41679_km_away() {
+    fn range_at_the_horizon_on_the_equator_is_41679_km() {
         // acos(6378.137 / 42164.173) = 81.300 deg; sqrt(42164.173^2 - 6378.137^2) = 41678.974 km.
         let edge = math::acos(EQUATORIAL_RADIUS / GEOSTATIONARY_RADIUS).to_degrees();
         let horizon = site(0.0, 13.0 + edge);

@@ -113,7 +113,7 @@ fn errors_in_a_set_name_their_line() {
 }
 
 #[test]
-fn all_formats_give_the_same_elements() {
+fn all_formats_yield_the_same_elements() {
     let tle = ElementSets::parse(&LINES.join("\n")).unwrap();
     let fields = [
         ("OBJECT_NAME", "25544"),

@@ -3,11 +3,11 @@
 //!
 //! | field | value |
 //! | --- | --- |
-//! | addresses, ports | those of [`bentpipe_core::address`]; the ports are dynamic ones, so that no dissector claims them |
+//! | addresses, ports | those of [`bentpipe_core::address`]; ports are dynamic, so that no dissector is selected by port |
 //! | identification | the packet's number, modulo 65536; "don't fragment" is set |
-//! | time to live | 64: models do not count it down |
-//! | TCP options | in the order in which Linux writes them, padded with NOP to the packet's header size |
-//! | TCP window | divided by the scale that this direction announced on its SYN |
+//! | time to live | 64: models do not decrement it |
+//! | TCP options | in the order of Linux, padded with NOP to the packet's header size |
+//! | TCP window | divided by the scale that this direction announced in its SYN |
 //! | urgent pointer | 0 |
 //!
 //! Control messages are UDP datagrams between [`CONTROL_PORT`] at both ends, with a payload of

@@ -1,14 +1,14 @@
 //! The run folder: the results of one run of one scenario, in the same form for every instrument.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `provenance.json` | who made it, from what, when, at what cost, and whether it is complete ([`Provenance`]) |
-//! | `scenario.toml` | the scenario as resolved |
-//! | `summary.json` | all report tables, the packets created, consumed, dropped and held ([`Outcome`](bentpipe_outcome::Outcome)) |
+//! | `provenance.json` | origin, time, cost and status of the run ([`Provenance`]) |
+//! | `scenario.toml` | the resolved scenario |
+//! | `summary.json` | all report tables, and the packets created, consumed, dropped and held ([`Outcome`](bentpipe_outcome::Outcome)) |
 //! | `flows.parquet` | one row per flow: the report tables about flows, joined |
 //! | `tables/NAME.parquet` | the other report tables |
 //! | `traces/NAME.parquet` | one row per recorded event: `time`, the entity's name, the table's columns |
-//! | `packets.pcapng` | captured packets, if asked for ([`Capture`](bentpipe_stage::Capture)) |
+//! | `packets.pcapng` | captured packets, if enabled ([`Capture`](bentpipe_stage::Capture)) |
 //!
 //! All differences between two runs of the same scenario, seed and version (times, machine, command
 //! line) are in `provenance.json`. All other files are equal byte for byte.

@@ -151,8 +151,8 @@ fn captured(name: &str, interfaces: &[&str], options: CaptureOptions) -> PathBuf
     path.join("packets.pcapng")
 }
 
-/// Names of two capture points, one per direction.
-const TWO: [&str; 2] = ["st1 up", "gw down"];
+/// Names of the two capture points, one per direction.
+const INTERFACES: [&str; 2] = ["st1 up", "gw down"];
 const SEGMENTS: usize = 32;
 const PACKETS: usize = 2 * SEGMENTS + 5 + 2 + 1;
 
@@ -189,7 +189,7 @@ fn tshark(arguments: &[&str], file: &Path) -> Option<String> {
 
 #[test]
 fn tshark_finds_every_packet_well_formed() {
-    let file = captured("tshark", &TWO, CaptureOptions::default());
+    let file = captured("tshark", &INTERFACES, CaptureOptions::default());
     let bad = "_ws.malformed || ip.checksum.status != Good || tcp.checksum.status != Good \
                || udp.checksum.status != Good || icmp.checksum.status != Good || _ws.expert.severity >= 0x800000";
     let Some(bad) = tshark(&["-Y", bad], &file) else { return };
@@ -200,7 +200,7 @@ fn tshark_finds_every_packet_well_formed() {
 
 #[test]
 fn tshark_reads_the_fields_that_models_wrote() {
-    let file = captured("fields", &TWO, CaptureOptions::default());
+    let file = captured("fields", &INTERFACES, CaptureOptions::default());
     let fields = |filter: &str, names: &[&str]| {
         let mut arguments = vec!["-T", "fields", "-E", "separator= ", "-Y", filter];
         names.iter().for_each(|name| arguments.extend_from_slice(&["-e", name]));
@@ -235,8 +235,9 @@ fn tshark_reads_the_fields_that_models_wrote() {
 }
 
 #[test]
-fn a_snapped_capture_keeps_headers_and_lengths() {
-    let file = captured("snapped", &TWO, CaptureOptions { snap: Some(96), epoch: 1_700_000_000_000_000_000 });
+fn truncated_capture_keeps_headers_and_lengths() {
+    let file =
+        captured("snapped", &INTERFACES, CaptureOptions { snap: Some(96), epoch: 1_700_000_000_000_000_000 });
     let arguments = ["-T", "fields", "-e", "frame.cap_len", "-e", "frame.len", "-Y", "frame.len > 96"];
     let Some(lengths) = tshark(&arguments, &file) else { return };
     assert_eq!(lengths.lines().count(), 2 * 21 + 3);

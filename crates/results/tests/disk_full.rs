@@ -79,7 +79,7 @@ fn traces_end_with_the_last_row_group_that_fits() {
 }
 
 #[test]
-fn packets_end_with_a_whole_block() {
+fn capture_on_a_full_disk_ends_with_a_complete_block() {
     let Some(disk) = SmallDisk::mount("full-packets", "1m") else { return };
     let mut folder = disk.run();
     let mut capture = folder.capture(&["up".to_owned()], CaptureOptions::default()).unwrap();
@@ -112,7 +112,7 @@ fn packets_end_with_a_whole_block() {
 }
 
 #[test]
-fn a_disk_that_is_full_from_the_start_is_an_error_not_a_panic() {
+fn disk_full_from_the_start_returns_an_error() {
     let Some(disk) = SmallDisk::mount("full-start", "64k") else { return };
     let mut folder = disk.run();
     let path = folder.path().to_owned();

@@ -33,7 +33,7 @@ fn write_until_killed() {
 
 #[test]
 #[allow(clippy::disallowed_methods, reason = "the test waits for another process, at no particular point")]
-fn a_kill_at_any_moment_leaves_whole_row_groups() {
+fn killed_writer_leaves_complete_row_groups() {
     let mut total = 0;
     for kill in 0..KILLS {
         let path = fresh(&format!("killed-{kill}"));

@@ -133,7 +133,7 @@ mod tests {
     proptest! {
         /// A transmitter with a lane sends, drops and reports the same packets as one without.
         #[test]
-        fn a_lane_has_the_results_of_its_transmitter(
+        fn lane_gives_the_results_of_its_transmitter(
             packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),
             mut arrivals in prop::collection::vec((0u64..3_000_000, sizes(), 0u32..50), 1..200),
         ) {

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn each_terminal_finds_its_slots_in_any_order() {
+    fn terminals_may_read_their_slots_in_any_order() {
         let shared = SharedBoard::default();
         let mut board = shared.open();
         board.begin_plan(Time::ZERO, 7, Time::from_nanos(70));

@@ -207,7 +207,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_frame_has_the_numbers_of_the_study() {
+    fn frame_has_the_values_of_the_study() {
         assert_eq!(STUDY.superframe(), Span::from_millis(94));
         assert_eq!(STUDY.unit(), 752);
         assert_eq!(STUDY.slot_start(1, 32), Span::from_nanos(734_375));

@@ -286,7 +286,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_slot_is_assigned_twice_and_no_terminal_on_two_carriers_at_once(
+        fn assigned_runs_never_overlap_on_a_carrier_or_for_a_terminal(
             carriers in prop::collection::vec(1u32..40, 1..6),
             constants in prop::collection::vec(0u32..6, 1..12),
             gone in prop::collection::vec(any::<bool>(), 12),

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn just_in_time_by_hand() {
+    fn just_in_time_schedule_equals_hand_computed_values() {
         // Superframes of 820 ms, and 250 ms one way: the plan is sent 251 ms before its superframe
         // starts, and the request 501 ms before.
         let skyplex = Frame { frames: 3, slot_bytes: 1504, length: Span::from_nanos(273_333_333) };
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_response_by_hand() {
+    fn response_equals_hand_computed_values() {
         assert_eq!(response(250, 0), 6);
         // 250 + 40 = 290 ms is after 3 x 94 = 282 ms, so the request is used at 4 D.
         assert_eq!(response(250, 40), 7);

@@ -5,13 +5,13 @@
 //!
 //! | part | cause | ends |
 //! | --- | --- | --- |
-//! | `wait_earlier` | slots that were there without a request of the packet's own: constant, spare, or requested before it arrived | at the start of the superframe with the packet's last byte |
-//! | `wait_request` | waiting for a request slot | when the first request after the arrival was made |
-//! | `wait_lost` | lost requests | when the first request was made that arrived |
-//! | `wait_propagation` | propagation of request and plan | after both |
+//! | `wait_earlier` | slots available without a request for the packet: constant, spare, or requested before the packet arrived | at the start of the superframe with the packet's last byte |
+//! | `wait_request` | waiting for a request slot | when the first request after the arrival is made |
+//! | `wait_lost` | lost requests | when the first request is made that reaches the control centre |
+//! | `wait_propagation` | propagation of request and plan | after both delays |
 //! | `wait_controller` | processing, the next boundary, the plan's lead, an imposed response | at the start of the earliest superframe in which this request can be served |
 //! | `wait_competition` | slots of other terminals or earlier packets, lost plans | at the start of the superframe with the packet's last byte |
-//! | `wait_slot` | the slot's position in that superframe, and transmission | at the end |
+//! | `wait_slot` | the slot's position in that superframe, and transmission | at the end of the slot |
 //!
 //! A packet has either the first part or the five parts that follow it. If the superframe with its
 //! last byte starts before the first request after its arrival can be served, the slot was not
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_by_hand() {
+    fn parts_of_a_wait_equal_hand_computed_values() {
         let one_way = Span::from_millis(250);
         let timing = Timeline::constant(Timing { up: one_way, one_way, offset: Span::ZERO });
         let controller = Controller { lead: 3, ..Controller::default() };

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_linear_trend_is_predicted() {
+    fn linear_trend_is_predicted() {
         let mut predictive = Config::default().build(10, 1000);
         let (mut arrived, mut estimate) = (0, 0.0);
         for n in 1..=300 {

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_with_one_collision_free_replica_is_resolved() {
+    fn burst_with_one_collision_free_replica_is_resolved() {
         // Slotted ALOHA: one burst in mini-slot 3, and two bursts in mini-slot 5.
         assert_eq!(resolve(&[burst(&[3]), burst(&[5]), burst(&[5])]), [true, false, false]);
         // Burst A is alone in 1. Without A, burst B is alone in 2; then C is alone in 3.

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn equation_13_by_hand() {
+    fn requests_follow_equation_13() {
         let mut rate = rate(&Config::default());
         // 0.4 x 10 = 4; 2.4 + 4 = 6.4; 3.84 + 4 = 7.84; 4.704; 2.8224; 1.69344; 1.016064;
         // 0.6096384; 0.36578304.
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_assignment_is_replaced_and_expires() {
+    fn rate_assignment_is_replaced_and_expires() {
         let mut account = RateAccount::new(&Config { timeout: Count::new(3), ..Config::default() });
         let capacity = |slots| CapacityRequest { rate: Some(slots), ..CapacityRequest::NOTHING };
         account.request(10, 4, capacity(5));

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn equation_14_by_hand() {
+    fn requests_follow_equation_14() {
         let mut volume = Volume::new(3);
         let queue = [5, 5, 7, 9, 9, 4, 2, 0];
         let requests: Vec<_> =

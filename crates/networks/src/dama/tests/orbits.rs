@@ -30,7 +30,7 @@ fn legs(config: &Config, seconds: u64) -> Legs {
 }
 
 #[test]
-fn the_response_during_a_pass_by_hand() {
+fn response_during_a_pass_equals_hand_computed_values() {
     let config = over(1, "", r#"["a"]"#);
     // Slant range: 8062 km overhead, and sqrt(14440.137^2 - 6378.137^2 cos^2 10 deg) - 6378.137 sin
     // 10 deg = 11 895 km at the mask.
@@ -102,7 +102,7 @@ fn around_the_handover(config: &Config) -> (Rig, Vec<Time>) {
 /// With eight satellites, two are equally high when they are 22.5 deg before and after the zenith.
 /// This is 1350 s after the start; the margin of 0.1 deg delays the handover a little.
 #[test]
-fn a_handover_changes_the_delay_and_loses_nothing() {
+fn handover_changes_the_delay_and_loses_no_packets() {
     let config = over(8, "", r#"["a"]"#);
     let (mut rig, times) = around_the_handover(&config);
     assert_eq!(times.len(), 200);
@@ -113,7 +113,7 @@ fn a_handover_changes_the_delay_and_loses_nothing() {
 }
 
 #[test]
-fn nothing_is_sent_during_an_interruption() {
+fn no_packets_are_sent_during_an_interruption() {
     let config = over(8, r#", "interruption": "2 s""#, r#"["a"]"#);
     let sky = ephemeris(&config);
     let handover =
@@ -149,7 +149,7 @@ fn data_wait_while_no_satellite_is_above_the_mask() {
 }
 
 #[test]
-fn a_geostationary_shell_has_the_delays_of_the_location() {
+fn geostationary_shell_has_the_delays_of_a_fixed_satellite() {
     let of = |satellite: &str| {
         let mut config = config(r#"{"scheme": {"vbdc": {}}, "cra": "64 kbit/s"}"#, r#"["a"]"#);
         config.propagation = serde_json::from_str(&format!(
@@ -169,7 +169,7 @@ fn a_geostationary_shell_has_the_delays_of_the_location() {
 }
 
 #[test]
-fn superframes_shorter_than_the_shift_of_a_handover_are_refused() {
+fn superframes_shorter_than_the_shift_of_a_handover_are_rejected() {
     let mut config = over(8, "", r#"["a"]"#);
     config.return_link.frame = Some(Span::from_millis(12));
     config.return_link.rate = "2 Mbit/s".parse().unwrap();

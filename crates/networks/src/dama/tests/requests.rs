@@ -31,7 +31,7 @@ fn rate_requests_follow_equation_13_on_the_air() {
 }
 
 #[test]
-fn volume_is_balanced_to_the_byte() {
+fn requested_granted_and_assigned_slots_are_equal() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"vbdc": {}}, "cra": "0 bit/s"}"#, r#"["a", "b", "c"]"#));
     for terminal in 0..3 {
         for _ in 0..(terminal + 1) * 40 {
@@ -248,7 +248,7 @@ fn requests_arrive_over_every_request_path() {
 }
 
 #[test]
-fn a_request_is_piggybacked_on_the_first_burst() {
+fn request_is_piggybacked_on_the_first_burst() {
     let dama = r#"{"scheme": {"vbdc": {}}, "requests": {"piggyback": {}}, "response": 11}"#;
     let mut rig = Rig::new(&config(dama, r#"["b", "a"]"#));
     rig.run(ms(93));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_packet_over_one_slot_per_frame() {
+fn packet_is_sent_in_one_slot_per_frame() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, r#"["a", "b"]"#));
     rig.send(0, 1500);
     rig.send(1, 1500);
@@ -23,7 +23,7 @@ fn a_packet_over_one_slot_per_frame() {
 }
 
 #[test]
-fn packets_at_the_line_rate() {
+fn packets_are_sent_at_the_line_rate() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "2048 kbit/s"}"#, r#"["a"]"#));
     for _ in 0..3 {
         rig.send(0, 1500);
@@ -34,7 +34,7 @@ fn packets_at_the_line_rate() {
 }
 
 #[test]
-fn a_burst_carries_only_packets_that_arrived_before_its_slot() {
+fn burst_carries_only_packets_that_arrived_before_its_slot() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "2048 kbit/s"}"#, r#"["a"]"#));
     rig.send(0, 100);
     rig.run(Time::from_nanos(1));
@@ -50,7 +50,7 @@ fn a_burst_carries_only_packets_that_arrived_before_its_slot() {
 }
 
 #[test]
-fn the_response_emerges_from_the_delays_and_can_be_imposed() {
+fn response_follows_from_the_delays_unless_it_is_imposed() {
     // Six superframes, as computed by hand in `timing`, and the study's eleven imposed.
     for (dama, response) in [
         (r#"{"scheme": {"vbdc": {}}}"#, 6),
@@ -77,7 +77,7 @@ fn the_response_emerges_from_the_delays_and_can_be_imposed() {
 }
 
 #[test]
-fn carriers_are_shared_and_a_terminal_is_on_one_at_a_time() {
+fn terminals_use_one_carrier_at_a_time() {
     let mut config = config(
         r#"{"scheme": {"avbdc": {}}, "cra": "64 kbit/s", "allocator": {"max-min": {}}}"#,
         r#"[{"prefix": "t", "count": 7}]"#,
@@ -132,7 +132,7 @@ fn bursts_of_distant_terminals_are_aligned_at_the_satellite() {
 }
 
 #[test]
-fn with_constant_slots_alone_the_remaining_slots_are_shared() {
+fn scheme_cra_shares_the_remaining_slots() {
     let slots = |dama: &str, terminals: &str| -> Vec<u32> {
         config(dama, terminals).members().iter().map(|member| member.constant).collect()
     };

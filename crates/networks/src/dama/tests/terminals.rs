@@ -33,7 +33,7 @@ fn terminals_log_on_and_off_without_leaving_state() {
 }
 
 #[test]
-fn a_terminal_logs_on_and_then_sends() {
+fn terminal_sends_only_after_logon() {
     let terminals = r#"["a", {"name": "b", "logon": "1 s", "cra": "128 kbit/s"}]"#;
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, terminals));
     rig.send(1, 376);
@@ -105,7 +105,7 @@ fn packed_packets_share_slots() {
 }
 
 #[test]
-fn the_signal_determines_the_capacity_of_a_slot() {
+fn signal_determines_the_capacity_of_a_slot() {
     let mut config = config(
         r#"{"scheme": {"avbdc": {}}, "cra": "0 bit/s"}"#,
         r#"[{"name": "good", "esn0_db": 20.0}, {"name": "bad", "esn0_db": 0.0}, "mean"]"#,
