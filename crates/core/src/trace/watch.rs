@@ -36,15 +36,15 @@ pub(crate) struct Watch {
     /// Minimum time between two rows of an entity in a table, in nanoseconds.
     spacing: u64,
     /// The watched tables, by index of the recorder's table.
-    tables: Vec<Followed>,
+    tables: Vec<WatchedTable>,
     seen: Seen,
 }
 
 /// The progress in one watched table.
 #[derive(Default)]
-struct Followed {
+struct WatchedTable {
     /// Number of rows of the table's buffer that have been processed.
-    looked_at: usize,
+    processed: usize,
     /// The earliest time of the next kept row, by entity.
     next: Vec<u64>,
 }
@@ -64,23 +64,23 @@ impl Watch {
         emptied: bool,
     ) {
         if self.tables.len() <= index {
-            self.tables.resize_with(index + 1, Followed::default);
+            self.tables.resize_with(index + 1, WatchedTable::default);
         }
-        let followed = &mut self.tables[index];
+        let watched = &mut self.tables[index];
         let width = table.columns.len();
-        for (index, row) in rows.iter().enumerate().skip(followed.looked_at) {
+        for (index, row) in rows.iter().enumerate().skip(watched.processed) {
             let entity = row.entity as usize;
-            if followed.next.len() <= entity {
-                followed.next.resize(entity + 1, 0);
+            if watched.next.len() <= entity {
+                watched.next.resize(entity + 1, 0);
             }
-            if row.time < followed.next[entity] {
+            if row.time < watched.next[entity] {
                 continue;
             }
             if self.seen.rows.len() >= CAPACITY {
                 self.seen.dropped += 1;
                 continue;
             }
-            followed.next[entity] = row.time.saturating_add(self.spacing);
+            watched.next[entity] = row.time.saturating_add(self.spacing);
             self.seen.rows.push(Glimpse {
                 table,
                 entity: entities[entity].clone(),
@@ -88,7 +88,7 @@ impl Watch {
                 values: values[index * width..][..width].to_vec(),
             });
         }
-        followed.looked_at = if emptied { 0 } else { rows.len() };
+        watched.processed = if emptied { 0 } else { rows.len() };
     }
 
     pub(crate) fn take(&mut self) -> Seen {

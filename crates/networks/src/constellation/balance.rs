@@ -9,7 +9,7 @@
 //!
 //! A connection (of a flow, towards a destination) is assigned a path when its first packet
 //! arrives. Of the paths that admit it, it gets the one with the fewest connections, then the
-//! minimum load, then the minimum delay. A path admits a connection if its present delay and the
+//! minimum load, then the minimum cost. A path admits a connection if its present delay and the
 //! load of its ground link in the last second are within the limits. The present delay is the
 //! propagation delay plus the wait at the ground link. If no path admits a connection, its packets
 //! are dropped, but each further packet tries again. An admitted connection keeps its path until
@@ -70,7 +70,7 @@ type Ends = (u32, u32);
 type Connection = (u32, u16, u32);
 
 /// The path to which a connection is assigned.
-struct Pin {
+struct PathAssignment {
     site: u32,
     /// The first satellite of the connection's path.
     first_satellite: u32,
@@ -90,7 +90,7 @@ pub struct Balance {
     config: Config,
     rate: Rate,
     paths: BTreeMap<Ends, ((Stamp, u64), Vec<Path>)>,
-    pins: BTreeMap<Connection, Pin>,
+    assignments: BTreeMap<Connection, PathAssignment>,
     /// Loads by site and antenna.
     loads: BTreeMap<(u32, u32), Load>,
     /// Time of the last removal of idle connections.
@@ -103,8 +103,8 @@ const IDLE_TIMEOUT: Span = Span::from_secs(60);
 impl Balance {
     /// Creates the state without connections. `rate` is the rate of the links from the ground.
     pub fn new(config: Config, rate: Rate) -> Balance {
-        let (paths, pins, loads) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Balance { config, rate, paths, pins, loads, last_removal: Time::ZERO }
+        let (paths, assignments, loads) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Balance { config, rate, paths, assignments, loads, last_removal: Time::ZERO }
     }
 
     /// Returns the maximum number of simultaneous paths.
@@ -125,14 +125,14 @@ impl Balance {
     /// Returns the site at which a packet's connection towards a destination entered the
     /// constellation.
     pub fn origin(&self, packet: &Packet, destination: u32) -> Option<u32> {
-        self.pins.get(&connection(packet, destination)).map(|pin| pin.site)
+        self.assignments.get(&connection(packet, destination)).map(|assignment| assignment.site)
     }
 
     /// Returns the next hop of a packet's connection from a satellite on its path.
     pub fn hop(&self, packet: &Packet, destination: u32, satellite: u32) -> Option<Hop> {
-        let pin = self.pins.get(&connection(packet, destination))?;
-        let (_, paths) = self.paths.get(&(pin.site, destination))?;
-        paths.iter().find(|path| path.first.1 == pin.first_satellite)?.hops.get(&satellite).copied()
+        let assignment = self.assignments.get(&connection(packet, destination))?;
+        let (_, paths) = self.paths.get(&(assignment.site, destination))?;
+        paths.iter().find(|path| path.first.1 == assignment.first_satellite)?.hops.get(&satellite).copied()
     }
 
     /// Chooses the path of a packet from a site. `wait` returns the present wait at an antenna.
@@ -152,15 +152,20 @@ impl Balance {
         if paths.is_empty() {
             return Err(NO_PATH);
         }
-        let pinned = self.pins.get(&key).filter(|pin| pin.site == site).map(|pin| pin.first_satellite);
-        let index = match paths.iter().position(|path| Some(path.first.1) == pinned) {
+        let assigned = self
+            .assignments
+            .get(&key)
+            .filter(|assignment| assignment.site == site)
+            .map(|assignment| assignment.first_satellite);
+        let index = match paths.iter().position(|path| Some(path.first.1) == assigned) {
             Some(index) => index,
             None => {
                 let users = |first_satellite: u32| {
-                    self.pins
+                    self.assignments
                         .iter()
-                        .filter(|(of, pin)| {
-                            **of != key && (pin.site, pin.first_satellite) == (site, first_satellite)
+                        .filter(|(of, assignment)| {
+                            **of != key
+                                && (assignment.site, assignment.first_satellite) == (site, first_satellite)
                         })
                         .count()
                 };
@@ -180,7 +185,7 @@ impl Balance {
             }
         };
         let (antenna, first_satellite) = paths[index].first;
-        self.pins.insert(key, Pin { site, first_satellite, last_packet: now });
+        self.assignments.insert(key, PathAssignment { site, first_satellite, last_packet: now });
         let second = now.as_nanos() / 1_000_000_000;
         let load = self.loads.entry((site, antenna)).or_default();
         if load.second != second {
@@ -205,7 +210,7 @@ impl Balance {
     fn remove_idle(&mut self, now: Time) {
         if now.since(self.last_removal) >= IDLE_TIMEOUT {
             self.last_removal = now;
-            self.pins.retain(|_, pin| now.since(pin.last_packet) < IDLE_TIMEOUT);
+            self.assignments.retain(|_, assignment| now.since(assignment.last_packet) < IDLE_TIMEOUT);
         }
     }
 }

@@ -107,7 +107,7 @@ pub struct Constellation {
     change: Option<Time>,
     handovers: Vec<Option<Probe>>,
     flows: Vec<[PathTrace; 2]>,
-    tallies: Vec<SiteStatistics>,
+    statistics: Vec<SiteStatistics>,
     site_names: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ impl Constellation {
             change: topology.next(Time::ZERO),
             handovers: parts.handovers,
             flows: parts.flows.into_iter().map(|both| both.map(PathTrace::new)).collect(),
-            tallies: topology.sites.iter().map(statistics).collect(),
+            statistics: topology.sites.iter().map(statistics).collect(),
             site_names: config.sites.keys().cloned().collect(),
             topology,
         }
@@ -547,10 +547,10 @@ impl Stage for Constellation {
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        for (name, statistics) in self.site_names.iter().zip(&self.tallies) {
+        for (name, statistics) in self.site_names.iter().zip(&self.statistics) {
             statistics.report(now, name, report);
         }
-        let handovers = |site: u32| self.tallies[site as usize].handovers();
+        let handovers = |site: u32| self.statistics[site as usize].handovers();
         self.flows.iter().flatten().for_each(|path| path.report(handovers, report));
         let mut pending = vec![Held::default(); self.carriers.len()];
         for (carrier, flight) in self.flights.all().filter(|(_, flight)| flight.sent > now) {

@@ -82,7 +82,7 @@ impl Constellation {
     ) {
         let ground = &self.topology.sites[site as usize];
         let in_outage = ground.serving.iter().all(Option::is_none);
-        self.tallies[site as usize].count_handover(now, (from, to), in_outage);
+        self.statistics[site as usize].count_handover(now, (from, to), in_outage);
         if let Some(probe) = self.handovers[site as usize] {
             Handover { site, antenna, from, to, waiting }.record(now, &self.topology, probe, out);
         }

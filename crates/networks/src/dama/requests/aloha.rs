@@ -55,18 +55,26 @@ pub(super) struct Random {
     replicas: u8,
     backoff: u32,
     /// Number of superframes for which the terminal waits for an answer.
-    patience: u64,
+    answer_wait: u64,
     /// The superframe in which the terminal may send again, after its wait for an answer or its
     /// back-off.
     waits_until: u64,
     /// True if a request has been sent and not answered.
-    asked: bool,
+    awaits_answer: bool,
     failures: u32,
 }
 
 impl Random {
     pub(super) fn new(slots: u16, replicas: u8, backoff: u32, response: u64) -> Random {
-        Random { slots, replicas, backoff, patience: response + 1, waits_until: 0, asked: false, failures: 0 }
+        Random {
+            slots,
+            replicas,
+            backoff,
+            answer_wait: response + 1,
+            waits_until: 0,
+            awaits_answer: false,
+            failures: 0,
+        }
     }
 }
 
@@ -78,14 +86,14 @@ impl RequestOpportunities for Random {
         stream: &mut Stream,
     ) -> Option<RequestChannel> {
         if has_slots {
-            self.asked = false;
+            self.awaits_answer = false;
             self.failures = 0;
             return Some(RequestChannel::Piggybacked);
         }
         if superframe < self.waits_until {
             return None;
         }
-        if std::mem::take(&mut self.asked) {
+        if std::mem::take(&mut self.awaits_answer) {
             self.failures += 1;
             let window = 1u64 << self.failures.min(self.backoff);
             self.waits_until = superframe + stream.bits() % window;
@@ -93,8 +101,8 @@ impl RequestOpportunities for Random {
                 return None;
             }
         }
-        self.asked = true;
-        self.waits_until = superframe + self.patience;
+        self.awaits_answer = true;
+        self.waits_until = superframe + self.answer_wait;
         Some(RequestChannel::Shared(Contention::draw(
             superframe,
             self.slots,
@@ -104,7 +112,7 @@ impl RequestOpportunities for Random {
     }
 
     fn answered(&mut self) {
-        self.asked = false;
+        self.awaits_answer = false;
         self.failures = 0;
         self.waits_until = 0;
     }
