@@ -2,8 +2,8 @@
 //! emulated hosts.
 //!
 //! IPv4 addresses come from 198.18.0.0/15, which RFC 2544 (appendix C.2.2) reserves for network
-//! measurements, so they do not collide with the machine's own. IPv6 addresses have a unique local
-//! prefix (RFC 4193).
+//! measurements, so they do not collide with the machine's own addresses. IPv6 addresses have a
+//! unique local prefix (RFC 4193).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -20,7 +20,9 @@ impl FlowId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct NodeId(pub u16);
 
+/// The IPv4 network of plan 0, 198.18.0.0.
 const IPV4: u32 = 0xc612_0000;
+/// The IPv6 network of plan 0, fd62:656e:7470::.
 const IPV6: u128 = 0xfd62_656e_7470_0000_0000_0000_0000_0000;
 
 /// The address plan of one network. Networks that can reach each other, or are reachable from the
@@ -31,9 +33,10 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Number of address plans, which limits how many networks can be up at the same time.
+    /// Number of address plans, and so the maximum number of networks that can be up at the same
+    /// time.
     pub const COUNT: u8 = 32;
-    /// Maximum number of nodes with addresses in a network that can reach others.
+    /// Maximum number of nodes with addresses in a network that can reach other networks.
     pub const NODES: u16 = 4093;
     /// Length of the IPv4 prefix that the nodes of a network share.
     pub const IPV4_PREFIX: u8 = 20;
@@ -56,7 +59,8 @@ impl Plan {
         Ipv4Addr::from(u32::from(self.ipv4_network()) + 1 + u32::from(Plan::NODES))
     }
 
-    /// Returns the IPv4 address of a node: in plan 0, 198.18.0.1 for node 0, and so on upwards.
+    /// Returns the IPv4 address of a node. In plan 0, node 0 has 198.18.0.1, and the following
+    /// nodes have the following addresses.
     pub fn ipv4(self, node: NodeId) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.ipv4_network()) + 1 + u32::from(node.0))
     }
@@ -65,13 +69,13 @@ impl Plan {
         IPV6 | u128::from(self.number) << 64
     }
 
-    /// Returns the IPv6 address of a node: in plan 0, fd62:656e:7470::1 for node 0, and so on
-    /// upwards.
+    /// Returns the IPv6 address of a node. In plan 0, node 0 has fd62:656e:7470::1, and the
+    /// following nodes have the following addresses.
     pub fn ipv6(self, node: NodeId) -> Ipv6Addr {
         Ipv6Addr::from(self.ipv6_network() + 1 + u128::from(node.0))
     }
 
-    /// Returns the node with an address; `None` if the address is not in this plan.
+    /// Returns the node with an address, or `None` if the address is not in this plan.
     #[inline]
     pub fn node(self, address: IpAddr) -> Option<NodeId> {
         let number = match address {
@@ -89,25 +93,25 @@ pub fn ipv4(node: NodeId) -> Ipv4Addr {
     Plan::default().ipv4(node)
 }
 
+/// The first dynamic port (RFC 6335, section 6).
 const FIRST_PORT: u32 = 49152;
-/// Ports for flows: the dynamic ports (RFC 6335, section 6) except the last, which control messages
-/// use in captures.
+/// Number of ports for flows: the dynamic ports except the last, which control messages use in
+/// captures.
 const PORTS: u32 = 65535 - FIRST_PORT;
 
-/// Returns the ports of a flow, first that at its end with the lower node number: 49152 plus the
-/// flow's number at both ends, and from flow 16383 on a pair that is equally unique.
+/// Returns the ports of a flow at its two ends, first at the end with the lower node number. Both
+/// are 49152 plus the flow's number. From flow 16383 on, they are a different unique pair.
 pub fn ports(flow: FlowId) -> (u16, u16) {
     let (turn, position) = (flow.0 / PORTS, flow.0 % PORTS);
     let port = |offset: u32| (FIRST_PORT + offset % PORTS) as u16;
     (port(position + turn), port(position))
 }
 
-/// The first of the user ports (RFC 6335, section 6), at which the ports of a flow's further
-/// connections start.
+/// The first user port (RFC 6335, section 6). The ports of a flow's further connections start here.
 const FIRST_USER_PORT: u16 = 1024;
 
-/// Returns the port of a connection of a flow, at the end whose port for connection 0 is `first`.
-/// Further connections use user ports at this end, while the other end keeps its port.
+/// Returns the port of a connection of a flow at one end. `first` is the port of connection 0 at
+/// this end. Further connections use user ports at this end, while the other end keeps its port.
 pub fn port_of(connection: u16, first: u16) -> u16 {
     match connection.checked_sub(1) {
         None => first,
@@ -115,8 +119,8 @@ pub fn port_of(connection: u16, first: u16) -> u16 {
     }
 }
 
-/// Returns the connection with this port, among the first 48129, at the end whose port for
-/// connection 0 is `first`. The inverse of [`port_of`].
+/// Returns the connection with this port at one end, among the first 48129 connections. `first` is
+/// the port of connection 0 at this end. This is the inverse of [`port_of`].
 pub fn connection_of(port: u16, first: u16) -> u16 {
     match port == first {
         true => 0,
@@ -130,7 +134,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn an_address_leads_back_to_its_node_and_no_other_does() {
+    fn only_addresses_of_the_plan_map_back_to_nodes() {
         for plan in [0, 1, 31].map(|number| Plan::new(number).unwrap()) {
             for number in [0, 1, 253, 254, Plan::NODES - 1] {
                 let id = NodeId(number);
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_tell_flows_apart() {
+    fn ports_of_flows_are_distinct() {
         let flows = [0, 1, PORTS - 1, PORTS, PORTS + 1, 2 * PORTS, 3 * PORTS + 7, 100_000, 1_000_000];
         let pairs: BTreeSet<_> = flows.iter().map(|flow| ports(FlowId(*flow))).collect();
         assert_eq!(pairs.len(), flows.len());

@@ -1,12 +1,13 @@
 //! The event queue of a stage with many events within the next milliseconds.
 //!
-//! A calendar queue (R. Brown, "Calendar queues", Communications of the ACM 31(10), 1988) with
-//! fixed days of two sizes. Entries of the next [`MONTHS`] months are in one list per month.
-//! Entries of the current month are in one list per day. Only the first day that has entries is
-//! sorted. Adding and removing an entry takes constant time, independent of the number of entries.
-//! Lists grow at the end and are read sequentially, so the memory in use stays in the nearest
-//! caches. Later entries wait in a heap. Entries of equal time leave in the order of their numbers,
-//! and entries of equal time and number in the order in which they were added.
+//! A calendar queue (R. Brown, "Calendar queues", Communications of the ACM 31(10), 1988) with a
+//! fixed length of its days and months. Entries of the next [`MONTHS`] months, called the year, are
+//! in one list per month. Entries of the current month are in one list per day. Only the first day
+//! with entries is sorted. Adding and removing an entry takes constant time, independent of the
+//! number of entries. Lists grow at the end and are read sequentially, so the memory in use stays
+//! in the nearest caches. Entries after the year wait in a heap. Entries of equal time leave in the
+//! order of their numbers; entries of equal time and number leave in the order in which they were
+//! added.
 
 use crate::Time;
 use std::cmp::Reverse;
@@ -15,17 +16,18 @@ use std::collections::BinaryHeap;
 /// Time, number and item packed into one integer. Time and number together are its [`key`].
 type Entry = u128;
 
-/// Binary logarithm of a day in nanoseconds: 8.2 us.
+/// Binary logarithm of the length of a day in nanoseconds. A day has 8.2 us.
 const DAY: u32 = 13;
-/// Binary logarithm of the number of days in a month, which takes 0.5 ms.
+/// Binary logarithm of the number of days in a month. A month has 0.5 ms.
 const MONTH: u32 = 6;
-/// Number of months in the year: 34 ms, longer than the propagation delay between two satellites in
-/// low orbits.
+/// Number of months in the year. The year has 34 ms, longer than the propagation delay between two
+/// satellites in low orbits.
 const MONTHS: u64 = 64;
-/// Number of entries up to which a month is sorted as a whole.
-const FEW: usize = 8;
-/// Number of entries of today that are moved at once to make room for another.
-const MOVED: usize = 32;
+/// Maximum number of entries of a month that becomes a single sorted day.
+const SMALL_MONTH: usize = 8;
+/// Maximum number of entries of the current day that are moved to insert another. If there would be
+/// more, the day is shortened.
+const MAX_MOVED: usize = 32;
 
 /// An entry of a [`Calendar`]: an event at a certain time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,21 +65,26 @@ fn day_of(entry: Entry) -> u64 {
 
 /// A queue of numbered events whose earliest event is always known.
 pub struct Calendar {
-    /// The entries up to the end of day `day`, the earliest last. Empty only if all days are.
+    /// The entries up to the end of day `day`, the latest first. Empty only if the calendar's days
+    /// are all empty.
     today: Vec<Entry>,
+    /// Number of the current day.
     day: u64,
+    /// True if the last removal emptied a day.
     turned: bool,
-    /// The month of the last entry that was removed: the first of the year.
+    /// The month of the last entry that was removed, which is the first month of the year.
     first: u64,
-    /// The later entries of the month of `day`, by day modulo the number of days, and a bit for
-    /// each day that has entries.
+    /// The later entries of the month of `day`, by day modulo the number of days in a month.
     days: Vec<Vec<Entry>>,
+    /// A bit for each day with entries.
     filled: u64,
-    /// The entries of later months, stored in the same way.
+    /// The entries of later months, by month modulo the number of months.
     months: Vec<Vec<Entry>>,
+    /// A bit for each later month with entries.
     ahead: u64,
-    /// Entries beyond the year: keys, a count that keeps the order of insertion, and items.
+    /// Entries after the year: key, order of insertion, and item.
     far: BinaryHeap<Reverse<(u128, u64, u32)>>,
+    /// Number of entries that were added after the year, which orders them.
     count: u64,
 }
 
@@ -99,7 +106,7 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// Returns the entry that leaves next; `None` if the calendar is empty.
+    /// Returns the entry that leaves next, or `None` if the calendar is empty.
     #[inline]
     pub fn first(&self) -> Option<Due> {
         match (self.today.last(), self.far.peek()) {
@@ -112,7 +119,7 @@ impl Calendar {
         }
     }
 
-    /// Returns the entries of the first day that has entries, from the latest to the earliest.
+    /// Returns the entries of the first day with entries, from the latest to the earliest.
     #[inline]
     pub fn coming(&self) -> impl DoubleEndedIterator<Item = Due> + ExactSizeIterator + '_ {
         self.today.iter().copied().map(Due::of)
@@ -125,7 +132,7 @@ impl Calendar {
         self.turned
     }
 
-    /// Adds an entry, in constant time unless it is more than a year ahead.
+    /// Adds an entry. This takes constant time unless the entry is more than a year ahead.
     #[inline]
     pub fn add(&mut self, due: Due) {
         let entry = due.entry();
@@ -139,15 +146,15 @@ impl Calendar {
         } else if day > self.day {
             self.put(day, entry);
         } else {
-            self.join(entry);
+            self.add_today(entry);
         }
     }
 
     /// Adds an entry to the current day.
-    fn join(&mut self, entry: Entry) {
+    fn add_today(&mut self, entry: Entry) {
         let mut at = self.today.partition_point(|other| key(*other) > key(entry));
         let end = self.today.last().map_or(0, |first| day_of(*first));
-        if self.today.len() - at > MOVED && end < self.day {
+        if self.today.len() - at > MAX_MOVED && end < self.day {
             self.shorten(end);
             if day_of(entry) > end {
                 return self.put(day_of(entry), entry);
@@ -157,7 +164,7 @@ impl Calendar {
         self.today.insert(at, entry);
     }
 
-    /// Ends the current day earlier, at `end`.
+    /// Ends the current day earlier, at the end of day `end`.
     #[cold]
     fn shorten(&mut self, end: u64) {
         let before = std::mem::replace(&mut self.day, end) >> MONTH;
@@ -197,7 +204,7 @@ impl Calendar {
         Some(first)
     }
 
-    /// Adds an entry to the list of its later day or month.
+    /// Adds an entry to the list of a later day or month.
     #[inline]
     fn put(&mut self, day: u64, entry: Entry) {
         let month = day >> MONTH;
@@ -212,7 +219,7 @@ impl Calendar {
         }
     }
 
-    /// Advances to the next day that has entries.
+    /// Advances to the next day with entries.
     #[inline]
     fn turn(&mut self) {
         if self.filled == 0 {
@@ -233,8 +240,8 @@ impl Calendar {
         }
     }
 
-    /// Advances to the next month that has entries, and distributes them among its days. A month
-    /// with few entries becomes one day.
+    /// Advances to the next month with entries, and distributes its entries over its days. A month
+    /// with few entries becomes a single day.
     fn turn_month(&mut self) {
         let from = (self.first % MONTHS) as u32;
         let after = self.ahead.rotate_right(from).trailing_zeros();
@@ -242,7 +249,7 @@ impl Calendar {
         self.ahead &= !(1 << at);
         let month = self.first + u64::from(after);
         self.day = ((month + 1) << MONTH) - 1;
-        if self.months[at].len() <= FEW {
+        if self.months[at].len() <= SMALL_MONTH {
             return std::mem::swap(&mut self.today, &mut self.months[at]);
         }
         let mut list = std::mem::take(&mut self.months[at]);
@@ -260,7 +267,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Generates spans within days, months, a year, and beyond; some occur often.
+    /// Generates spans within days, months, a year, and after the year. Some spans are frequent.
     fn ahead() -> impl Strategy<Value = u64> {
         prop_oneof![
             1 => Just(0),
@@ -274,7 +281,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn comes_out_in_order(
+        fn entries_leave_in_order(
             actions in prop::collection::vec(
                 prop_oneof![3 => (ahead(), 0u32..4, 1usize..60).prop_map(Some), 2 => Just(None)], 1..600,
             ),

@@ -1,7 +1,8 @@
 //! Scenario values that are documents themselves, written as text or as `{ file = "..." }`.
 
-/// Implements deserialization for `$document`, a type with `parse(&str) -> Result<Self,
-/// impl Display>` and a field `text`. `$name` is its name in messages, `$about` describes the text.
+/// Implements deserialization for `$document`, a type with `parse(&str) -> Result<Self, impl
+/// Display>` and a field `text`. `$name` is the type's name in messages, and `$about` describes the
+/// text.
 #[macro_export]
 macro_rules! document {
     ($document:ty, $name:literal, $about:literal) => {
@@ -9,8 +10,7 @@ macro_rules! document {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<$document, D::Error> {
                 let text = <std::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
                 <$document>::parse(&text).map_err(|wrong| {
-                    // A single word is unlikely to be the document, and may be the name of its
-                    // file.
+                    // A single word is probably the name of a file rather than the document itself.
                     let file = !text.is_empty() && !text.contains(char::is_whitespace);
                     serde::de::Error::custom(match file {
                         true => format!("is not {}; allowed: the text itself, or {{ file = {:?} }}", $about, text),

@@ -1,4 +1,4 @@
-//! Differentiated services code points, by number or by the name in their RFC.
+//! Differentiated services code points, written as a number or as the name from their RFC.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer, Visitor};
@@ -46,7 +46,7 @@ impl Dscp {
     /// The code point of expedited forwarding, 46.
     pub const EF: Dscp = Dscp(46);
 
-    /// Creates the code point with this number; `None` above 63.
+    /// Creates the code point with this number, or returns `None` above 63.
     pub const fn new(number: u8) -> Option<Dscp> {
         if number < 64 {
             Some(Dscp(number))
@@ -71,8 +71,8 @@ impl Dscp {
         NAMES.iter().find(|(_, number)| *number == self.0).map(|(name, _)| *name)
     }
 
-    /// Returns the drop precedence of an assured forwarding code point, from 0 for the lowest to 2;
-    /// 0 for all others.
+    /// Returns the drop precedence of an assured forwarding code point, from 0 (the lowest) to 2.
+    /// All other code points have 0.
     pub const fn precedence(self) -> usize {
         match (self.0 >> 3, self.0 & 7) {
             (1..=4, 4) => 1,
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stand_for_the_code_points_of_their_rfcs() {
+    fn names_have_the_code_points_of_their_rfcs() {
         for (text, bits) in [("ef", 0b101110), ("af11", 0b001010), ("AF43", 0b100110), ("cs6", 0b110000)] {
             assert_eq!(text.parse::<Dscp>().map(Dscp::value), Ok(bits), "{text}");
         }

@@ -1,8 +1,8 @@
-//! Lists of variants: [`kinds!`](crate::kinds) lists the variants of a model folder, one line per
-//! variant.
+//! Lists of variants: [`kinds!`](crate::kinds) declares the variants of a model folder, one per
+//! line.
 
 /// An example of a variant's keys, implemented by its `Config`. Tests run every variant of every
-/// list with its sample, so a new variant is tested from the first day.
+/// list with its sample, so each new variant is tested.
 pub trait Sample {
     /// The keys of the variant without its `kind`, as in an inline table of TOML: `packets = 60,
     /// min = 10`. Optional keys should have non-default values in the sample.
@@ -40,9 +40,10 @@ pub trait Sample {
 /// With `tables` after the trait, the tables that the variants write ([`Tables`](crate::Tables))
 /// are also collected.
 ///
-/// In a scenario, a variant is a table with the key `kind`, or its name alone if every key has a
-/// default. The scenario's own deserializer turns both forms into the enum that serde expects. It
+/// In a scenario, a variant is a table with the key `kind`, or only its name if every key has a
+/// default. The scenario's own deserializer converts both forms to the enum that serde expects. It
 /// keeps the key path of an error inside a variant, which serde's internally tagged enums would
+/// lose.
 /// lose.
 #[macro_export]
 macro_rules! kinds {

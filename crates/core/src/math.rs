@@ -1,9 +1,9 @@
 //! Transcendental functions with the same result on every machine.
 //!
-//! The standard library's functions call the platform's C library, whose last digits differ between
-//! versions and platforms. These functions are those of the crate `libm`, so a run in a browser
-//! equals a run on any computer to the last bit. Clippy refuses the standard library's versions.
-//! Functions that IEEE 754 defines exactly, such as `sqrt` and `abs`, remain methods.
+//! The standard library's functions call the platform's C library, whose results differ in the last
+//! digits between versions and platforms. The functions here come from the crate `libm`, so a run
+//! in a browser equals a run on any computer to the last bit. Clippy rejects the standard library's
+//! functions. Functions that IEEE 754 defines exactly, such as `sqrt` and `abs`, remain methods.
 
 pub use libm::{
     acos, asin, atan2, cbrt, cos, erfc, exp, expm1 as exp_m1, hypot, j0, log as ln, log10, log1p as ln_1p,

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 /// The placeholder for a member's number in the name of its group.
 const NUMBER: &str = "{}";
 
-/// Returns the names of `count` members of the group `name`. Members are numbered from 1; the
-/// number replaces `{}` in the name, or follows a name without `{}`.
+/// Returns the names of `count` members of the group `name`. Members are numbered from 1. The
+/// number replaces `{}` in the name, or is appended to a name without `{}`.
 ///
 /// ```
 /// use bentpipe_core::numbered;
@@ -44,30 +44,33 @@ pub fn is_pattern(text: &str) -> bool {
 /// ```
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut at, mut place) = (0, 0);
-    // The last star and the position in the name at which its match ends. A later mismatch extends
-    // the match by one character.
+    let (mut in_pattern, mut in_name) = (0, 0);
+    // The position after the last `*` in the pattern, and the position in the name up to which that
+    // `*` matches. A later mismatch extends the match by one character.
     let mut star: Option<(usize, usize)> = None;
-    while place < name.len() {
-        match pattern.get(at) {
+    while in_name < name.len() {
+        match pattern.get(in_pattern) {
             Some('*') => {
-                star = Some((at, place));
-                at += 1;
+                star = Some((in_pattern, in_name));
+                in_pattern += 1;
             }
-            Some(wanted) if *wanted == '?' || *wanted == name[place] => (at, place) = (at + 1, place + 1),
+            Some(wanted) if *wanted == '?' || *wanted == name[in_name] => {
+                (in_pattern, in_name) = (in_pattern + 1, in_name + 1)
+            }
             _ => match star {
-                Some((stood, end)) => {
-                    star = Some((stood, end + 1));
-                    (at, place) = (stood + 1, end + 1);
+                Some((star_at, end)) => {
+                    star = Some((star_at, end + 1));
+                    (in_pattern, in_name) = (star_at + 1, end + 1);
                 }
                 None => return false,
             },
         }
     }
-    pattern[at..].iter().all(|rest| *rest == '*')
+    pattern[in_pattern..].iter().all(|character| *character == '*')
 }
 
-/// Compares two names, with the numbers within them compared by value: `st2` comes before `st10`.
+/// Compares two names in natural order: numbers within names are compared by value, so `st2` comes
+/// before `st10`.
 ///
 /// ```
 /// let mut names = ["st10", "gw", "st2", "st1"];
@@ -111,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_pattern_made_from_a_name_matches_it(name in "[a-c0-2]{0,8}", cut in 0usize..9, end in 0usize..9) {
+        fn pattern_made_from_a_name_matches_the_name(name in "[a-c0-2]{0,8}", cut in 0usize..9, end in 0usize..9) {
             let (cut, end) = (cut.min(name.len()), end.min(name.len()));
             let (cut, end) = (cut.min(end), cut.max(end));
             let starred = format!("{}*{}", &name[..cut], &name[end..]);
@@ -122,13 +125,13 @@ mod tests {
         }
 
         #[test]
-        fn numbers_are_ordered_as_numbers(a in 0u32..2000, b in 0u32..2000) {
+        fn numbers_in_names_are_ordered_by_value(a in 0u32..2000, b in 0u32..2000) {
             prop_assert_eq!(natural_order(&format!("st{a}x"), &format!("st{b}x")), a.cmp(&b));
         }
     }
 
     #[test]
-    fn leading_zeros_do_not_make_two_names_one() {
+    fn names_that_differ_in_leading_zeros_are_not_equal() {
         assert_ne!(natural_order("st01", "st1"), Ordering::Equal);
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers without a unit, as a scenario writes them: `0.01`, `16`.
 //!
-//! The range of a number is part of its type. Parsing refuses a value outside the range, names the
-//! range, and the JSON Schema contains it.
+//! The range of a number is part of its type. Values outside the range are rejected with a message
+//! that contains the range. The JSON Schema contains the range, too.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserializer, Visitor};
@@ -14,7 +14,7 @@ use std::fmt;
 pub struct Fraction(f64);
 
 impl Fraction {
-    /// Creates the fraction; `None` if `value` is outside 0 to 1.
+    /// Creates the fraction, or returns `None` if `value` is outside 0 to 1.
     pub fn new(value: f64) -> Option<Fraction> {
         (0.0..=1.0).contains(&value).then_some(Fraction(value))
     }

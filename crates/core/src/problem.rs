@@ -1,5 +1,6 @@
-//! Problems found by a configuration's own checks, by key path: ranges that depend on other keys,
-//! references to missing names. The scenario loader adds file and line.
+//! Problems found by a configuration's own checks, with their key paths, such as values outside a
+//! range that depends on other keys, or references to missing names. The scenario loader adds file
+//! and line.
 
 /// The problems found so far, and the key path of the part being checked.
 #[derive(Default, Debug)]
@@ -25,7 +26,7 @@ impl Problems {
         self.path.pop();
     }
 
-    /// Adds a problem with the value of `key`; an empty `key` means the part being checked.
+    /// Adds a problem with the value of `key`. An empty `key` means the part being checked.
     pub fn add(&mut self, key: &str, message: impl Into<String>) {
         let mut path = self.path.clone();
         if !key.is_empty() {

@@ -1,9 +1,10 @@
 //! Quantities with units, as a scenario writes them: `"2048 kbit/s"`, `"250 ms"`, `"1.5 MB"`,
 //! `"35786 km"`.
 //!
-//! Each parses strictly and reports what is allowed, prints in its shortest exact form, and describes itself
-//! to the JSON Schema, where `units` lists its units with their sizes. Values without a unit are
-//! [`Fraction`](crate::Fraction), [`Count`](crate::Count) and [`Real`](crate::Real).
+//! Each quantity is parsed strictly, prints its shortest exact form, and describes itself in the
+//! JSON Schema, where `units` lists its units with their sizes. Errors name the allowed values.
+//! Values without a unit are [`Fraction`](crate::Fraction), [`Count`](crate::Count) and
+//! [`Real`](crate::Real).
 
 use crate::Span;
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
@@ -13,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Units that measure the same.
+/// Units of one dimension, such as time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Units {
     /// The base unit: the unit of facts and results, one of `sizes`.
@@ -52,9 +53,9 @@ pub trait Quantity: Sized {
     const EXAMPLE: &'static str;
     /// The allowed range, for messages.
     const RANGE: &'static str;
-    /// The units, grouped by what they measure. The first unit of the first group has the size 1.
+    /// The units, grouped by dimension. The first unit of the first group has the size 1.
     const UNITS: &'static [Units];
-    /// Converts from a finite number of base units; `None` if out of range.
+    /// Converts from a finite number of base units, or returns `None` if the value is out of range.
     fn from_base(value: f64) -> Option<Self>;
     /// Converts to base units.
     fn to_base(&self) -> f64;
@@ -112,7 +113,8 @@ pub trait Quantity: Sized {
     }
 }
 
-/// The text in the largest of `units`, the base unit first, in which the value has at most three decimals.
+/// Returns the text in the largest of `units` in which the value has at most three decimals. The
+/// base unit is the first of `units`.
 fn shortest(base: f64, units: &'static [Units]) -> String {
     let mut largest_first: Vec<_> = sizes(units).collect();
     largest_first.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -179,10 +181,10 @@ const SPELLINGS: &[(&str, f64, &str)] = &[
     ("mbaud", 1.0, "MBd"),
 ];
 
-/// Returns the known unit that is closest to `unit`, with the factor to it: the same letters in another case, or a known
-/// misspelling. Returns none if there is no such unit.
+/// Returns the unit that was probably meant by `unit`, with the factor to it: a unit that differs
+/// only in case, or the correction of a known misspelling. Returns `None` if there is no such unit.
 fn meant(unit: &str, units: &[&'static str]) -> Option<(f64, &'static str)> {
-    // A large B is a byte.
+    // An upper-case B means bytes.
     let bits = unit.contains('b') && unit.ends_with("/s");
     let plain = unit.to_lowercase();
     let same = units.iter().find(|name| name.to_lowercase() == plain).map(|name| (1.0, *name));
@@ -443,7 +445,7 @@ impl Quantity for Span {
         self.as_nanos() as f64
     }
     fn text(&self) -> String {
-        // Spans of everyday length are most readable in seconds: "400 s", not "6.667 min".
+        // Short spans are most readable in seconds: "400 s", not "6.667 min".
         let nanos = self.as_nanos();
         let (size, unit) = match nanos {
             0 => return "0 s".to_owned(),
@@ -505,7 +507,7 @@ impl Quantity for Size {
             let exact = rounded >= 1.0 && (rounded * size).round() == base;
             exact.then(|| format!("{rounded} {name}"))
         });
-        // Of equally short texts, the one with the larger unit wins.
+        // Among equally short texts, the text with the larger unit is chosen.
         texts
             .reduce(|best, next| if next.len() <= best.len() { next } else { best })
             .unwrap_or_else(|| format!("{base} B"))
@@ -680,7 +682,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_refused_with_the_value_and_what_is_allowed() {
+    fn errors_name_the_value_and_the_allowed_values() {
         for (text, fault) in [
             ("0 bit/s", "out of range"),
             ("-3 Mbit/s", "out of range"),
@@ -700,7 +702,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_rate_keeps_its_unit() {
+    fn symbol_rate_keeps_its_unit() {
         let symbols = ChannelRate::parse("10 MBd").unwrap();
         assert!(symbols.is_symbol_rate() && symbols.bits_per_second() == 10_000_000);
         assert_eq!(Quantity::text(&symbols), "10 MBd");
@@ -709,7 +711,7 @@ mod tests {
     }
 
     #[test]
-    fn another_spelling_of_a_unit_is_recognised() {
+    fn misspelled_units_are_corrected_in_messages() {
         let refused = |message: Result<Span, QuantityError>| message.unwrap_err().to_string();
         assert!(refused(Span::parse("280 msec")).contains("did you mean \"280 ms\"?"));
         assert!(refused(Span::parse("280 \u{b5}s")).contains("did you mean \"280 us\"?"));
@@ -720,14 +722,14 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_written_as_people_write_them() {
+    fn sizes_use_the_shortest_exact_unit() {
         for text in ["75 kB", "7.5 kB", "1.5 kB", "64 KiB", "4416 KiB", "16 MiB", "1514 B", "0 B", "1 MB"] {
             assert_eq!(Quantity::text(&Size::parse(text).unwrap()), text);
         }
     }
 
     #[test]
-    fn sending_time_is_exact_where_it_can_be() {
+    fn transmission_time_is_exact_if_it_is_a_whole_number() {
         let rate = Rate::from_bits_per_second(10_000_000);
         assert_eq!(rate.span_of(1500), Span::from_micros(1200));
         assert_eq!(rate.bytes_in(Span::from_micros(1200)), 1500);
@@ -736,13 +738,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_back_the_same(rate in 1u64..=100_000_000_000_000, nanos in 0u64..1 << 60) {
+        fn printed_values_are_read_back_unchanged(rate in 1u64..=100_000_000_000_000, nanos in 0u64..1 << 60) {
             let rate = Rate::from_bits_per_second(rate);
             prop_assert_eq!(Rate::parse(&Quantity::text(&rate)).unwrap(), rate);
             let span = Span::from_nanos(nanos);
             let back = Span::parse(&Quantity::text(&span)).unwrap();
-            // Text passes through f64 and is rounded twice, to 2^-53 of the value each time: exact
-            // to the nanosecond below 2^51 ns, which is 26 days.
+            // The text is converted to f64 and back, with two roundings by 2^-53 of the value. It
+            // is exact to the nanosecond below 2^51 ns, or 26 days.
             prop_assert!(back.as_nanos().abs_diff(nanos) <= nanos >> 51);
         }
     }

@@ -1,5 +1,5 @@
-//! Named random streams. A stage's draws depend only on seed, run number and the stage's name, so
-//! adding a stage to a scenario does not change the draws of other stages.
+//! Named random streams. The draws of a stage depend only on the seed, the run number and the
+//! stage's name, so adding a stage to a scenario does not change the draws of other stages.
 
 use crate::math;
 use rand_core::{RngCore, SeedableRng};
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_depends_on_seed_run_and_name_only() {
+    fn streams_depend_only_on_seed_run_and_name() {
         let draws = |seed, run, name: &str| {
             let mut stream = Streams::new(seed, run).stream(name);
             (0..4).map(|_| stream.bits()).collect::<Vec<_>>()

@@ -1,12 +1,12 @@
 //! Values that a scenario gives either as a text or as a table.
 
-/// Name under which such types deserialize, as newtypes of themselves. A scenario's deserializer
-/// then leaves out the keys of the table that are unset, as for a struct; other self-describing
-/// formats ignore the name.
+/// Name under which these types deserialize as newtypes of themselves. It tells a scenario's
+/// deserializer to omit unset keys of the table, as for a struct. Other self-describing formats
+/// ignore the name.
 pub const TEXT_OR_TABLE: &str = "text or table";
 
-/// Deserializes a value that is either a text or a table so that errors inside the table keep their
-/// key path, which serde's untagged enums lose.
+/// Implements deserialization for a type that is written as a text or as a table. Errors inside the
+/// table keep their key path, which serde's untagged enums lose.
 #[macro_export]
 macro_rules! text_or_table {
     ($type:ty, $expecting:literal, $from_text:expr, $from_table:expr) => {

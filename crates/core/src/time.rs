@@ -123,7 +123,7 @@ impl AddAssign<Span> for Time {
 
 impl Sub<Span> for Time {
     type Output = Time;
-    /// Panics in builds with overflow checks if the result would lie before the start.
+    /// Panics in builds with overflow checks if the result would be before the start of the run.
     #[inline]
     fn sub(self, span: Span) -> Time {
         Time(self.0 - span.0)
@@ -171,7 +171,7 @@ impl Div<u64> for Span {
 
 impl Div for Span {
     type Output = u64;
-    /// Returns the number of whole `other` in this span.
+    /// Returns how many times `other` fits into this span, rounded down.
     #[inline]
     fn div(self, other: Span) -> u64 {
         self.0 / other.0

@@ -1,4 +1,5 @@
-//! Traces and reports: tables whose columns are described once, next to the model that writes them.
+//! Traces and reports: tables whose columns are described only once, next to the model that writes
+//! them.
 //!
 //! A [`Table`] is a constant. The scenario's builder opens a [`Probe`] on it for one entity (a
 //! flow, a link, a terminal) and passes it to the stage as `Option<Probe>`. Rows go through the
@@ -44,14 +45,14 @@ pub struct Table {
     pub name: &'static str,
     /// Noun for the entity of a row: `flow`, `link`, `terminal`, ...
     pub entity: &'static str,
-    /// Description of the table and of the moments at which rows are written.
+    /// Description of the table, including the times at which rows are written.
     pub about: &'static str,
-    /// Value columns; `time` and the entity's name come before them.
+    /// Value columns. In files, `time` and the entity's name precede them.
     pub columns: &'static [Column],
 }
 
 /// The tables that a model writes, listed next to its `Config`. [`kinds`](crate::kinds) collects
-/// those of all variants.
+/// the tables of all variants.
 pub trait Tables {
     /// Traces: tables written during a run.
     const TRACES: &'static [&'static Table] = &[];
@@ -59,7 +60,7 @@ pub trait Tables {
     const REPORTS: &'static [&'static Table] = &[];
 }
 
-/// Permission to write rows of one table for one entity.
+/// Permission to write rows to one table for one entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Probe {
     table: u16,
@@ -68,15 +69,15 @@ pub struct Probe {
 
 /// Receives batches of rows.
 pub trait Sink: Send {
-    /// Receives rows of `table` with their values, row by row (`table.columns.len()` each). The
-    /// rows' indices refer to the names in `entities`.
+    /// Receives rows of `table` and their values, row by row with `table.columns.len()` values
+    /// each. The entity of a row is an index in `entities`.
     fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>);
 
     /// Called when the first probe on `table` is opened, so that the sink also knows tables that
     /// remain empty.
     fn open(&mut self, _table: &'static Table) {}
 
-    /// Returns emptied buffers of an earlier batch for reuse: a fresh megabyte costs a page fault
+    /// Returns emptied buffers of an earlier batch for reuse, because new memory costs a page fault
     /// every 4 KiB.
     fn recycled(&mut self) -> Option<(Vec<Row>, Vec<f64>)> {
         None
@@ -98,7 +99,7 @@ struct Buffer {
     values: Vec<f64>,
 }
 
-/// Collects the rows of all probes and hands them to a [`Sink`] in batches, so that memory stays
+/// Collects the rows of all probes and passes them to a [`Sink`] in batches, so that memory stays
 /// bounded.
 #[derive(Default)]
 pub struct Recorder {
@@ -110,8 +111,8 @@ pub struct Recorder {
     watch: Option<Watch>,
 }
 
-/// Number of rows in a batch: large enough to make a batch cheap, small enough for the second-level
-/// cache.
+/// Number of rows in a batch, large enough to amortise the cost of a batch and small enough for the
+/// second-level cache.
 const BATCH: usize = 2048;
 
 impl Recorder {
@@ -149,7 +150,7 @@ impl Recorder {
         &self.entities
     }
 
-    /// Returns the tables on which probes were opened, in that order.
+    /// Returns the tables on which probes were opened, in the order of opening.
     pub fn tables(&self) -> Vec<&'static Table> {
         self.buffers.iter().map(|buffer| buffer.table).collect()
     }
@@ -162,18 +163,18 @@ impl Recorder {
         buffer.rows.push(Row { time: now.as_nanos(), entity: probe.entity });
         buffer.values.extend_from_slice(values);
         if buffer.rows.len() >= BATCH {
-            self.hand_over(probe.table as usize);
+            self.pass_on(probe.table as usize);
         }
     }
 
-    /// Starts to keep rows for [`look`](Self::look): at most one per `spacing` for each entity of a
-    /// table.
+    /// Starts to keep rows for [`look`](Self::look): at most one row per `spacing` for each entity
+    /// of a table.
     pub fn watch(&mut self, spacing: Span) {
         self.watch = Some(Watch::new(spacing));
     }
 
-    /// Returns the rows since the last call; none unless [`watch`](Self::watch) was called. The
-    /// rows that reach the sink do not depend on it.
+    /// Returns the rows since the last call, or none unless [`watch`](Self::watch) was called. This
+    /// does not affect the rows that reach the sink.
     pub fn look(&mut self) -> Seen {
         let Some(watch) = &mut self.watch else { return Seen::default() };
         for (index, buffer) in self.buffers.iter().enumerate() {
@@ -186,7 +187,7 @@ impl Recorder {
     pub fn flush(&mut self) {
         for index in 0..self.buffers.len() {
             if !self.buffers[index].rows.is_empty() {
-                self.hand_over(index);
+                self.pass_on(index);
             }
         }
     }
@@ -197,7 +198,7 @@ impl Recorder {
         self.sink.take()
     }
 
-    fn hand_over(&mut self, index: usize) {
+    fn pass_on(&mut self, index: usize) {
         let Recorder { buffers, entities, sink, watch, .. } = self;
         let buffer = &mut buffers[index];
         if let Some(watch) = watch {
@@ -223,14 +224,14 @@ impl Recorder {
 pub struct Report {
     rows: Vec<(&'static Table, String, Vec<f64>)>,
     /// The index of the first row of each table and entity.
-    places: BTreeMap<&'static str, BTreeMap<String, usize>>,
+    row_indices: BTreeMap<&'static str, BTreeMap<String, usize>>,
 }
 
 impl Report {
     /// Adds the row of `entity`.
     pub fn row(&mut self, table: &'static Table, entity: &str, values: &[f64]) {
         assert_eq!(values.len(), table.columns.len(), "row of {}", table.name);
-        self.places.entry(table.name).or_default().entry(entity.to_owned()).or_insert(self.rows.len());
+        self.row_indices.entry(table.name).or_default().entry(entity.to_owned()).or_insert(self.rows.len());
         self.rows.push((table, entity.to_owned(), values.to_vec()));
     }
 
@@ -239,11 +240,11 @@ impl Report {
         &self.rows
     }
 
-    /// Returns a single value by table, entity and column; `None` if there is no such row or the
+    /// Returns a single value by table, entity and column, or `None` if there is no such row or the
     /// value is NaN.
     pub fn value(&self, table: &str, entity: &str, column: &str) -> Option<f64> {
-        let place = self.places.get(table)?.get(entity)?;
-        let (table, _, values) = &self.rows[*place];
+        let row = self.row_indices.get(table)?.get(entity)?;
+        let (table, _, values) = &self.rows[*row];
         let index = table.columns.iter().position(|c| c.name == column)?;
         Some(values[index]).filter(|value| !value.is_nan())
     }

@@ -1,42 +1,49 @@
-//! The event queue: one pending wake per stage, in a winner tree. A stage with many parts can use
-//! one internally.
+//! The event queue: one pending wake per stage, in a winner tree. A stage with many parts can also
+//! use such a queue internally.
 //!
-//! With one entry per waiting stage instead of one per packet in flight, the queue fits into the
-//! first-level cache. Each inner node holds the earlier of its two children, so a change walks from
-//! its leaf towards the root over a fixed path. That path has no mispredicted branches, unlike that
-//! of a heap. Wakes of equal time leave in the order of the stages' numbers.
+//! The queue has one entry per waiting stage, not one per packet in flight, so it fits into the
+//! first-level cache. Each inner node holds the earlier of its two children. A change therefore
+//! follows a fixed path from a leaf towards the root, without mispredicted branches, unlike in a
+//! heap. Wakes of equal time leave in the order of the stages' numbers.
 
 use crate::Time;
 
-/// Time and stage packed into one number, so that two entries compare without a branch.
+/// Time and stage packed into one number, so that entries are compared without a branch.
 type Entry = u128;
 
+/// The entry of a leaf without a wake.
 const NONE: Entry = Entry::MAX;
 
 /// Pending wakes of stages, which are numbered from 0.
 pub struct Wakes {
-    /// The wake of each stage; `Time::MAX` for none. Most calls leave it unchanged and end here.
+    /// The wake of each stage, or `Time::MAX`. Most calls do not change it and return early.
     wakes: Vec<Time>,
-    /// The nodes: the root is node 1, the children of i are 2 i and 2 i + 1, and the upper half are
-    /// leaves.
+    /// The nodes: node 1 is the root, nodes 2 i and 2 i + 1 are the children of node i, and the
+    /// upper half of the nodes are leaves.
     tree: Vec<Entry>,
-    /// The leaf of each stage, assigned at its first wake: many stages never have one.
+    /// The leaf of each stage, assigned at the stage's first wake, because many stages never have a
+    /// wake.
     leaves: Vec<u32>,
     /// Number of assigned leaves.
     taken: usize,
 }
 
 /// Number of nodes above which an update stops as soon as it has no effect. In larger trees, a
-/// branch that is often mispredicted costs less than nodes outside the first-level cache.
+/// branch that is often mispredicted costs less than reading nodes outside the first-level cache.
 const LARGE: usize = 512;
 
-/// The leaf of a stage that has never waited.
-const NOWHERE: u32 = u32::MAX;
+/// The leaf of a stage that has never had a wake.
+const UNASSIGNED: u32 = u32::MAX;
 
 impl Wakes {
     /// Creates an empty queue for `stages` stages.
     pub fn new(stages: usize) -> Wakes {
-        Wakes { wakes: vec![Time::MAX; stages], tree: vec![NONE; 4], leaves: vec![NOWHERE; stages], taken: 0 }
+        Wakes {
+            wakes: vec![Time::MAX; stages],
+            tree: vec![NONE; 4],
+            leaves: vec![UNASSIGNED; stages],
+            taken: 0,
+        }
     }
 
     /// Returns the earliest wake and its stage.
@@ -46,11 +53,11 @@ impl Wakes {
         (first != NONE).then(|| (Time::from_nanos((first >> 32) as u64), first as u32))
     }
 
-    /// Returns the earliest wake of the stages other than `stage`; `Time::MAX` if there is none.
+    /// Returns the earliest wake of the stages other than `stage`, or `Time::MAX` if there is none.
     pub fn others(&self, stage: u32) -> Time {
         let mut first = NONE;
         let mut at = match self.leaves[stage as usize] {
-            NOWHERE => {
+            UNASSIGNED => {
                 first = self.tree[1];
                 1
             }
@@ -60,7 +67,7 @@ impl Wakes {
             first = first.min(self.tree[at ^ 1]);
             at /= 2;
         }
-        // For an empty entry this is `Time::MAX`.
+        // An empty entry yields `Time::MAX`.
         Time::from_nanos((first >> 32) as u64)
     }
 
@@ -79,7 +86,7 @@ impl Wakes {
             time => (time.as_nanos() as Entry) << 32 | stage as Entry,
         };
         let mut leaf = self.leaves[stage as usize];
-        if leaf == NOWHERE {
+        if leaf == UNASSIGNED {
             leaf = self.take_leaf(stage);
         }
         let tree = &mut self.tree[..];
@@ -125,8 +132,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Applies changes to the wakes of some stages, after each has had one at time 25, and compares
-    /// with a model.
+    /// Applies changes to the wakes of some stages, after each stage has had a wake at time 25, and
+    /// compares with a model.
     fn agree(stages: u32, changes: Vec<(u32, Option<u64>)>) -> Result<(), TestCaseError> {
         let mut wakes = Wakes::new(stages as usize);
         let mut times = vec![None; stages as usize];
@@ -158,7 +165,7 @@ mod tests {
         }
 
         #[test]
-        fn a_large_one_agrees_with_an_ordered_set(changes in changes(LARGE as u32)) {
+        fn large_queue_agrees_with_an_ordered_set(changes in changes(LARGE as u32)) {
             agree(LARGE as u32, changes)?;
         }
     }

@@ -4,25 +4,25 @@ use std::cell::Cell;
 
 /// A value that the compiler moves in one piece.
 ///
-/// A queue returns a value inside an `Option`, and the compiler encodes its `None` in a spare value
-/// of some field. It then moves that field separately, and at the next move the loads across both
-/// wait for the stores: about 5 ns per packet and queue. This wrapper has no spare values.
+/// A queue returns a value inside an `Option`, and the compiler encodes `None` in an unused value
+/// of some field. It then moves this field separately. At the next move, a load that spans both
+/// parts waits for both stores, about 5 ns per packet and queue. This wrapper has no unused values.
 pub struct Whole<T>(Cell<T>);
 
 impl<T> Whole<T> {
-    /// Creates a cell that holds a value.
+    /// Creates a wrapper for a value.
     #[inline]
     pub fn new(value: T) -> Whole<T> {
         Whole(Cell::new(value))
     }
 
-    /// Returns the value and consumes the cell.
+    /// Returns the value inside the wrapper.
     #[inline]
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
 
-    /// Calls `look` with the value.
+    /// Calls `look` with a reference to the value.
     pub fn read<R>(&self, look: impl FnOnce(&T) -> R) -> R
     where
         T: Default,

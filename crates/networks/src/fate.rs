@@ -1,15 +1,15 @@
-//! The fate of packets whose link is taken away.
+//! The fate of packets on a link that goes down or is removed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The fate of the packets of a link that goes down or is cut.
+/// The fate of the packets on a link that goes down or is removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
-    /// Packets in flight arrive, and waiting packets take another path from where they are.
+    /// Packets in flight arrive. Waiting packets take another path from their present node.
     #[default]
     Forward,
-    /// All packets concerned are lost.
+    /// All packets on the link are lost.
     Lose,
 }

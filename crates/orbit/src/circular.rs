@@ -1,11 +1,11 @@
 //! Circular orbits of designed constellations, with the long-term effect of the Earth's oblateness.
 //!
-//! u(t) = u0 + (n + n 3/2 J2 (R/a)^2 (3 - 4 sin^2 i)) t, node(t) = node0 - n 3/2 J2 (R/a)^2 cos(i)
-//! t, with n = sqrt(GM/a^3): the secular rates of the argument of latitude and of the ascending
-//! node to first order in J2 (Vallado, Fundamentals of Astrodynamics and Applications, section 9.6,
-//! with e = 0). Short-periodic terms (some kilometres, the same for all satellites of a shell
-//! except for their phase) and drag are not modelled: satellites of designed constellations are
-//! kept in place.
+//! The argument of latitude is u(t) = u0 + (n + n 3/2 J2 (R/a)^2 (3 - 4 sin^2 i)) t, and the
+//! ascending node is node(t) = node0 - n 3/2 J2 (R/a)^2 cos(i) t, with n = sqrt(GM/a^3). These are
+//! the secular rates to first order in J2 (Vallado, Fundamentals of Astrodynamics and Applications,
+//! section 9.6, with e = 0). Short-periodic terms are not modelled; they are some kilometres, and
+//! the same for all satellites of a shell except for their phase. Drag is not modelled either,
+//! because satellites of designed constellations are kept in position.
 
 use super::earth::{EQUATORIAL_RADIUS, GEOSTATIONARY_RADIUS, GM, J2, ROTATION};
 use super::vector::Vector;
@@ -72,7 +72,8 @@ impl Circular {
         [along[0] - self.node_rate * position[1], along[1] + self.node_rate * position[0], along[2]]
     }
 
-    /// Converts from the plane of the orbit, with the first axis at the ascending node, to space.
+    /// Converts coordinates in the plane of the orbit, with the first axis at the ascending node,
+    /// to TEME.
     #[inline]
     fn inertial(&self, [x, y]: [f64; 2], t: f64) -> Vector {
         let (sin, cos) = math::sin_cos(self.node + self.node_rate * t);
@@ -80,7 +81,7 @@ impl Circular {
         [x * cos - flat * sin, x * sin + flat * cos, y * self.sin_inclination]
     }
 
-    /// Returns an upper bound of the speed relative to the rotating Earth, in m/s.
+    /// Returns an upper limit of the speed relative to the rotating Earth, in m/s.
     pub fn speed(&self) -> f64 {
         if self.rate == ROTATION && self.sin_inclination == 0.0 {
             return 0.0;
@@ -95,7 +96,7 @@ mod tests {
     use crate::vector::{length, minus};
 
     #[test]
-    fn the_node_of_a_sun_synchronous_orbit_turns_once_a_year() {
+    fn node_of_a_sun_synchronous_orbit_turns_once_per_year() {
         // Landsat's design: 705 km, 98.2 deg; a sun-synchronous node moves by 360 deg in 365.2422
         // days.
         let orbit = Circular::new(EQUATORIAL_RADIUS + 705_000.0, 98.2_f64.to_radians(), 0.0, 0.0);

@@ -1,56 +1,57 @@
 //! The times at which a quantity of moving bodies changes sign: a satellite rises, sets, or
 //! overtakes another in elevation, or a link leaves its limits.
 //!
-//! A root is bracketed without sampling: each value comes with a time for which its sign certainly
-//! holds, derived from the maximum speeds of the bodies. The search advances by that time, or by
+//! A root is bracketed without sampling: each value comes with a time for which its sign cannot
+//! change, derived from the maximum speeds of the bodies. The search advances by this time, or by
 //! [`MIN_STEP`] if that is longer. Only a sign that changes and changes back within [`MIN_STEP`]
-//! can be missed. The root in the bracket is then found by regula falsi in the Illinois form
-//! (Dowell and Jarratt 1971) to [`TOLERANCE`].
+//! can be missed. The root in the bracket is then found to [`TOLERANCE`] by the Illinois form of
+//! regula falsi (Dowell and Jarratt 1971).
 
 /// Minimum step of the search, in seconds.
 pub const MIN_STEP: f64 = 1e-3;
 /// Accuracy of roots, in seconds.
 pub const TOLERANCE: f64 = 1e-7;
 
-/// A value, and the time for which its sign certainly holds.
+/// A value, and a time for which its sign cannot change.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// Value of the function at the requested time.
     pub value: f64,
-    /// Time in seconds for which the sign holds.
+    /// Time in seconds for which the sign cannot change.
     pub holds_for: f64,
 }
 
-/// The result of a search up to some time.
+/// The result of a search for a sign change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SignChange {
-    /// The time of the sign change: the first, to [`TOLERANCE`], with the new sign.
+    /// The time of the first sign change, with the new sign, to [`TOLERANCE`].
     At(f64),
-    /// A time before which the sign does not change, at or after the end of the search.
+    /// There is no sign change before this time, which is at or after the end of the search.
     NotBefore(f64),
 }
 
 /// Finds the first sign change (zero counts as positive) of `bound` after `from`, up to `to`.
 pub fn next_crossing(from: f64, to: f64, mut bound: impl FnMut(f64) -> Bound) -> SignChange {
     let mut at = from;
-    let mut here = bound(from);
-    let positive = here.value >= 0.0;
+    let mut current = bound(from);
+    let positive = current.value >= 0.0;
     while at < to {
-        let step = here.holds_for.max(MIN_STEP);
+        let step = current.holds_for.max(MIN_STEP);
         let ahead = at + step;
-        if ahead > to && here.holds_for >= to - at {
+        if ahead > to && current.holds_for >= to - at {
             return SignChange::NotBefore(ahead);
         }
-        let there = bound(ahead);
-        if (there.value >= 0.0) != positive {
-            return SignChange::At(root(at, here.value, ahead, there.value, |t| bound(t).value));
+        let next = bound(ahead);
+        if (next.value >= 0.0) != positive {
+            return SignChange::At(root(at, current.value, ahead, next.value, |t| bound(t).value));
         }
-        (at, here) = (ahead, there);
+        (at, current) = (ahead, next);
     }
     SignChange::NotBefore(at)
 }
 
-/// Returns the end of a bracket no longer than [`TOLERANCE`] at which the sign is the new one.
+/// Returns the later end of a bracket no longer than [`TOLERANCE`], at which the value has its new
+/// sign.
 fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl FnMut(f64) -> f64) -> f64 {
     let positive = at_a >= 0.0;
     let mut side = 0;
@@ -59,8 +60,8 @@ fn root(mut a: f64, mut at_a: f64, mut b: f64, mut at_b: f64, mut value: impl Fn
             break;
         }
         let secant = a + (b - a) * at_a / (at_a - at_b);
-        // An occasional bisection bounds the number of iterations. The margin lets both ends
-        // converge.
+        // A bisection in every fourth round limits the number of iterations. The margin lets both
+        // ends converge.
         let margin = 0.25 * TOLERANCE;
         let middle = if round % 4 == 3 || !secant.is_finite() { 0.5 * (a + b) } else { secant };
         let middle = middle.clamp(a + margin, b - margin);
@@ -89,7 +90,7 @@ mod tests {
 
     #[test]
     fn finds_every_root_of_a_sine_and_intervals_without_roots() {
-        // |sin'| <= 1, so the sign stays for |sin|.
+        // |sin'| <= 1, so the sign cannot change for a time of |sin|.
         let sine = |t: f64| Bound { value: math::sin(t - 0.3), holds_for: math::sin(t - 0.3).abs() };
         let mut at = 0.0;
         for number in 0..10 {
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tangent_extremum_is_not_a_crossing() {
+    fn extremum_below_zero_is_not_a_crossing() {
         // The maximum is -1e-9, at t = 5.
         let touch = |t: f64| Bound {
             value: -1e-9 - (t - 5.0) * (t - 5.0),

@@ -16,15 +16,16 @@ pub const FLATTENING: f64 = 1.0 / 298.257_223_563;
 pub const GM: f64 = 3.986_004_418e14;
 /// Dynamic form factor, from the coefficient of degree 2 of EGM2008: J2 = -sqrt(5) C20.
 pub const J2: f64 = 1.082_626_2e-3;
-/// Angular velocity in rad/s relative to the mean equinox: 2 pi 1.00273790935 / 86400 (Aoki et al.
-/// 1982, the ratio of universal to sidereal time; its change of 6e-11 in a century is left out).
+/// Angular velocity in rad/s relative to the mean equinox: 2 pi 1.00273790935 / 86400. The factor
+/// is the ratio of universal to sidereal time (Aoki et al. 1982); its change of 6e-11 per century
+/// is neglected.
 pub const ROTATION: f64 = 7.292_115_855_306_589e-5;
 /// Radius of the geostationary orbit in metres: (GM / omega^2)^(1/3) with GM = 3.986004418e14
 /// m^3/s^2 and omega = 7.292115e-5 rad/s, the constants of WGS84.
 pub const GEOSTATIONARY_RADIUS: f64 = 42_164_173.0;
 
-/// Returns the Greenwich mean sidereal time in radians, 0 to 2 pi, at the moment `ut1` (Aoki et al.
-/// 1982, equation 13).
+/// Returns the Greenwich mean sidereal time at `ut1`, in radians from 0 to 2 pi (Aoki et al. 1982,
+/// equation 13).
 pub fn sidereal_time(ut1: Epoch) -> f64 {
     let centuries = ut1.days_since_j2000() / 36_525.0;
     let seconds = 67_310.548_41
@@ -48,13 +49,13 @@ mod tests {
     }
 
     #[test]
-    fn the_geostationary_radius_follows_from_its_constants() {
+    fn geostationary_radius_equals_the_formula() {
         let radius = math::cbrt(GM / 7.292_115e-5_f64.powi(2));
         assert!((radius - GEOSTATIONARY_RADIUS).abs() < 0.1, "{radius}");
     }
 
     #[test]
-    fn the_rotation_rate_matches_sidereal_time() {
+    fn rotation_rate_matches_sidereal_time() {
         let (from, to): (Epoch, Epoch) =
             ("2026-01-01T00:00:00Z".parse().unwrap(), "2026-01-01T06:00:00Z".parse().unwrap());
         let turned = (sidereal_time(to) - sidereal_time(from)).rem_euclid(std::f64::consts::TAU);

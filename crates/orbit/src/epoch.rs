@@ -1,4 +1,4 @@
-//! Calendar times: the start of a run, the epoch of an element set.
+//! Calendar times, such as the start of a run or the epoch of an element set.
 
 use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// A time in UTC, to the nanosecond. Every day has 86 400 s: leap seconds are not counted.
+/// A time in UTC with a resolution of a nanosecond. Every day has 86 400 s: leap seconds are
+/// ignored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epoch {
     /// Nanoseconds since 2000-01-01T12:00:00 UTC.
@@ -48,8 +49,7 @@ impl Epoch {
     }
 }
 
-/// Returns the days from 1970-01-01 to a day of the Gregorian calendar: whole years, leap days,
-/// then days before the month.
+/// Returns the number of days from 1970-01-01 to a day of the Gregorian calendar.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let before = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334][month as usize - 1];
     let leap = |year: i64| year / 4 - year / 100 + year / 400;
@@ -112,7 +112,7 @@ impl fmt::Display for Epoch {
         let since_midnight = self.nanoseconds + DAY / 2;
         let (mut days, rest) =
             (since_midnight.div_euclid(DAY) + DAYS_TO_2000, since_midnight.rem_euclid(DAY));
-        // The estimate is never too late: a year has 365 or 366 days.
+        // The estimate is never too late, because a year has 365 or 366 days.
         let mut year = 1970 + days.div_euclid(if days < 0 { 365 } else { 366 });
         while days_from_civil(year + 1, 1, 1) <= days {
             year += 1;
@@ -178,8 +178,8 @@ mod tests {
     fn epochs_match_the_calendar() {
         let at = |text: &str| text.parse::<Epoch>().unwrap();
         assert_eq!(at("2000-01-01T12:00:00Z"), Epoch::J2000);
-        // Meeus, Astronomical Algorithms, chapter 7: 1987-06-19.5 is Julian day 2446966.0, J2000 is
-        // 2451545.0.
+        // Meeus, Astronomical Algorithms, chapter 7: 1987-06-19.5 is Julian day 2446966.0, and
+        // J2000 is 2451545.0.
         assert_eq!(at("1987-06-19T12:00:00Z").days_since_j2000(), 2_446_966.0 - 2_451_545.0);
         assert_eq!(at("1970-01-01T00:00:00Z"), Epoch::from_unix_nanos(0));
         assert_eq!(at("2022-09-14T23:59:12.25Z").nanos_in_minute(), 12_250_000_000);

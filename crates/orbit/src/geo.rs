@@ -1,11 +1,11 @@
 //! A geostationary satellite by its longitude, sites on the WGS84 ellipsoid, and the straight line
 //! between them.
 //!
-//! The satellite is fixed above the equator at the radius where a revolution takes one sidereal
+//! The satellite is fixed above the equator, at the radius where a revolution takes one sidereal
 //! day. A real satellite traces a slow figure of eight, which station keeping limits to about 0.1
-//! deg (75 km). It changes the delay by at most 0.25 ms and is not modelled. The propagation delay
-//! is the slant range divided by the speed of light in vacuum; the excess delay of the atmosphere
-//! is below 0.1 us.
+//! deg (75 km). This motion changes the delay by at most 0.25 ms and is not modelled. The
+//! propagation delay is the slant range divided by the speed of light in vacuum; the excess delay
+//! of the atmosphere is below 0.1 us.
 //!
 //! ```toml
 //! propagation = { satellite = "13 deg", gateway = { latitude = "41.9 deg", longitude = "12.5 deg" } }
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_point_below_is_35786_km_away_and_sees_the_satellite_overhead() {
+    fn range_at_the_subsatellite_point_is_35786_km_at_the_zenith() {
         let range = satellite(13.0).range(&site(0.0, 13.0)).metres();
         assert!((range - 35_786_036.0).abs() < 1.0, "{range}");
         assert!((satellite(13.0).elevation(&site(0.0, 13.0)).degrees() - 90.0).abs() < 1e-6);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_horizon_on_the_equator_is_41679_km_away() {
+    fn range_at_the_horizon_on_the_equator_is_41679_km() {
         // acos(6378.137 / 42164.173) = 81.300 deg; sqrt(42164.173^2 - 6378.137^2) = 41678.974 km.
         let edge = math::acos(EQUATORIAL_RADIUS / GEOSTATIONARY_RADIUS).to_degrees();
         let horizon = site(0.0, 13.0 + edge);
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn latitude_and_longitude_are_symmetric_up_to_flattening() {
-        // On a sphere of the equatorial radius both would be equal; the pole is 21.4 km closer to
-        // the centre.
+        // On a sphere of the equatorial radius both ranges would be equal; the pole is 21.4 km
+        // closer to the centre.
         let north = satellite(0.0).range(&site(45.0, 0.0)).metres();
         let east = satellite(0.0).range(&site(0.0, 45.0)).metres();
         // Law of cosines with r = 6378.137 km: 37 923.3 km.

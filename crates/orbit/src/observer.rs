@@ -16,13 +16,14 @@ pub struct EarthRotation {
 }
 
 impl EarthRotation {
-    /// Creates the rotation in a run that starts at `start`, with UT1 `ut1_minus_utc` seconds ahead
+    /// Creates the rotation in a run that starts at `start`. UT1 is `ut1_minus_utc` seconds ahead
     /// of UTC.
     pub fn new(start: Epoch, ut1_minus_utc: f64) -> EarthRotation {
         EarthRotation { start: sidereal_time(start.after(ut1_minus_utc)) }
     }
 
-    /// Returns sine and cosine of the angle from the mean equinox to Greenwich.
+    /// Returns the sine and cosine of the angle from the mean equinox to Greenwich, `t` seconds
+    /// after the start.
     #[inline]
     pub fn angle(&self, t: f64) -> (f64, f64) {
         math::sin_cos(self.start + ROTATION * t)
@@ -82,7 +83,7 @@ impl Observer {
         length(&self.line(&satellite.position(t), t))
     }
 
-    /// Returns the elevation in radians and the distance in metres.
+    /// Returns the elevation in radians and the distance in metres, `t` seconds after the start.
     #[inline]
     pub fn elevation(&self, satellite: &Satellite, t: f64) -> (f64, f64) {
         let line = self.line(&satellite.position(t), t);
@@ -90,15 +91,15 @@ impl Observer {
         (math::asin((dot(&line, &self.up) / range).clamp(-1.0, 1.0)), range)
     }
 
-    /// Returns elevation, azimuth, range and range rate.
+    /// Returns the elevation, azimuth, range and range rate, `t` seconds after the start.
     pub fn look_angles(&self, satellite: &Satellite, t: f64) -> LookAngles {
         let (position, velocity) = (satellite.position(t), satellite.velocity(t));
         let line = self.line(&position, t);
         let range = length(&line);
-        // Relative to the Earth the satellite moves with v - omega x r.
+        // The velocity relative to the Earth is v - omega x r.
         let drift = [velocity[0] + ROTATION * position[1], velocity[1] - ROTATION * position[0], velocity[2]];
         let moving = self.rotation.earth_fixed(&drift, t);
-        // At a pole every direction is south or north; east is then the normal of the meridian of
+        // At a pole every direction is south or north. East is then the normal of the meridian of
         // the site.
         let east = match [-self.position[1], self.position[0], 0.0] {
             axis if length(&axis) > 1e-6 => axis.map(|part| part / length(&axis)),

@@ -8,14 +8,14 @@ use super::vector::Vector;
 pub struct Satellite {
     /// Name of the satellite in results.
     pub name: String,
-    /// The motion, which gives the position at any time.
+    /// The motion of the satellite.
     pub motion: Motion,
-    /// An upper bound of the satellite's speed relative to the rotating Earth, in m/s.
+    /// An upper limit of the satellite's speed relative to the rotating Earth, in m/s.
     pub speed: f64,
 }
 
-/// The motion of a satellite. Times are seconds since the start of the run, positions are in metres
-/// in TEME.
+/// The motion of a satellite. Times are in seconds since the start of the run; positions are in
+/// metres, in the frame TEME.
 pub enum Motion {
     /// A precessing circular orbit.
     Circular(Circular),

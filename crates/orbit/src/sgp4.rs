@@ -2,14 +2,14 @@
 //! Vallado et al. 2006), computed by the crate `sgp4` with the constants of WGS72, on which element
 //! sets are based.
 //!
-//! SGP4 itself is evaluated every 16 s. In between, positions follow the cubic that has its
-//! positions and velocities at both ends (Hermite). The error is at most (16 s)^4 / 384 times the
-//! fourth derivative of the position, which is GM^2 / r^5 for a circular orbit: below 3 mm, or 0.01
-//! ns of delay, in any orbit above the surface.
+//! SGP4 itself is evaluated every 16 s. Between two evaluations, positions follow the Hermite
+//! cubic, which has SGP4's positions and velocities at both ends. The error is at most (16 s)^4 /
+//! 384 times the fourth derivative of the position, which is GM^2 / r^5 for a circular orbit. In
+//! any orbit above the surface this is below 3 mm, or 0.01 ns of delay.
 //!
-//! The real satellite deviates from the model by about 1 km at the epoch of the elements and by 1
-//! to 3 km more each day (Vallado et al. 2006, section VI). After 30 days the deviation is tens of
-//! kilometres along the orbit, or some 10 s of a pass.
+//! The real satellite deviates from the model by about 1 km at the epoch of the elements, and by 1
+//! to 3 km more per day (Vallado et al. 2006, section VI). After 30 days the deviation is tens of
+//! kilometres along the orbit, and the times of a pass are off by some 10 s.
 
 use super::elements::Elements;
 use super::epoch::Epoch;
@@ -22,7 +22,7 @@ pub struct Sgp4 {
     constants: Constants,
     /// Minutes from the elements' epoch to the start of the run.
     offset: f64,
-    /// Computed states by their number modulo [`CACHED_STATES`].
+    /// Computed states, each at its number modulo [`CACHED_STATES`].
     computed: RefCell<[(i64, State); CACHED_STATES]>,
 }
 
@@ -44,7 +44,7 @@ impl Sgp4 {
     /// Creates the satellite for a run that starts at `start`.
     ///
     /// # Errors
-    /// Returns the reason for which the elements describe no orbit.
+    /// Returns the reason why the elements describe no orbit.
     pub fn new(elements: &Elements, start: Epoch) -> Result<Sgp4, String> {
         let geopotential = sgp4::WGS72;
         let orbit = Orbit::from_kozai_elements(
@@ -57,8 +57,9 @@ impl Sgp4 {
             elements.mean_motion * std::f64::consts::PI / 720.0,
         )
         .map_err(|error| error.to_string())?;
-        // The epoch goes through a Julian date in 64 bits, like the reference. For WIND of the
-        // verification set, at an eccentricity of 0.97, its rounding by 20 us makes 4 mm.
+        // The epoch is rounded to a Julian date in 64 bits, as in the reference. For WIND in the
+        // verification set, with an eccentricity of 0.97, this rounding by 20 us moves the position
+        // by 4 mm.
         let years = (elements.epoch.days_since_j2000() + JULIAN_J2000 - JULIAN_J2000) / 365.25;
         let constants =
             Constants::new(geopotential, sgp4::iau_epoch_to_sidereal_time, years, elements.drag, orbit)
@@ -70,13 +71,13 @@ impl Sgp4 {
     /// Returns position and velocity, in km and km/s, `minutes` after the elements' epoch.
     ///
     /// # Errors
-    /// Returns the reason for which there is no position, such as decay.
+    /// Returns the reason why there is no position, such as decay.
     pub fn teme(&self, minutes: f64) -> Result<(Vector, Vector), String> {
         let found = self.constants.propagate(MinutesSinceEpoch(minutes));
         found.map(|found| (found.position, found.velocity)).map_err(|error| error.to_string())
     }
 
-    /// Returns the position `t` seconds after the start; NaN where SGP4 has none.
+    /// Returns the position `t` seconds after the start, or NaN if SGP4 has none.
     pub fn position(&self, t: f64) -> Vector {
         let number = (t / STEP).floor();
         let (a, b) = self.bracketing_states(number as i64);
@@ -107,14 +108,14 @@ impl Sgp4 {
     }
 
     fn state(&self, number: i64, computed: &mut [(i64, State); CACHED_STATES]) -> State {
-        let place = &mut computed[number.rem_euclid(CACHED_STATES as i64) as usize];
-        if place.0 != number {
+        let cached = &mut computed[number.rem_euclid(CACHED_STATES as i64) as usize];
+        if cached.0 != number {
             let (position, velocity) = match self.teme(self.offset + number as f64 * STEP / 60.0) {
                 Ok((position, velocity)) => (position.map(|km| km * 1e3), velocity.map(|km| km * 1e3)),
                 Err(_) => ([f64::NAN; 3], [f64::NAN; 3]),
             };
-            *place = (number, State { position, velocity });
+            *cached = (number, State { position, velocity });
         }
-        place.1
+        cached.1
     }
 }

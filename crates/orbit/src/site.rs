@@ -6,7 +6,7 @@ use bentpipe_core::{math, Angle, Distance, Problems};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A place on the ground, in geodetic coordinates on the WGS84 ellipsoid.
+/// A position on the ground, in geodetic coordinates on the WGS84 ellipsoid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Site {

@@ -1,10 +1,10 @@
 //! The times at which a satellite is above the elevation mask of a site.
 //!
-//! Let v be the bound of the satellite's speed relative to the Earth. From a distance d, the
+//! Let v be the upper limit of the satellite's speed relative to the Earth. At a distance d, the
 //! direction to the satellite turns by at most -ln(1 - v t / d) within a time t: the distance
-//! shrinks at most at the rate v, and the direction turns at v divided by the distance. An
-//! elevation at an angle D from the mask therefore stays on its side of the mask for t = (d / v) (1
-//! - exp(-D)).
+//! decreases at most at the rate v, and the direction turns at most at v divided by the distance.
+//! If the elevation differs from the mask by an angle D, the satellite therefore stays on its side
+//! of the mask for at least t = (d / v) (1 - exp(-D)).
 
 use super::crossing::{next_crossing, Bound, SignChange};
 use super::observer::Observer;
@@ -21,13 +21,13 @@ pub struct Window {
 }
 
 /// Returns the elevation above `mask`, in radians, and the time for which the satellite stays on
-/// that side of the mask.
+/// its side of the mask.
 #[inline]
 pub fn elevation_margin(observer: &Observer, satellite: &Satellite, mask: f64, t: f64) -> Bound {
     let (elevation, range) = observer.elevation(satellite, t);
     let value = elevation - mask;
     if value.is_nan() {
-        // Without a position the satellite is not visible; it may be again later.
+        // A satellite without a position is not visible. It may have a position again later.
         return Bound { value: -1.0, holds_for: 60.0 };
     }
     Bound { value, holds_for: range / satellite.speed * -math::exp_m1(-value.abs()) }
@@ -39,7 +39,7 @@ pub fn next_change(observer: &Observer, satellite: &Satellite, mask: f64, from: 
     next_change_where(satellite, from, to, |t| elevation_margin(observer, satellite, mask, t))
 }
 
-/// As [`next_change`], for any condition `margin` on the position of the satellite.
+/// Like [`next_change`], for any condition `margin` on the position of the satellite.
 pub fn next_change_where(
     satellite: &Satellite,
     from: f64,
@@ -52,8 +52,8 @@ pub fn next_change_where(
     next_crossing(from, to, margin)
 }
 
-/// Returns the first time from `from` to about `to` at which `other` rises above `satellite` by
-/// `margin`, or falls below that.
+/// Returns the first time from `from` to about `to` at which `other` rises to `margin` above
+/// `satellite`, or falls below this.
 pub fn overtaking(
     observer: &Observer,
     satellite: &Satellite,
@@ -67,10 +67,10 @@ pub fn overtaking(
         return SignChange::NotBefore(f64::INFINITY);
     }
     next_crossing(from, to, |t| {
-        let (here, near) = observer.elevation(satellite, t);
-        let (there, far) = observer.elevation(other, t);
-        let value = there - here - margin;
-        // Both directions turn.
+        let (elevation, near) = observer.elevation(satellite, t);
+        let (other_elevation, far) = observer.elevation(other, t);
+        let value = other_elevation - elevation - margin;
+        // The directions to both satellites turn.
         Bound { value, holds_for: near.min(far) / speed * -math::exp_m1(-0.5 * value.abs()) }
     })
 }

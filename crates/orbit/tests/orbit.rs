@@ -6,8 +6,8 @@ use bentpipe_orbit::sgp4::Sgp4;
 const SETS: &str = include_str!("../../../tests/authorities/orbits/SGP4-VER.TLE");
 const EXPECTED: &str = include_str!("../../../tests/authorities/orbits/tcppver.out");
 
-/// Returns the expected rows (minutes, position, velocity) with the catalogue number of the
-/// satellite, in the order of the sets. Some satellites occur twice.
+/// Returns the expected rows (minutes, position, velocity) of each satellite, with its catalogue
+/// number, in the order of the sets. Some satellites occur twice.
 fn expected() -> Vec<(u64, Vec<[f64; 7]>)> {
     let mut rows: Vec<(u64, Vec<[f64; 7]>)> = Vec::new();
     for line in EXPECTED.lines() {
@@ -24,10 +24,10 @@ fn expected() -> Vec<(u64, Vec<[f64; 7]>)> {
     rows
 }
 
-/// Returns the element sets, with wrong checksums of some lines corrected.
+/// Returns the element sets. Wrong checksums of some lines are corrected.
 fn sets() -> ElementSets {
     let mut text: Vec<String> = SETS.lines().map(str::to_owned).collect();
-    let mut mended = Vec::new();
+    let mut corrected = Vec::new();
     let sets = loop {
         match ElementSets::parse(&text.join("\n")) {
             Ok(sets) => break sets,
@@ -35,11 +35,11 @@ fn sets() -> ElementSets {
                 let line = error.line.unwrap();
                 let should = error.message.strip_prefix("the checksum is ").unwrap();
                 text[line - 1].replace_range(68..69, &should[should.len() - 1..]);
-                mended.push(line);
+                corrected.push(line);
             }
         }
     };
-    println!("mended {mended:?}");
+    println!("corrected checksums of lines {corrected:?}");
     sets
 }
 
@@ -74,20 +74,20 @@ fn sgp4_agrees_with_the_verification_set_to_a_millimetre() {
     assert_eq!((rows, refused), (ROWS, 1));
 }
 
-/// A set that must fail: its perturbed eccentricity is out of range. Its row in the file is left
-/// over from the previous satellite.
+/// A set that must be rejected, because its perturbed eccentricity is out of range. The file
+/// repeats a row of the previous satellite for it.
 const NO_ORBIT: u64 = 33_334;
-/// Number of rows without that row.
+/// Number of rows without this row.
 const ROWS: usize = 700 - 33 - 1;
 
-/// Returns a set of the file with one character replaced.
+/// Returns a set of the file with some characters replaced.
 fn altered(line: usize, column: usize, by: &str) -> String {
     let mut lines = ["ISS".to_owned(), LINES[0].to_owned(), LINES[1].to_owned()];
     lines[line - 1].replace_range(column - 1..column - 1 + by.len(), by);
     lines.join("\n")
 }
 
-/// The example of CelesTrak's description of the format.
+/// The example in CelesTrak's description of the format.
 const LINES: [&str; 2] = [
     "1 25544U 98067A   20194.88612269 -.00002218  00000-0 -31515-4 0  9992",
     "2 25544  51.6461 221.2784 0001413  89.1723 280.4612 15.49507896236008",
@@ -103,7 +103,7 @@ fn errors_in_a_set_name_their_line() {
         (LINES.map(|line| &line[..60]).join("\n"), 1, "60 characters; allowed: 69"),
         (LINES[0].to_owned(), 1, "the first line of a set is not followed by the second"),
         (LINES[1].to_owned(), 1, "the second line of a set is not preceded by the first"),
-        // The sum of the digits is unchanged.
+        // The sum of the digits does not change.
         (altered(2, 21, "9.5"), 2, "day of the year in columns 21 to 32"),
     ] {
         let message = refused(&text);
@@ -113,7 +113,7 @@ fn errors_in_a_set_name_their_line() {
 }
 
 #[test]
-fn all_formats_give_the_same_elements() {
+fn all_formats_yield_the_same_elements() {
     let tle = ElementSets::parse(&LINES.join("\n")).unwrap();
     let fields = [
         ("OBJECT_NAME", "25544"),

@@ -36,8 +36,8 @@ fn element_sets_of(
     elements::Config { elements: ElementSets::parse(&text).unwrap() }
 }
 
-/// Planes and neighbours found in elements that are three days old equal those of the pattern that
-/// generated the elements.
+/// Planes and neighbours detected in elements that are three days old equal those of the pattern
+/// that generated the elements.
 #[test]
 fn detected_neighbours_match_the_design() {
     let start: Epoch = "2022-09-17T07:00:00Z".parse().unwrap();
@@ -71,23 +71,24 @@ fn detected_neighbours_match_the_design() {
     }
 }
 
-/// Satellites outside a plane, at another height or alone, have no neighbours.
+/// Satellites outside a plane, at another height or isolated, have no neighbours.
 #[test]
 fn satellites_in_transfer_have_no_neighbours() {
     let start: Epoch = "2022-09-14T00:00:00Z".parse().unwrap();
     let config = element_sets_of(3, 8, 0.0, 70.0, 360.0);
     let orbits = |raised: u32| -> Vec<Orbit> {
         let of = config.satellites(start, EarthRotation::new(start, 0.0));
-        let orbit = |(place, one): (u32, &Satellite)| Orbit {
-            position: one.position(0.0),
-            velocity: one.velocity(0.0),
-            semi_major: 7.0e6 + if place == raised { 20e3 } else { 0.0 },
+        let orbit = |(index, satellite): (u32, &Satellite)| Orbit {
+            position: satellite.position(0.0),
+            velocity: satellite.velocity(0.0),
+            semi_major: 7.0e6 + if index == raised { 20e3 } else { 0.0 },
         };
         (0..).zip(&of).map(orbit).collect()
     };
     let found = planes::neighbours(&orbits(9));
     assert!(found.iter().all(|pair| pair.indices.0 != 9 && pair.indices.1 != 9));
-    // Its plane is a ring without it, and the adjacent planes have no satellite there.
+    // The plane of the raised satellite is a ring without it, and the adjacent planes have no
+    // neighbour for it.
     assert_eq!(found.iter().filter(|pair| pair.kind == NeighbourKind::InPlane).count(), 8 + 7 + 8);
     assert_eq!(found.iter().filter(|pair| pair.kind == NeighbourKind::BetweenPlanes).count(), 7 + 7 + 8);
 }

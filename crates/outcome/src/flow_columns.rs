@@ -1,17 +1,17 @@
-//! Columns about each flow besides the report tables.
+//! Columns about each flow in addition to the report tables.
 
 use bentpipe_core::FlowId;
 use bentpipe_stage::packet::Leg;
 use std::collections::BTreeMap;
 
-/// Columns about each flow besides the report tables: its ends, application, goodput, ...
+/// Columns about each flow in addition to the report tables: its ends, application, goodput, ...
 #[derive(Clone, Debug, Default)]
 pub struct FlowColumns {
-    /// Names of the flows, in the order in which the scenario lists them; rows are in that order.
+    /// Names of the flows in the order of the scenario, which is also the order of the rows.
     pub flows: Vec<String>,
     /// Names of the rows to which lost packets belong, by flow and leg.
     pub legs: BTreeMap<(FlowId, Leg), String>,
-    /// Columns that come first in `flows.parquet`.
+    /// The first columns of `flows.parquet`.
     pub columns: Vec<FlowColumn>,
 }
 
@@ -20,22 +20,22 @@ pub struct FlowColumns {
 pub struct FlowColumn {
     /// Name of the column, in snake case.
     pub name: String,
-    /// Unit; `1` if dimensionless, and for text.
+    /// Unit of the values; `1` for text and for dimensionless values.
     pub unit: String,
-    /// Description, in a sentence.
+    /// Description of the column, in a sentence.
     pub about: String,
-    /// Values of the flows, in the order of [`FlowColumns::flows`].
+    /// The values of the column, one per flow.
     pub values: FlowValues,
 }
 
 /// Values of a column, one per flow.
 #[derive(Clone, Debug)]
 pub enum FlowValues {
-    /// Text; `None` stands for a missing value.
+    /// Text values; `None` is a null.
     Text(Vec<Option<String>>),
-    /// Whole numbers; `None` stands for a missing value.
+    /// Whole numbers; `None` is a null.
     Whole(Vec<Option<i64>>),
-    /// Real numbers; NaN stands for a missing value.
+    /// Real numbers; NaN stands for "no value".
     Real(Vec<f64>),
 }
 

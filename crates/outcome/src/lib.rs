@@ -1,4 +1,4 @@
-//! The outcome of a run, independent of the folder or page that shows it: the content of
+//! The outcome of a run, independent of the folder or page that presents it: the content of
 //! `summary.json` ([`Outcome`]) and the columns about each flow ([`FlowColumns`]).
 
 mod flow_columns;

@@ -1,13 +1,13 @@
-//! `summary.json`: the outcome of a run, small enough to read as a whole.
+//! `summary.json`: the outcome of a run in a short form.
 
 use bentpipe_core::{Report, Span};
 use bentpipe_stage::{Held, Totals};
 use serde_json::{json, Map, Value};
 
-/// The outcome of a run: totals, reports and the columns about flows.
+/// The outcome of a run, from which its summary is made.
 #[derive(Clone, Copy)]
 pub struct Outcome<'a> {
-    /// Network time that passed in the run.
+    /// Length of the run in network time.
     pub duration: Span,
     /// The rows that the stages reported.
     pub report: &'a Report,
@@ -17,7 +17,7 @@ pub struct Outcome<'a> {
     pub held: Held,
     /// Names of the stages, by their index in `totals`.
     pub stages: &'a [String],
-    /// Columns about each flow besides the report tables.
+    /// Columns about each flow in addition to the report tables.
     pub flows: &'a crate::FlowColumns,
 }
 

@@ -1,5 +1,5 @@
-//! A run of a scenario in pieces, without files, threads or clocks: from a [`Request`] to an
-//! [`Answer`] with the summary, the flow columns and the traces. A page runs this crate in a
+//! A run of a scenario that advances in steps, without files, threads or clocks: from a [`Request`]
+//! to an [`Answer`] with the summary, the flow columns and the traces. Pages run this crate in a
 //! browser (`crates/web`).
 //!
 //! The random streams, the summary and the trace rows equal those of `bentpipe simulate`.
@@ -26,13 +26,13 @@ pub struct Request {
     pub toml: String,
     /// Name of the text in messages. Default: `scenario`.
     pub name: Option<String>,
-    /// Contents of the files that the scenario includes, by path as written there.
+    /// Contents of the files that the scenario includes, by their paths in the scenario.
     pub files: BTreeMap<String, String>,
     /// Overrides in the form `KEY.PATH=VALUE`.
     pub overrides: Vec<String>,
     /// Seed of all random streams. Default: the scenario's seed.
     pub seed: Option<u64>,
-    /// Number of the replication, which selects other random streams under the same seed.
+    /// Number of the replication, which selects different random streams for the same seed.
     pub run: u64,
     /// Names of the recorded traces. Default: those of the scenario.
     pub traces: Option<Vec<String>>,
@@ -57,7 +57,7 @@ impl Request {
     }
 }
 
-/// A run in progress, which [`advance`](Preview::advance) continues.
+/// A run in progress, advanced by its caller.
 pub struct Preview {
     loaded: Loaded<Scenario>,
     network: Network,
@@ -70,7 +70,7 @@ impl Preview {
     /// Loads the scenario and builds its network.
     ///
     /// # Errors
-    /// Returns the problems of the scenario, and those that prevent a simulation.
+    /// Returns the problems of the scenario, and the problems that prevent a simulation.
     pub fn open(request: &Request) -> Result<Preview, ScenarioError> {
         let mut loaded = request.load()?;
         loaded.refuse(loaded.value.check_run())?;
@@ -90,8 +90,8 @@ impl Preview {
         Ok(Preview { loaded, network, traces, reached: Time::ZERO, end })
     }
 
-    /// Processes at most `events` events and returns the completed fraction of the duration, which
-    /// is 1 at the end.
+    /// Processes at most `events` events. Returns the completed fraction of the duration, from 0 to
+    /// 1.
     pub fn advance(&mut self, events: u64) -> f64 {
         if self.reached < self.end {
             self.reached = self.network.run_some(self.end, events);
@@ -104,7 +104,7 @@ impl Preview {
         self.network.events()
     }
 
-    /// Ends the run at the time that it has reached.
+    /// Ends the run at its present time.
     pub fn close(mut self) -> Answer {
         let reached = self.reached;
         self.network.finish(reached);
@@ -132,16 +132,17 @@ impl Preview {
     }
 }
 
-/// The outcome of a run, as far as it got.
+/// The outcome of a run, as passed to a page.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     /// The content of `summary.json`.
     pub summary: Value,
-    /// The first columns of `flows.parquet`: one object per row, with the key `flow` for its name.
+    /// The first columns of `flows.parquet`, as one object per row. The key `flow` is the name of
+    /// the row.
     pub flows: Vec<Value>,
     /// True if the run reached the end of the scenario.
     pub complete: bool,
-    /// Number of events of the event loop.
+    /// Number of events that the event loop processed.
     pub events: u64,
     /// The kept rows of the traces.
     #[serde(skip)]
@@ -150,13 +151,13 @@ pub struct Answer {
 
 /// Returns the columns as one object per flow. Missing values are null.
 fn table(columns: &FlowColumns) -> Vec<Value> {
-    let row = |(place, flow): (usize, &String)| {
+    let row = |(index, flow): (usize, &String)| {
         let mut row = Map::from_iter([("flow".to_owned(), json!(flow))]);
         for column in &columns.columns {
             let value = match &column.values {
-                FlowValues::Text(values) => json!(values[place]),
-                FlowValues::Whole(values) => json!(values[place]),
-                FlowValues::Real(values) => json!(values[place]),
+                FlowValues::Text(values) => json!(values[index]),
+                FlowValues::Whole(values) => json!(values[index]),
+                FlowValues::Real(values) => json!(values[index]),
             };
             row.insert(column.name.clone(), value);
         }

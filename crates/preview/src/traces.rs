@@ -1,9 +1,9 @@
-//! The rows of traces in memory, as columns.
+//! The rows of traces in memory, stored by column.
 
 use bentpipe_core::{Row, Sink, Table};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Maximum number of values that are kept over all traces, 256 MB. Further rows are counted as
+/// Maximum number of values kept in all traces together (256 MB). Further rows are only counted as
 /// dropped.
 const VALUES: usize = 32 << 20;
 
@@ -20,7 +20,7 @@ pub struct Trace {
     pub entity: Vec<u32>,
     /// The values of each column, one per row. NaN stands for a missing value.
     pub columns: Vec<Vec<f64>>,
-    /// Number of rows beyond the limit of memory.
+    /// Number of rows dropped because of the memory limit.
     pub dropped: u64,
     /// Earliest time of the next kept row, by entity.
     next: Vec<u64>,
@@ -88,9 +88,9 @@ impl Sink for Traces {
     fn rows(&mut self, table: &'static Table, entities: &[String], rows: Vec<Row>, values: Vec<f64>) {
         let spacing = self.spacing;
         let mut kept = self.lock();
-        let place = kept.trace(table);
+        let index = kept.trace(table);
         let mut room = VALUES - kept.values;
-        let trace = &mut kept.traces[place];
+        let trace = &mut kept.traces[index];
         let width = table.columns.len();
         trace.entities.extend_from_slice(&entities[trace.entities.len()..]);
         trace.next.resize(entities.len(), 0);

@@ -1,8 +1,9 @@
 //! The speed of writing results: rows of a TCP-like trace through the recorder, the channel and the
-//! Parquet files, and packets into a capture.
+//! Parquet files, and packets to a capture.
 //!
-//! `cargo bench -p bentpipe-results [ROWS]`. Prints values per second of wall and of processor time
-//! (all threads), bytes per value, nanoseconds per packet, and the peak memory of the process.
+//! `cargo bench -p bentpipe-results [ROWS]` prints the values per second of real time and of
+//! processor time (all threads), the bytes per value, the nanoseconds per packet, and the peak
+//! memory of the process.
 
 use bentpipe_core::{Column, FlowId, NodeId, Recorder, Sink, Span, Table, Time};
 use bentpipe_results::{CaptureOptions, Ending, Existing, Provenance, RunFolder, Traces};
@@ -131,7 +132,7 @@ fn record(mut recorder: Recorder, rows: u64) {
     recorder.finish();
 }
 
-/// Returns seconds of wall and processor time.
+/// Returns the seconds of real time and of processor time that `work` takes.
 fn measured(work: impl FnOnce()) -> (f64, f64) {
     #[allow(clippy::disallowed_methods, reason = "a benchmark asks the clock")]
     let start = std::time::Instant::now();
@@ -140,8 +141,8 @@ fn measured(work: impl FnOnce()) -> (f64, f64) {
     (start.elapsed().as_secs_f64(), processor_seconds() - before)
 }
 
-/// Returns user and system time of this process, in steps of 10 ms (proc(5): fields 14 and 15, in
-/// ticks of 1/100 s).
+/// Returns the user and system time of this process in seconds, in steps of 10 ms (proc(5): fields
+/// 14 and 15, in ticks of 1/100 s).
 fn processor_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();

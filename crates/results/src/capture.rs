@@ -1,15 +1,14 @@
-//! `packets.pcapng`: packets as they pass the scenario's capture points, for Wireshark, tshark and
-//! tcptrace.
+//! `packets.pcapng`: packets at the scenario's capture points, for Wireshark, tshark and tcptrace.
 //!
-//! There is one interface per capture point, of link type raw IP, with time stamps in nanoseconds.
-//! Model packets get real headers (`headers.rs`) and zeros for a payload; real frames are kept as
-//! they are.
+//! The file has one interface per capture point, of link type raw IP, with time stamps in
+//! nanoseconds. Model packets get real headers (`headers.rs`) and a payload of zeros. Real frames
+//! are captured unchanged.
 //!
-//! Programs that read with libpcap (tcpdump, tcptrace) accept a pcapng file with one raw IP
-//! interface. They refuse one with several up to at least libpcap 1.10.3, which compares the later
-//! interfaces' LINKTYPE_RAW (101) with the first one's after mapping it to DLT_RAW (12). They would
-//! count a packet once per capture point that it passes anyway: `tshark -r packets.pcapng -Y
-//! 'frame.interface_id == 0' -F nsecpcap -w st1.pcap` extracts one.
+//! Programs based on libpcap (tcpdump, tcptrace) accept a pcapng file with one raw IP interface. Up
+//! to at least libpcap 1.10.3 they reject a file with several such interfaces, because libpcap
+//! compares LINKTYPE_RAW (101) of the later interfaces with DLT_RAW (12), to which it maps the
+//! first one. These programs would also count a packet once per capture point. To extract one
+//! interface, use `tshark -r packets.pcapng -Y 'frame.interface_id == 0' -F nsecpcap -w st1.pcap`.
 
 use crate::{headers, pcapng, ResultsError};
 use bentpipe_core::{FlowId, Time};
@@ -27,26 +26,26 @@ pub(crate) const FILE: &str = "packets.pcapng";
 /// Number of bytes collected for one write.
 const BUFFER: usize = 256 * 1024;
 
-/// Longest comment on a control message in bytes.
+/// Maximum length of the comment on a control message, in bytes.
 const COMMENT: usize = 2000;
 
 /// Options of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CaptureOptions {
-    /// Largest number of bytes kept of a packet; `None` for all of them. Payloads are zeros, so 120
-    /// bytes keep everything that matters; checksums can then not be verified.
+    /// Maximum number of bytes kept of each packet; `None` for all. Payloads are zeros, so 120
+    /// bytes are sufficient for all headers, but checksums can then not be verified.
     pub snap: Option<u32>,
     /// Time 0 of the run in nanoseconds since 1970-01-01 UTC; 0 for a simulation.
     pub epoch: u64,
 }
 
-/// The capture to which stages show packets; give it to
+/// The capture to which stages pass packets; set it with
 /// [`Outbox::set_capture`](bentpipe_stage::Outbox::set_capture).
 pub struct PacketCapture {
     shared: Arc<Shared>,
 }
 
-/// The file, to close it at the end.
+/// The file of a capture, which closes it at the end.
 pub struct CaptureFile {
     shared: Arc<Shared>,
 }
@@ -63,9 +62,10 @@ struct Writer {
     options: CaptureOptions,
     /// Data that is not in the file yet.
     buffer: Vec<u8>,
-    /// Length of the whole blocks in `buffer`: all of it, unless a panic came in between.
+    /// Length of the complete blocks in `buffer`: its whole length unless a block was interrupted
+    /// by a panic.
     whole: usize,
-    /// Bytes in the file, always whole blocks.
+    /// Number of bytes in the file, always complete blocks.
     length: u64,
     /// Notes of layers about a connection of a flow
     /// ([`Payload::header`](bentpipe_stage::Payload::header)).
@@ -124,7 +124,7 @@ impl CaptureFile {
         self.shared.failed.load(Ordering::Relaxed)
     }
 
-    /// Writes the remaining data. Later packets are lost unless enough follow to fill the buffer.
+    /// Writes the remaining data. Later packets are lost, or written only if they fill the buffer.
     pub fn finish(self) -> Result<(), ResultsError> {
         let mut writer = self.shared.writer();
         if writer.problem.is_none() {
@@ -162,11 +162,11 @@ impl Writer {
                 }
                 (Body::Frame(bytes), None) => {
                     out.extend_from_slice(&bytes[..packet.size as usize]);
-                    // Marks set by the network are not in the bytes before they leave.
+                    // The bytes of a frame do not contain marks that the network has set since.
                     bentpipe_wire::set_traffic_class(&mut out[begin..], packet.traffic_class());
                     packet.size
                 }
-                (_, None) => unreachable!("all but frames have a payload"),
+                (_, None) => unreachable!("all packets except frames have a payload"),
             };
             out.resize(begin + (original as usize).min(snap), 0);
             original
@@ -183,7 +183,7 @@ impl Writer {
         match written {
             Ok(()) => self.length += whole.len() as u64,
             Err(error) => {
-                // Half a block would make readers complain about the whole file.
+                // Readers would reject the whole file because of an incomplete block.
                 let _ = self.file.set_len(self.length);
                 self.problem = Some(ResultsError::write(FILE, error));
             }

@@ -1,4 +1,4 @@
-//! Columns on their way to a Parquet file: their properties, and their values for the next row
+//! Columns to be written to a Parquet file: their properties, and their values for the next row
 //! group.
 
 use crate::deltas::Deltas;
@@ -25,9 +25,10 @@ pub(crate) struct Field {
 /// The storage format of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// Nanoseconds since the start of the run; never null, and close to the previous row's.
+    /// Nanoseconds since the start of the run, never null. Each value is close to the previous
+    /// row's value.
     Time,
-    /// The name of the row's entity; never null, and one of few.
+    /// The name of the row's entity, never null, with few distinct values.
     Entity,
     /// A text column in which values can be missing.
     Text,
@@ -57,7 +58,8 @@ impl Field {
         }
     }
 
-    /// Creates room for the values of this column of a trace, which come row by row.
+    /// Creates an empty buffer for the values of this column of a trace, which are added row by
+    /// row.
     pub fn trace_values(&self) -> Values {
         match self.kind {
             Kind::Time => Values::Deltas(Box::new(Deltas::new(false))),
@@ -68,7 +70,7 @@ impl Field {
         }
     }
 
-    /// Creates room for the values of this column.
+    /// Creates an empty buffer for the values of this column.
     pub fn values(&self) -> Values {
         match self.kind {
             Kind::Time | Kind::Whole => Values::Whole(Nullable::default()),
@@ -117,7 +119,7 @@ impl Values {
         self.extend_numbers(std::iter::once(value));
     }
 
-    /// Appends values of a model to a column outside of traces.
+    /// Appends a model's values to a column of a report.
     pub fn extend_numbers(&mut self, numbers: impl Iterator<Item = f64> + Clone) {
         match self {
             Values::Whole(values) => values.extend(numbers, |number| number as i64),
@@ -126,8 +128,8 @@ impl Values {
         }
     }
 
-    /// Appends values of a model to a trace's column, at most [`BLOCK`](crate::deltas::BLOCK) of
-    /// them.
+    /// Appends a model's values to a column of a trace, at most [`BLOCK`](crate::deltas::BLOCK)
+    /// values.
     pub fn extend_trace(&mut self, numbers: &[f64]) {
         match self {
             Values::Deltas(deltas) => deltas.extend_numbers(numbers),
@@ -137,9 +139,9 @@ impl Values {
     }
 }
 
-/// Values, some of which may be missing, in Parquet's form: the existing ones, and a definition
-/// level per row. The levels are kept only from the first missing value on, since most columns have
-/// none.
+/// Values, some of which may be missing, in Parquet's form: the existing values, and a definition
+/// level per row. Levels are stored only from the first missing value on, since most columns have
+/// no missing values.
 pub(crate) struct Nullable<T> {
     values: Vec<T>,
     levels: Vec<i16>,
@@ -165,7 +167,7 @@ impl<T> Nullable<T> {
         }
     }
 
-    /// Adds a model's values; NaN stands for a missing one.
+    /// Appends a model's values; NaN stands for a missing value.
     fn extend(&mut self, numbers: impl Iterator<Item = f64> + Clone, convert: impl Fn(f64) -> T) {
         if self.levels.is_empty() {
             let (before, mut missing) = (self.values.len(), false);
@@ -193,7 +195,7 @@ impl<T> Nullable<T> {
         &self.values
     }
 
-    /// Returns the definition levels, from `ones` if no value is missing.
+    /// Returns the definition levels. If no value is missing, the levels are taken from `ones`.
     pub fn levels<'a>(&'a self, ones: &'a [i16]) -> &'a [i16] {
         if self.levels.is_empty() {
             &ones[..self.values.len()]

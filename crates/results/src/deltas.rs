@@ -1,9 +1,10 @@
-//! A trace's column of whole numbers, packed as they come. Parquet's own writer packs their bits
-//! one value at a time.
+//! A trace's column of whole numbers, packed when rows are added. Parquet's own writer packs the
+//! bits of one value at a time.
 //!
-//! Values go through one block of 128 straight into a [page](crate::pages) as DELTA_BINARY_PACKED
-//! (Parquet's format, "Encodings"): each block has the smallest difference between neighbours, and
-//! each of its four miniblocks has the differences above it, in as many bits as the largest needs.
+//! Values pass through a block of 128 into a [page](crate::pages) as DELTA_BINARY_PACKED (Parquet's
+//! format, "Encodings"). Each block stores the minimum difference between adjacent values. Each of
+//! its four miniblocks stores the differences minus this minimum, with the number of bits of the
+//! largest one.
 
 use crate::pages::{push_varint, repeat, Pages};
 use parquet::basic::Encoding;
@@ -21,21 +22,24 @@ pub(crate) struct Deltas {
     pages: Pages,
     /// The block that is being filled.
     block: [i64; BLOCK],
+    /// Number of values in the block.
     filled: usize,
-    /// The model's number that was added last, as bits, and its integer; NaN before the first.
+    /// The bits of the last number that the model added, and its integer; NaN before the first.
     last: (u64, i64),
-    /// The value before the block, and the first value of the page.
+    /// The value before the block.
     before: i64,
+    /// The first value of the page.
     first: i64,
-    /// Full blocks of the page.
+    /// The full blocks of the page, packed.
     packed: Vec<u8>,
-    /// Number of values of the page without those of the block.
+    /// Number of values in the page's full blocks.
     values: usize,
+    /// The minimum and maximum value, if readers skip row groups by them.
     extremes: Option<(i64, i64)>,
 }
 
 impl Deltas {
-    /// Creates a column without values; `nullable` if some may be missing.
+    /// Creates a column without values. `nullable` is true if values may be missing.
     pub fn new(nullable: bool) -> Deltas {
         Deltas {
             pages: Pages::new(nullable),
@@ -66,7 +70,7 @@ impl Deltas {
         }
     }
 
-    /// Adds rows with a model's values; NaN stands for "no value".
+    /// Adds rows with a model's values; NaN stands for a missing value.
     #[inline]
     pub fn extend_numbers(&mut self, mut numbers: &[f64]) {
         while let Some((first, others)) = numbers.split_first() {
@@ -90,20 +94,20 @@ impl Deltas {
         }
     }
 
-    /// Returns true if the next value will be the first of a page, which is in the header and has
-    /// no difference.
+    /// Returns true if the next value is the first of a page. It is stored in the header and has no
+    /// difference.
     #[inline]
     fn is_new_page(&self) -> bool {
         self.values + self.filled == 0
     }
 
-    /// Returns the number of values for which the block and the page have room.
+    /// Returns the number of values that fit into the block and the page.
     #[inline]
     fn room(&self) -> usize {
         self.pages.room().min(BLOCK - self.filled)
     }
 
-    /// Counts rows whose values are in the block.
+    /// Counts `rows` rows whose values are in the block.
     #[inline]
     fn add(&mut self, rows: usize) {
         self.filled += rows;
@@ -145,7 +149,7 @@ impl Deltas {
         }
     }
 
-    /// Packs the values of the block, in which missing ones repeat the previous one.
+    /// Packs the values of the block. Missing values repeat the previous value.
     fn pack(&mut self) {
         let count = std::mem::take(&mut self.filled);
         self.values += count;
@@ -157,22 +161,22 @@ impl Deltas {
         }
         self.before = self.block[count - 1];
         let first = deltas[0];
-        // The padding of the block need not be smaller than the packed values.
+        // The padding of the block should not be smaller than the packed values.
         deltas[count..].fill(first);
         if deltas.iter().fold(0, |differ, delta| differ | (delta ^ first)) == 0 {
-            // A counter that is constant or grows evenly, as most are most of the time.
+            // Most counters are constant or grow evenly for long times.
             push_varint(&mut self.packed, zigzag(first));
             self.packed.extend_from_slice(&[0; BLOCK / MINIBLOCK]);
             return;
         }
-        // Four at a time, so that no comparison waits for the previous one.
+        // Four values at a time, so that no comparison waits for the previous one.
         let mut lanes = [first; 4];
         for deltas in deltas.chunks_exact(4) {
-            lanes.iter_mut().zip(deltas).for_each(|(least, delta)| *least = (*least).min(*delta));
+            lanes.iter_mut().zip(deltas).for_each(|(minimum, delta)| *minimum = (*minimum).min(*delta));
         }
-        let least = lanes.into_iter().fold(first, i64::min);
-        push_varint(&mut self.packed, zigzag(least));
-        let excess = deltas.map(|delta| delta.wrapping_sub(least) as u64);
+        let minimum = lanes.into_iter().fold(first, i64::min);
+        push_varint(&mut self.packed, zigzag(minimum));
+        let excess = deltas.map(|delta| delta.wrapping_sub(minimum) as u64);
         let widths = self.packed.len();
         self.packed.resize(widths + BLOCK / MINIBLOCK, 0);
         for (index, miniblock) in excess.chunks_exact(MINIBLOCK).take(count.div_ceil(MINIBLOCK)).enumerate() {
@@ -197,26 +201,26 @@ impl Deltas {
         (self.values, self.first, self.before) = (0, 0, 0);
     }
 
-    /// Records the extremes of a batch, for a column by which readers skip row groups.
-    pub fn note_extremes(&mut self, least: i64, most: i64) {
-        let (low, high) = self.extremes.unwrap_or((least, most));
-        self.extremes = Some((low.min(least), high.max(most)));
+    /// Records the minimum and maximum of a batch, for a column by which readers skip row groups.
+    pub fn note_extremes(&mut self, minimum: i64, maximum: i64) {
+        let (low, high) = self.extremes.unwrap_or((minimum, maximum));
+        self.extremes = Some((low.min(minimum), high.max(maximum)));
     }
 
-    /// Ends the last page, before [`Deltas::write`].
+    /// Ends the last page. Call it before [`Deltas::write`].
     pub fn complete(&mut self) {
         if !self.pages.is_empty() {
             self.end_page();
         }
     }
 
-    /// Removes all rows from the block, which keeps its memory.
+    /// Removes all rows; the column keeps its memory.
     pub fn clear(&mut self) {
         self.pages.clear();
         self.extremes = None;
     }
 
-    /// Writes the column as the next of a row group.
+    /// Writes the column as the next column of a row group.
     pub fn write<W: Write + Send>(
         &self,
         descriptor: ColumnDescPtr,
@@ -226,10 +230,11 @@ impl Deltas {
     }
 }
 
-/// Converts numbers to integers if all are whole and below 2^51 in size. Returns true if they are.
+/// Converts numbers to integers. Returns true if all of them are whole and their absolute values
+/// are below 2^51.
 ///
-/// The sum of such a number and 1.5 x 2^52 has it in the low bits of its significand. Unlike the
-/// conversion of single numbers, every processor does this for several at a time.
+/// The sum of such a number and 1.5 x 2^52 has the number in the low bits of its significand.
+/// Unlike single conversions, processors can compute several of these sums at a time.
 #[inline]
 fn convert(numbers: &[f64], whole: &mut [i64]) -> bool {
     const SHIFT: f64 = 6_755_399_441_055_744.0;
@@ -251,7 +256,8 @@ fn zigzag(value: i64) -> u64 {
 fn pack_bits(values: &[u64; MINIBLOCK], width: u32, out: &mut Vec<u8>) {
     let mut bytes = [0u8; 8 * MINIBLOCK + 8];
     let (mut at, mut waiting, mut used) = (0, 0u64, 0);
-    // Whole bytes are written at once, with the following ones; fewer than eight bits wait.
+    // Complete bytes are written at once, together with the following bits; fewer than eight bits
+    // wait.
     let mut append = |bits: u64, width: u32| {
         waiting |= bits << used;
         used += width;
@@ -312,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn parquet_reads_what_is_written_for_every_width() {
+    fn parquet_reads_every_bit_width() {
         for bits in 0..=64 {
             let rows = numbers(300, bits);
             assert_eq!(round_trip(&rows, false), rows, "{bits} bits");
@@ -339,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_become_integers_as_one_by_one() {
+    fn conversion_equals_the_conversion_of_single_numbers() {
         let edge = (1i64 << 51) as f64;
         let special = [
             0.0,
@@ -374,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_repeat_or_grow_evenly_stay_what_they_are() {
+    fn repeated_and_evenly_growing_numbers_are_read_back() {
         for (run, step) in [(1, 0.0), (1, 1448.0), (50, 1.0), (128, 2.0), (700, -3.0), (700, 0.5)] {
             for every in [2, 129, usize::MAX] {
                 let number = |row: usize| -1000.0 + (row / run) as f64 * step;

@@ -1,12 +1,12 @@
-//! Errors of a run folder, worded for its user.
+//! Errors of a run folder, with messages for users.
 
 use std::io;
 use std::path::PathBuf;
 
-/// The reason for which a run folder cannot be created or written.
+/// The reason why a run folder cannot be created or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// The folder contains an earlier run and may not be replaced.
+    /// The folder contains an earlier run that may not be replaced.
     #[error("{} already holds a run: choose another folder, or ask for it to be replaced", .0.display())]
     Exists(PathBuf),
     /// The folder contains something other than a run; it is never replaced.
@@ -38,12 +38,12 @@ impl ResultsError {
         ResultsError::Write { file: file.into(), source }
     }
 
-    /// Returns true if the file system has no room left, or none for this user.
+    /// Returns true if the file system is full, or the quota of the user is exhausted.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, ResultsError::Write { source, .. } if is_full(source))
     }
 
-    /// Returns the same error again, to report it in a second place.
+    /// Returns a copy of the error, to report it again.
     pub(crate) fn again(&self) -> ResultsError {
         match self {
             ResultsError::Exists(path) => ResultsError::Exists(path.clone()),
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_called_so() {
+    fn full_disk_is_reported_as_disk_full() {
         let error = ResultsError::write("traces/tcp.parquet", io::ErrorKind::StorageFull.into());
         assert!(error.is_disk_full() && error.again().is_disk_full());
         assert!(error.to_string().starts_with("disk full while writing traces/tcp.parquet: "), "{error}");

@@ -1,4 +1,4 @@
-//! The run folder from its creation to its end.
+//! The run folder, from its creation to the end of the run.
 
 use crate::capture::{self, CaptureFile, CaptureOptions, PacketCapture};
 use crate::provenance::{self, replace_file, write_json};
@@ -14,16 +14,16 @@ use std::path::{Path, PathBuf};
 pub enum Existing {
     /// Keep it and return an error.
     Refuse,
-    /// Replace it by the new run. Files that no run writes remain.
+    /// Replace it by the new run. Files that runs do not write remain.
     Replace,
 }
 
 /// The end of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// The run reached the end that the scenario sets.
+    /// The run reached the end given in the scenario.
     Complete,
-    /// The run ended before that, for this reason: interrupted, ...
+    /// The run ended earlier, for this reason, such as an interruption.
     Incomplete(String),
 }
 
@@ -32,7 +32,7 @@ pub enum Ending {
 pub struct Cost {
     /// Network time that was simulated.
     pub simulated: Span,
-    /// Number of events of the event loop.
+    /// Number of events that the event loop processed.
     pub events: u64,
     /// Real time of the run in seconds.
     pub wall_seconds: f64,
@@ -51,7 +51,7 @@ pub struct RunFolder {
     finished: bool,
 }
 
-/// Files that a run writes, besides those in [`FOLDERS`].
+/// Files that a run writes, in addition to those in [`FOLDERS`].
 const FILES: [&str; 7] = [
     "scenario.toml",
     "summary.json",
@@ -67,11 +67,11 @@ const FOLDERS: [(&str, &[&str]); 3] =
     [("tables", &["parquet"]), ("traces", &["parquet"]), ("commands", &["stdout", "stderr"])];
 
 impl RunFolder {
-    /// Creates the folder `path` for one run of `scenario`, the text of the resolved scenario.
+    /// Creates the folder `path` for one run. `scenario` is the text of the resolved scenario.
     ///
     /// # Errors
-    /// A folder with an earlier run is refused or replaced according to `existing`; one with
-    /// anything else is refused.
+    /// A folder with an earlier run is rejected or replaced according to `existing`. A folder with
+    /// any other content is rejected.
     pub fn create(
         path: &Path,
         existing: Existing,
@@ -109,7 +109,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// Returns the future contents of `provenance.json`, to add notes.
+    /// Returns the content of `provenance.json`, to which notes can be added until the end.
     pub fn provenance(&mut self) -> &mut Provenance {
         &mut self.provenance
     }
@@ -137,16 +137,15 @@ impl RunFolder {
         Ok(packets)
     }
 
-    /// Returns true if writing has failed (disk full, ...), so that continuing is useless. It is
-    /// cheap; call it now and then.
+    /// Returns true if writing has failed, such as on a full disk, so that the run can be stopped.
+    /// The call is cheap; call it regularly.
     pub fn failed(&self) -> bool {
         self.problem.is_some()
             || self.traces.as_ref().is_some_and(Traces::failed)
             || self.capture.as_ref().is_some_and(CaptureFile::failed)
     }
 
-    /// Writes `summary.json`, `flows.parquet` and `tables/`. An interrupted run also has an
-    /// outcome.
+    /// Writes `summary.json`, `flows.parquet` and `tables/`. Interrupted runs also have an outcome.
     pub fn outcome(&mut self, outcome: &Outcome<'_>) -> Result<(), ResultsError> {
         let result = self
             .make_folder("tables")
@@ -158,12 +157,12 @@ impl RunFolder {
         result
     }
 
-    /// Closes all files and records in `provenance.json` how the run ended. Call it after
-    /// [`Recorder::finish`](bentpipe_core::Recorder::finish). Returns the traces written.
+    /// Closes all files and records the ending in `provenance.json`. Call it after
+    /// [`Recorder::finish`](bentpipe_core::Recorder::finish). Returns the traces that were written.
     ///
     /// # Errors
-    /// The first failure to write anything of this run; the folder is then marked incomplete with
-    /// that reason.
+    /// Returns the first error of writing this run. The folder is then marked incomplete, with the
+    /// error as the reason.
     pub fn finish(mut self, ending: Ending, cost: Cost) -> Result<Vec<Written>, ResultsError> {
         self.provenance.simulated_seconds = Some(cost.simulated.as_secs_f64());
         self.provenance.events = Some(cost.events);
@@ -190,7 +189,7 @@ impl RunFolder {
         };
         self.provenance.status = if reason.is_some() { Status::Incomplete } else { Status::Complete };
         self.provenance.reason = reason;
-        // If not even this can be written, the folder still says that it is running, which is not
+        // If this cannot be written either, the folder remains marked as running, which is not
         // complete.
         let marked = self.provenance.write(&self.path);
         match self.problem.take() {
@@ -212,7 +211,7 @@ impl Drop for RunFolder {
     }
 }
 
-/// Returns true if the folder contains at most the remains of a creation that was killed.
+/// Returns true if the folder is empty, except for the remains of a creation that was killed.
 fn is_empty(path: &Path) -> io::Result<bool> {
     let partial = provenance::partial_name(provenance::FILE);
     for entry in fs::read_dir(path)? {

@@ -3,16 +3,16 @@
 //!
 //! | field | value |
 //! | --- | --- |
-//! | addresses, ports | those of [`bentpipe_core::address`]; the ports are dynamic ones, so that no dissector claims them |
+//! | addresses, ports | those of [`bentpipe_core::address`]; ports are dynamic, so that no dissector is selected by port |
 //! | identification | the packet's number, modulo 65536; "don't fragment" is set |
-//! | time to live | 64: models do not count it down |
-//! | TCP options | in the order in which Linux writes them, padded with NOP to the packet's header size |
-//! | TCP window | divided by the scale that this direction announced on its SYN |
+//! | time to live | 64: models do not decrement it |
+//! | TCP options | in the order of Linux, padded with NOP to the packet's header size |
+//! | TCP window | divided by the scale that this direction announced in its SYN |
 //! | urgent pointer | 0 |
 //!
-//! Control messages travel as UDP between [`CONTROL_PORT`] at both ends, with zeros for a payload
-//! and their content in words as the packet's comment. A control message smaller than its headers
-//! has the length of its headers.
+//! Control messages are UDP datagrams between [`CONTROL_PORT`] at both ends, with a payload of
+//! zeros and their content as the packet's comment. A control message that is smaller than its
+//! headers has the length of its headers.
 
 use bentpipe_core::address::{ipv4, port_of, ports};
 use bentpipe_stage::{Content, Packet, Payload, IPV4_HEADER, TCP, UDP, UDP_HEADER};
@@ -23,8 +23,8 @@ pub const CONTROL_PORT: u16 = 65535;
 
 const IP_HEADER: usize = IPV4_HEADER as usize;
 
-/// Appends the headers of a packet whose layer is `payload`, for a payload of zeros, and returns
-/// the number of bytes of the whole packet. `notes` are those of [`Payload::header`].
+/// Appends the headers of a packet with the layer `payload`, whose data are zeros. Returns the
+/// number of bytes of the whole packet. `notes` is passed to [`Payload::header`].
 pub(crate) fn append(packet: &Packet, payload: &dyn Payload, notes: &mut [u32; 2], out: &mut Vec<u8>) -> u32 {
     let begin = out.len();
     let protocol = payload.protocol();

@@ -1,25 +1,25 @@
 //! The run folder: the results of one run of one scenario, in the same form for every instrument.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `provenance.json` | who made it, from what, when, at what cost, and whether it is complete ([`Provenance`]) |
-//! | `scenario.toml` | the scenario as resolved |
-//! | `summary.json` | all report tables, the packets created, consumed, dropped and held ([`Outcome`](bentpipe_outcome::Outcome)) |
+//! | `provenance.json` | origin, time, cost and status of the run ([`Provenance`]) |
+//! | `scenario.toml` | the resolved scenario |
+//! | `summary.json` | all report tables, and the packets created, consumed, dropped and held ([`Outcome`](bentpipe_outcome::Outcome)) |
 //! | `flows.parquet` | one row per flow: the report tables about flows, joined |
 //! | `tables/NAME.parquet` | the other report tables |
 //! | `traces/NAME.parquet` | one row per recorded event: `time`, the entity's name, the table's columns |
-//! | `packets.pcapng` | captured packets, if asked for ([`Capture`](bentpipe_stage::Capture)) |
+//! | `packets.pcapng` | captured packets, if enabled ([`Capture`](bentpipe_stage::Capture)) |
 //!
-//! Everything that varies between two runs of one scenario, seed and version (times, machine,
-//! command line) is in `provenance.json` only, so that all other files are equal byte for byte.
+//! All differences between two runs of the same scenario, seed and version (times, machine, command
+//! line) are in `provenance.json`. All other files are equal byte for byte.
 //!
-//! `provenance.json` is written first and says `running`; a folder is complete only when it says
-//! `complete`. Every Parquet file ends in a valid footer after each row group, so that even a
-//! killed run can be read up to the last one. Writing is safe against the death of the process, not
-//! against that of the machine: nothing is synced.
+//! `provenance.json` is written first, with the status `running`. A folder is complete only if the
+//! status is `complete`. Every Parquet file has a valid footer after each row group, so that even
+//! the files of a killed run can be read up to the last row group. Results survive a crash of the
+//! process, but not a crash of the machine: files are not synced to disk.
 //!
-//! Units and meanings of the columns are in each Parquet file, under the key `bentpipe` of its
-//! metadata, as JSON.
+//! Units and descriptions of the columns are in the metadata of each Parquet file, as JSON under
+//! the key `bentpipe`.
 
 mod capture;
 mod columns;

@@ -1,8 +1,9 @@
 //! A trace's column of names, encoded here. Parquet's own writer takes a string per row and hashes
-//! each, some 65 ns, where one entity's number is known and a few bits are written.
+//! it, which takes about 65 ns. The encoding here uses the known number of the entity and writes a
+//! few bits.
 //!
-//! A column chunk is a dictionary page with the names of its rows and a data page with their places
-//! in it, as one bit-packed run (Parquet's format, "Encodings": RLE_DICTIONARY).
+//! A column chunk is a dictionary page with the distinct names, and a data page with the index of
+//! each row's name in one bit-packed run (Parquet's format, "Encodings": RLE_DICTIONARY).
 
 use crate::pages::push_varint;
 use parquet::basic::Encoding;
@@ -17,49 +18,50 @@ use std::io::Write;
 /// The names of the rows of one row group.
 #[derive(Default)]
 pub(crate) struct Names {
-    /// Place in the dictionary plus one by entity; 0 if no row has its name.
-    places: Vec<u32>,
-    /// The dictionary page: each name after its length in four bytes.
+    /// For each entity: the index in the dictionary plus one, or 0 if no row has the entity's name.
+    indices: Vec<u32>,
+    /// The dictionary page: each name, preceded by its length in four bytes.
     dictionary: Vec<u8>,
+    /// Number of names in the dictionary.
     distinct: u32,
-    /// Place in the dictionary of each row's name.
+    /// Index in the dictionary of each row's name.
     rows: Vec<u32>,
 }
 
 impl Names {
-    /// Adds rows about these entities, by number, whose names are in `names`.
+    /// Adds rows about these entities, given by number. `names` are the names of all entities.
     #[inline]
     pub fn extend(&mut self, entities: impl Iterator<Item = u32> + Clone, names: &[String]) {
         for entity in entities.clone() {
-            if self.places.get(entity as usize).is_none_or(|place| *place == 0) {
+            if self.indices.get(entity as usize).is_none_or(|index| *index == 0) {
                 self.enter(entity, &names[entity as usize]);
             }
         }
-        self.rows.extend(entities.map(|entity| self.places[entity as usize] - 1));
+        self.rows.extend(entities.map(|entity| self.indices[entity as usize] - 1));
     }
 
     #[cold]
     fn enter(&mut self, entity: u32, name: &str) {
         let entity = entity as usize;
-        if self.places.len() <= entity {
-            self.places.resize(entity + 1, 0);
+        if self.indices.len() <= entity {
+            self.indices.resize(entity + 1, 0);
         }
         self.dictionary.extend_from_slice(&(name.len() as u32).to_le_bytes());
         self.dictionary.extend_from_slice(name.as_bytes());
         self.distinct += 1;
-        self.places[entity] = self.distinct;
+        self.indices[entity] = self.distinct;
     }
 
-    /// Removes all rows from the column, which keeps its memory.
+    /// Removes all rows; the column keeps its memory.
     pub fn clear(&mut self) {
-        self.places.clear();
+        self.indices.clear();
         self.dictionary.clear();
         self.distinct = 0;
         self.rows.clear();
     }
 
-    /// Writes the column as the next of a row group; `descriptor` is that of a required column of
-    /// strings.
+    /// Writes the column as the next column of a row group. `descriptor` must describe a required
+    /// column of strings.
     pub fn write<W: Write + Send>(
         &self,
         descriptor: ColumnDescPtr,
@@ -107,9 +109,9 @@ impl Names {
         group.append_column(&bytes::Bytes::from(chunk), closed)
     }
 
-    /// Returns the data page: the width in bits of the places, then one run of them. A single name
-    /// is a run of equal places; several are packed, each least significant bit first, in groups of
-    /// eight.
+    /// Returns the data page: the width of an index in bits, then one run of all indices. A single
+    /// name is a run of equal indices. Several names are bit-packed, least significant bit first,
+    /// in groups of eight.
     fn packed(&self) -> Vec<u8> {
         let width = (u32::BITS - self.distinct.saturating_sub(1).leading_zeros()).max(1);
         let groups = self.rows.len().div_ceil(8);
@@ -123,8 +125,8 @@ impl Names {
         page.reserve_exact(groups * width as usize);
         for group in self.rows.chunks(8) {
             let (mut bits, mut waiting) = (0u64, 0);
-            for place in 0..8 {
-                bits |= u64::from(group.get(place).copied().unwrap_or(0)) << waiting;
+            for index in 0..8 {
+                bits |= u64::from(group.get(index).copied().unwrap_or(0)) << waiting;
                 waiting += width;
                 while waiting >= 8 {
                     page.push(bits as u8);
@@ -142,8 +144,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_packed_as_the_format_says() {
-        // The example of the format's description: 0 to 7 in three bits each.
+    fn indices_are_packed_as_in_the_format_description() {
+        // The example in the format's description: 0 to 7 in three bits each.
         let mut names = Names::default();
         let all: Vec<String> = (0..8).map(|name| name.to_string()).collect();
         names.extend(0..8, &all);

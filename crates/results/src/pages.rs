@@ -1,5 +1,5 @@
-//! The data pages of a trace's column, encoded here as the rows come. Parquet's own writer keeps
-//! the values of a row group and counts their levels one at a time.
+//! The data pages of a trace's column, encoded when rows are added. Parquet's own writer keeps the
+//! values of a row group and counts their levels one at a time.
 //!
 //! A page has [`PAGE`] rows: definition levels, if the column may have nulls, and the values in the
 //! column's encoding.
@@ -15,10 +15,10 @@ use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, Trac
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// Minimum bytes of a page's header.
+/// Minimum size of a page's header in bytes.
 const HEADER: usize = 32;
 
-/// Rows in a data page.
+/// Number of rows in a data page.
 pub(crate) const PAGE: usize = 16 * 1024;
 
 /// The pages of a column in one row group.
@@ -27,11 +27,11 @@ pub(crate) struct Pages {
     nullable: bool,
     /// Number of rows of the page that is being filled.
     rows: usize,
-    /// Rows with a value; empty as long as all have one.
+    /// For each row, true if it has a value. Empty if no value is missing.
     present: Vec<bool>,
     full: Vec<Full>,
-    /// Buffers for the page before and after compression, kept because fresh memory costs a page
-    /// fault every 4 KiB.
+    /// Buffers for a page before and after compression. They are kept because new memory costs a
+    /// page fault every 4 KiB.
     plain: Vec<u8>,
     compressed: Vec<u8>,
 }
@@ -40,12 +40,13 @@ pub(crate) struct Pages {
 struct Full {
     rows: usize,
     encoding: Encoding,
-    /// Length before compression.
+    /// Length in bytes before compression.
     length: usize,
+    /// The page after compression.
     stored: Bytes,
 }
 
-/// Values to which pages of [`Encoding::RLE_DICTIONARY`] refer by their places.
+/// Values to which pages of [`Encoding::RLE_DICTIONARY`] refer by index.
 pub(crate) struct Dictionary<'a> {
     pub values: u32,
     /// The values in plain encoding.
@@ -53,7 +54,7 @@ pub(crate) struct Dictionary<'a> {
 }
 
 impl Pages {
-    /// Creates a column without rows; `nullable` if some may be missing.
+    /// Creates a column without rows. `nullable` is true if values may be missing.
     pub fn new(nullable: bool) -> Pages {
         Pages {
             nullable,
@@ -71,7 +72,7 @@ impl Pages {
         self.rows == 0
     }
 
-    /// Returns the number of rows for which the page has room, at least one unless it is
+    /// Returns the number of rows that fit into the page; at least one unless the page is
     /// [full](Self::is_full).
     #[inline]
     pub fn room(&self) -> usize {
@@ -84,7 +85,7 @@ impl Pages {
         self.rows == PAGE
     }
 
-    /// Counts `rows` more rows with values.
+    /// Counts `rows` further rows with values.
     #[inline]
     pub fn add(&mut self, rows: usize) {
         self.rows += rows;
@@ -104,7 +105,7 @@ impl Pages {
         self.rows += 1;
     }
 
-    /// Ends the page, to which `values` appends its encoded values.
+    /// Ends the page. `values` appends the page's encoded values.
     pub fn end(&mut self, encoding: Encoding, values: impl FnOnce(&mut Vec<u8>)) {
         let Pages { plain, compressed, .. } = self;
         plain.clear();
@@ -126,8 +127,9 @@ impl Pages {
         self.full.clear();
     }
 
-    /// Writes the full pages as the next column of a row group, with their `dictionary` if they
-    /// have one and the `extremes` of the values if readers skip row groups by them.
+    /// Writes the full pages as the next column of a row group. Also writes the `dictionary`, if
+    /// the pages refer to one, and the `extremes` of the values, if readers skip row groups by
+    /// them.
     pub fn write<W: Write + Send>(
         &self,
         descriptor: ColumnDescPtr,
@@ -181,10 +183,10 @@ impl Pages {
             .set_total_uncompressed_size(plain)
             .set_dictionary_page_offset(dictionary_offset)
             .set_data_page_offset(first.unwrap_or(0));
-        if let Some((least, most)) = extremes {
+        if let Some((minimum, maximum)) = extremes {
             let nulls = if self.nullable { None } else { Some(0) };
             metadata =
-                metadata.set_statistics(Statistics::int64(Some(least), Some(most), None, nulls, false));
+                metadata.set_statistics(Statistics::int64(Some(minimum), Some(maximum), None, nulls, false));
         }
         let closed = ColumnCloseResult {
             bytes_written: chunk.len() as u64,
@@ -198,11 +200,10 @@ impl Pages {
     }
 }
 
-/// Returns true if all numbers are the same, to the bit, as one with these `bits`, which must be a
-/// number.
+/// Returns true if all numbers have these `bits`, which must not be those of NaN.
 #[inline]
 pub(crate) fn repeat(numbers: &[f64], bits: u64) -> bool {
-    // Most columns that change differ in the first or the last number.
+    // If numbers differ, usually the first or the last one does.
     let [first, .., last] = numbers else { return false };
     let differ = |number: &f64| number.to_bits() ^ bits;
     differ(first) | differ(last) == 0
@@ -210,17 +211,17 @@ pub(crate) fn repeat(numbers: &[f64], bits: u64) -> bool {
         && !f64::from_bits(bits).is_nan()
 }
 
-/// Compresses a page into `room`.
+/// Compresses a page into `room` and returns the compressed bytes.
 fn compress<'a>(page: &[u8], room: &'a mut Vec<u8>) -> &'a [u8] {
-    let most = lz4_flex::block::get_maximum_output_size(page.len());
-    if room.len() < most {
-        room.resize(most, 0);
+    let max_length = lz4_flex::block::get_maximum_output_size(page.len());
+    if room.len() < max_length {
+        room.resize(max_length, 0);
     }
-    let length = lz4_flex::block::compress_into(page, room).expect("there is room for the worst");
+    let length = lz4_flex::block::compress_into(page, room).expect("the buffer has the maximum output size");
     &room[..length]
 }
 
-/// Returns the definition levels of `rows` rows: one run of ones, or one bit for each.
+/// Returns the definition levels of `rows` rows: a single run of ones, or one bit per row.
 fn levels(rows: usize, present: &[bool]) -> Vec<u8> {
     let mut levels = Vec::new();
     if present.is_empty() {
@@ -254,7 +255,7 @@ pub(crate) mod tests {
 
     type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
 
-    /// Writes a column as a file of one row group by `write` and reads it with Parquet's own
+    /// Writes a column with `write` to a file of one row group, and reads it with Parquet's own
     /// reader.
     pub fn round_trip<T: DataType>(
         rows: usize,

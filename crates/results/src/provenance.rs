@@ -1,4 +1,4 @@
-//! `provenance.json`: the one file of a run folder that differs between equal runs.
+//! `provenance.json`: the only file of a run folder that differs between runs with equal results.
 
 use crate::ResultsError;
 use serde::{Deserialize, Serialize};
@@ -14,29 +14,29 @@ pub(crate) const FILE: &str = "provenance.json";
 /// The origin of a run and its outcome.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Provenance {
-    /// Version of bentpipe; this key marks a folder as a run of bentpipe.
+    /// Version of bentpipe. This key marks a folder as a run of bentpipe.
     pub bentpipe: String,
-    /// Commit from which it was built, if the build set `BENTPIPE_COMMIT`.
+    /// Commit from which bentpipe was built, if the build set `BENTPIPE_COMMIT`.
     pub commit: Option<String>,
     /// The command that produced the folder: `simulate`, `emulate`, ...
     pub instrument: String,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Number of the run among those with this seed.
+    /// Number of the run among the runs with this seed.
     pub run: u64,
     /// Status of the folder.
     pub status: Status,
-    /// Reason for which the folder is incomplete, if it is.
+    /// Reason why the folder is incomplete, if it is.
     pub reason: Option<String>,
     /// Command line, if there was one.
     pub command: Vec<String>,
     /// The machine on which the run took place.
     pub host: Host,
-    /// Start of the run in UTC, as of RFC 3339 (see [`utc`]), if it is to be kept.
+    /// Start of the run in UTC, in the format of RFC 3339 (see [`utc`]), if it is recorded.
     pub started: Option<String>,
-    /// Seconds of simulated (or real) network time.
+    /// Simulated or real network time in seconds.
     pub simulated_seconds: Option<f64>,
-    /// Number of events of the event loop.
+    /// Number of events that the event loop processed.
     pub events: Option<u64>,
     /// Real time of the run in seconds.
     pub wall_seconds: Option<f64>,
@@ -53,13 +53,13 @@ pub struct Provenance {
 pub enum Status {
     /// The folder is being written, or its writer was killed.
     Running,
-    /// The run ended as planned and all files are complete.
+    /// The run ended as planned, and all files are complete.
     Complete,
-    /// The run ended early, for the reason given.
+    /// The run ended early. `reason` is set.
     Incomplete,
 }
 
-/// The machine on which a run was made, without its name.
+/// The machine on which a run took place, without its name.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Host {
     /// Name and release of the kernel.
@@ -71,7 +71,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Returns this machine; strings are empty if it does not reveal them.
+    /// Returns the present machine. Unknown strings are empty.
     pub fn here() -> Host {
         let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
         let system = line("/etc/os-release")
@@ -88,7 +88,7 @@ impl Host {
 }
 
 impl Provenance {
-    /// Returns the provenance of a run that begins on this machine, with this version.
+    /// Returns the provenance of a run that starts now on this machine, with this version.
     pub fn new(instrument: &str, seed: u64, run: u64) -> Provenance {
         Provenance {
             bentpipe: env!("CARGO_PKG_VERSION").to_owned(),
@@ -109,16 +109,16 @@ impl Provenance {
         }
     }
 
-    /// Reads the provenance of the run folder at `path`; `None` if it contains none.
+    /// Reads the provenance of the run folder at `path`, or returns `None` if the folder has none.
     pub fn read(path: &Path) -> Option<Provenance> {
         serde_json::from_slice(&fs::read(path.join(FILE)).ok()?).ok()
     }
 
-    /// Changes the provenance of the finished run folder at `path`, for programs that started the
-    /// run elsewhere and know more of it.
+    /// Changes the provenance of the finished run folder at `path`. This is for programs that start
+    /// runs in other processes and have further information about them.
     ///
     /// # Errors
-    /// There is none, or it cannot be written.
+    /// Fails if the folder has no provenance, or if it cannot be written.
     pub fn amend(path: &Path, change: impl FnOnce(&mut Provenance)) -> Result<(), ResultsError> {
         let mut provenance = Provenance::read(path).ok_or_else(|| ResultsError::NotARun(path.to_owned()))?;
         change(&mut provenance);
@@ -130,30 +130,31 @@ impl Provenance {
     }
 }
 
-/// Writes a JSON file that is either the old or the new one, whenever the process dies.
+/// Writes a JSON file by replacement: whenever the process is killed, the file is either the old or
+/// the new one.
 pub(crate) fn write_json(root: &Path, name: &str, value: &impl Serialize) -> Result<(), ResultsError> {
     let mut text = serde_json::to_string_pretty(value).expect("plain data is always valid JSON");
     text.push('\n');
     replace_file(root, name, text.as_bytes())
 }
 
-/// Writes a file under another name and moves it to its place.
+/// Writes a file under another name and then renames it.
 pub(crate) fn replace_file(root: &Path, name: &str, content: &[u8]) -> Result<(), ResultsError> {
     let partial = root.join(partial_name(name));
     let written = fs::write(&partial, content).and_then(|()| fs::rename(&partial, root.join(name)));
     written.map_err(|error| {
-        // It may have taken the last room, which other files need.
+        // The partial file may have filled the disk, whose last space other files need.
         let _ = fs::remove_file(&partial);
         ResultsError::write(name, error)
     })
 }
 
-/// Returns the name under which a file is written before it is moved to its place.
+/// Returns the temporary name of a file, before it is renamed.
 pub(crate) fn partial_name(name: &str) -> String {
     format!(".{name}.part")
 }
 
-/// Returns a time in UTC as of RFC 3339, to the second.
+/// Returns a time in UTC in the format of RFC 3339, to the second.
 pub fn utc(moment: SystemTime) -> String {
     let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -177,7 +178,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn moments_are_written_as_date_would() {
+    fn times_are_written_as_by_gnu_date() {
         // Expected values from GNU date -u -d @SECONDS +%FT%TZ.
         for (seconds, expected) in [
             (0, "1970-01-01T00:00:00Z"),

@@ -1,6 +1,6 @@
-//! A trace's column of real numbers, most of which repeat the previous one. A page is kept as runs
-//! of the same number and stored as places in a dictionary with a number per run, or plain if its
-//! runs are short.
+//! A trace's column of real numbers, most of which repeat the previous number. A page is collected
+//! as runs of equal numbers. It is stored as indices in a dictionary with one number per run, or in
+//! plain encoding if its runs are short.
 
 use crate::pages::{push_varint, repeat, Dictionary, Pages, PAGE};
 use parquet::basic::Encoding;
@@ -9,26 +9,28 @@ use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::ColumnDescPtr;
 use std::io::Write;
 
-/// Mean length in values from which on runs are stored as such: a value takes eight bytes, a run
-/// eight in the dictionary and some three in the page.
+/// Minimum mean length of the runs that are stored with a dictionary. A plain value takes eight
+/// bytes; a run takes eight bytes in the dictionary and about three in the page.
 const RUN: usize = 4;
 
-/// Numbers whose places in the dictionary are remembered.
+/// Number of slots of the table of numbers whose index in the dictionary is known.
 const SLOTS: usize = 1024;
 
 /// The values of one row group.
 pub(crate) struct Reals {
     pages: Pages,
-    /// Runs of the page that is being filled: the number of each, and the count of values at its
-    /// end.
+    /// Number of each run of the page that is being filled.
     numbers: Vec<f64>,
+    /// Number of values up to the end of each run.
     ends: Vec<u32>,
+    /// Number of runs of the page.
     runs: usize,
     /// Number of values of the page.
     values: u32,
-    /// Numbers of the runs of full pages, and the place among them of one with a certain [`slot`].
+    /// Numbers of the runs of full pages.
     dictionary: Vec<f64>,
-    places: [u32; SLOTS],
+    /// Index in the dictionary of the last number with each [`slot`].
+    indices: [u32; SLOTS],
 }
 
 impl Reals {
@@ -41,11 +43,11 @@ impl Reals {
             runs: 0,
             values: 0,
             dictionary: Vec::new(),
-            places: [0; SLOTS],
+            indices: [0; SLOTS],
         }
     }
 
-    /// Adds rows with a model's values; NaN stands for "no value".
+    /// Adds rows with a model's values; NaN stands for a missing value.
     #[inline]
     pub fn extend(&mut self, mut numbers: &[f64]) {
         while !numbers.is_empty() {
@@ -70,7 +72,7 @@ impl Reals {
         }
     }
 
-    /// Adds values for which the page has room.
+    /// Adds values that fit into the page.
     #[inline]
     fn add(&mut self, values: &[f64]) {
         self.pages.add(values.len());
@@ -85,7 +87,7 @@ impl Reals {
             _ => self.numbers[runs - 1].to_bits(),
         };
         for value in values {
-            // Without a branch, since the ends of runs cannot be predicted.
+            // Written without a branch, since the ends of runs cannot be predicted.
             runs += usize::from(value.to_bits() != last);
             last = value.to_bits();
             self.values += 1;
@@ -107,21 +109,21 @@ impl Reals {
                 }
             });
         } else {
-            let (dictionary, places) = (&mut self.dictionary, &mut self.places);
-            let most = dictionary.len() + numbers.len() - 1;
-            let bytes = (usize::BITS - most.leading_zeros()).div_ceil(8).max(1);
+            let (dictionary, indices) = (&mut self.dictionary, &mut self.indices);
+            let max_index = dictionary.len() + numbers.len() - 1;
+            let bytes = (usize::BITS - max_index.leading_zeros()).div_ceil(8).max(1);
             self.pages.end(Encoding::RLE_DICTIONARY, |page| {
                 page.push(8 * bytes as u8);
                 let mut begin = 0;
                 for (number, end) in numbers.iter().zip(ends) {
-                    let place = &mut places[slot(*number)];
-                    if dictionary.get(*place as usize).map(|known| known.to_bits()) != Some(number.to_bits())
+                    let index = &mut indices[slot(*number)];
+                    if dictionary.get(*index as usize).map(|known| known.to_bits()) != Some(number.to_bits())
                     {
-                        *place = dictionary.len() as u32;
+                        *index = dictionary.len() as u32;
                         dictionary.push(*number);
                     }
                     push_varint(page, u64::from(end - begin) << 1);
-                    page.extend_from_slice(&place.to_le_bytes()[..bytes as usize]);
+                    page.extend_from_slice(&index.to_le_bytes()[..bytes as usize]);
                     begin = *end;
                 }
             });
@@ -129,7 +131,7 @@ impl Reals {
         (self.runs, self.values) = (0, 0);
     }
 
-    /// Ends the last page, before [`Reals::write`].
+    /// Ends the last page. Call it before [`Reals::write`].
     pub fn complete(&mut self) {
         if !self.pages.is_empty() {
             self.end_page();
@@ -142,7 +144,7 @@ impl Reals {
         self.dictionary.clear();
     }
 
-    /// Writes the column as the next of a row group.
+    /// Writes the column as the next column of a row group.
     pub fn write<W: Write + Send>(
         &self,
         descriptor: ColumnDescPtr,
@@ -155,8 +157,8 @@ impl Reals {
     }
 }
 
-/// Returns the slot of a number in the dictionary. Another may have taken the slot; the number is
-/// then in the dictionary twice.
+/// Returns the slot of a number in the table of indices. If another number takes the slot, the
+/// first number may be in the dictionary twice.
 fn slot(number: f64) -> usize {
     // Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4): the high bits of the
     // product.
@@ -169,7 +171,7 @@ mod tests {
     use crate::pages::{tests as pages, PAGE};
     use parquet::data_type::DoubleType;
 
-    /// Returns these rows after writing and reading them, to the bit.
+    /// Writes and reads these rows, and returns the bits of the values read.
     fn round_trip(rows: &[Option<f64>]) -> Vec<Option<u64>> {
         let mut column = Reals::new();
         let numbers: Vec<f64> = rows.iter().map(|row| row.unwrap_or(f64::NAN)).collect();
@@ -189,7 +191,8 @@ mod tests {
     fn parquet_reads_pages_of_any_length_and_missing_values() {
         for count in [1, 2, 128, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE + 200] {
             for every in [1, 2, 3, 1000, usize::MAX] {
-                // The first make plain pages, the second runs, and the last a page of each.
+                // Short runs make plain pages, long ones dictionary pages; the longest makes a page
+                // of each kind.
                 for run in [1, 5, 3000, PAGE + 100] {
                     let number = |row: usize| 1.0 / ((row / run * (row % PAGE % run + 1)) as f64 + 0.5);
                     let rows: Vec<Option<f64>> =
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_keep_their_sign_and_numbers_that_return_their_place() {
+    fn zeros_keep_their_sign_and_recurring_numbers_their_index() {
         let rows: Vec<Option<f64>> =
             (0..PAGE + 500).map(|row| Some([0.0, -0.0, 1.5, f64::INFINITY][row / 50 % 4])).collect();
         assert_eq!(round_trip(&rows), bits(&rows));
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_take_the_same_slot_stand_twice() {
+    fn numbers_with_the_same_slot_are_stored_repeatedly() {
         let mut slots = std::collections::BTreeMap::new();
         let (one, other) = (0..)
             .map(|number| number as f64 / 7.0)

@@ -1,18 +1,20 @@
 //! A Parquet file that can be read at any time.
 //!
-//! A Parquet file without a footer at its end is lost, so the footer is written after every row
-//! group, and the next row group takes its place. A process can be killed in the middle of a large
-//! `write`. Therefore the order is: a copy of the old footer where the file will end; then the row
-//! group into the gap before it, which readers ignore because footers contain offsets; then the new
-//! footer over the copy. Only this last step, some microseconds for a few kilobytes, must not be
-//! interrupted. When the disk is full, the old footer is put back in its place.
+//! A Parquet file without a footer at its end cannot be read. The footer is therefore written after
+//! every row group, and the next row group replaces it. A process can be killed during a large
+//! `write`, so a row group is written in three steps: first a copy of the old footer at the future
+//! end of the file; then the row group into the gap before it, which readers ignore because footers
+//! contain offsets; then the new footer over the copy. Only the last step must not be interrupted;
+//! it takes some microseconds for a few kilobytes. If the disk is full, the old footer is restored
+//! at its old position.
 //!
-//! Encodings were chosen by measuring (`benches/rates.rs`, and its predecessors for the
-//! alternatives). With 14 columns of a TCP trace, delta-encoded integers are faster than plain ones
-//! (they leave less to compress), and LZ4 costs nothing over no compression, as it saves copying,
-//! and halves the file. Zstandard at level 1 saves 10 % more at 1.4 times the time, and
-//! byte-stream-split doubles 14 % more at 1.2 times. Dictionaries pay for names, and for real
-//! numbers that mostly repeat the previous one (`reals.rs`).
+//! Encodings were chosen by measurements (`benches/rates.rs`, and earlier versions of it). With the
+//! 14 columns of a TCP trace, delta-encoded integers are faster than plain ones, because they leave
+//! less to compress. LZ4 takes no more time than no compression, because it saves copying, and
+//! halves the file. Zstandard at level 1 saves a further 10 % and takes 1.4 times as long.
+//! Byte-stream-split encoding of real numbers saves a further 14 % and takes 1.2 times as long.
+//! Dictionaries are worthwhile for names, and for real numbers that mostly repeat the previous one
+//! (`reals.rs`).
 
 use crate::columns::{Field, Kind, Nullable, Schema, Values};
 use crate::ResultsError;
@@ -32,7 +34,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows in a row group of a trace: about a megabyte per column, as Parquet's readers prefer.
+/// Number of rows in a row group of a trace: about a megabyte per column, as recommended for
+/// readers.
 pub(crate) const ROW_GROUP: usize = 128 * 1024;
 
 /// A Parquet file being written.
@@ -42,9 +45,10 @@ pub(crate) struct TableFile {
     writer: SerializedFileWriter<Vec<u8>>,
     row_groups: Vec<RowGroupMetaData>,
     key_values: Vec<KeyValue>,
-    /// Offset at which the footer begins.
+    /// Offset of the footer in the file.
     end: u64,
     footer: Vec<u8>,
+    /// Definition levels of rows without missing values.
     ones: Vec<i16>,
     rows: u64,
 }
@@ -56,7 +60,7 @@ impl TableFile {
         let file = File::create(&path).map_err(|error| ResultsError::write(label, error))?;
         let writer =
             SerializedFileWriter::new(Vec::new(), parquet_schema(schema), Arc::new(properties(schema)))
-                .expect("nothing fails in memory");
+                .expect("writing to memory cannot fail");
         let mut table = TableFile {
             label: label.to_owned(),
             file,
@@ -69,7 +73,7 @@ impl TableFile {
             rows: 0,
         };
         if let Err(error) = table.store() {
-            // Without a footer it would not be a Parquet file.
+            // Without a footer the file would not be a Parquet file.
             let _ = fs::remove_file(&path);
             return Err(error);
         }
@@ -81,7 +85,7 @@ impl TableFile {
         self.rows
     }
 
-    /// Writes one row group, one entry of `columns` per field of the schema.
+    /// Writes one row group. `columns` has one entry per field of the schema.
     pub fn row_group(&mut self, columns: &[Values]) -> Result<(), ResultsError> {
         self.encode(columns)
             .map_err(|error| ResultsError::Format { file: self.label.clone(), problem: error.to_string() })?;
@@ -126,9 +130,9 @@ impl TableFile {
         Ok(())
     }
 
-    /// Writes everything encoded since the last call, and a footer for the whole file.
+    /// Writes the data encoded since the last call, and a footer for the whole file.
     fn store(&mut self) -> Result<(), ResultsError> {
-        self.writer.flush().expect("nothing fails in memory");
+        self.writer.flush().expect("writing to memory cannot fail");
         let mut bytes = std::mem::take(self.writer.inner_mut());
         let length = bytes.len();
         let flushed = self.writer.flushed_row_groups();
@@ -136,7 +140,7 @@ impl TableFile {
         let rows = self.row_groups.iter().map(|group| group.num_rows() as u64).sum();
         self.write_footer(&mut bytes, rows);
         if let Err(error) = self.replace_footer(&bytes) {
-            // The first error is the one to report.
+            // The first error is the one that is reported.
             let _ = self.restore();
             return Err(ResultsError::write(self.label.as_str(), error));
         }
@@ -151,8 +155,8 @@ impl TableFile {
 
     /// Writes `bytes`, which end with the new footer, in place of the old footer.
     fn replace_footer(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // Footers are written last. They only grow; if one did not, it would merely be written in
-        // one piece.
+        // The footer is written last. Footers only grow; if one did not, the bytes would be written
+        // in one step.
         let split = bytes.len().saturating_sub(self.footer.len());
         let last = self.end + split as u64;
         self.file.seek(SeekFrom::Start(last))?;
@@ -181,7 +185,7 @@ impl TableFile {
         );
         let row_groups = std::mem::take(&mut self.row_groups);
         let metadata = ParquetMetaDataBuilder::new(file).set_row_groups(row_groups).build();
-        ParquetMetaDataWriter::new(out, &metadata).finish().expect("nothing fails in memory");
+        ParquetMetaDataWriter::new(out, &metadata).finish().expect("writing to memory cannot fail");
         self.row_groups = metadata.into_builder().take_row_groups();
     }
 
@@ -240,7 +244,7 @@ fn properties(schema: &Schema) -> WriterProperties {
     for field in &schema.fields {
         let path = ColumnPath::new(vec![field.name.clone()]);
         properties = match field.kind {
-            // Readers skip row groups by the extremes of their times.
+            // Readers skip row groups by the minimum and maximum of their times.
             Kind::Time => properties
                 .set_column_encoding(path.clone(), Encoding::DELTA_BINARY_PACKED)
                 .set_column_statistics_enabled(path, EnabledStatistics::Chunk),

@@ -11,8 +11,8 @@ use std::path::Path;
 
 type Rows<'a> = Vec<(&'a str, &'a [f64])>;
 
-/// Writes all tables of `report`. A table about flows with at most one row each is joined into
-/// `flows.parquet`; every other table is a file of its own.
+/// Writes all tables of `report`. Tables about flows with at most one row per flow are joined into
+/// `flows.parquet`; every other table has its own file.
 pub(crate) fn write(root: &Path, report: &Report, flows: &FlowColumns) -> Result<(), ResultsError> {
     let mut tables: Vec<(&'static Table, Rows<'_>)> = Vec::new();
     for (table, entity, values) in report.rows() {
@@ -23,7 +23,7 @@ pub(crate) fn write(root: &Path, report: &Report, flows: &FlowColumns) -> Result
         tables[index].1.push((entity, values));
     }
     let (joined, apart): (Vec<_>, Vec<_>) =
-        tables.into_iter().partition(|(table, rows)| table.entity == "flow" && is_one_each(rows));
+        tables.into_iter().partition(|(table, rows)| table.entity == "flow" && has_unique_entities(rows));
     write_flows(root, flows, &joined)?;
     for (table, rows) in apart {
         write_table(root, table, &rows)?;
@@ -31,7 +31,7 @@ pub(crate) fn write(root: &Path, report: &Report, flows: &FlowColumns) -> Result
     Ok(())
 }
 
-fn is_one_each(rows: &Rows<'_>) -> bool {
+fn has_unique_entities(rows: &Rows<'_>) -> bool {
     let entities: BTreeSet<&str> = rows.iter().map(|(entity, _)| *entity).collect();
     entities.len() == rows.len()
 }
@@ -97,7 +97,7 @@ fn write_flows(
     file.row_group(&columns)
 }
 
-/// Returns the values, and nulls for the flows that only the reports contain.
+/// Returns the values, with nulls for flows that occur only in the reports.
 fn values_of(values: &FlowValues, rows: usize, field: &Field) -> Values {
     let mut column = field.values();
     match (&mut column, values) {
@@ -118,8 +118,8 @@ fn values_of(values: &FlowValues, rows: usize, field: &Field) -> Values {
     column
 }
 
-/// Returns the name of a column, preceded by its table's name if an earlier table has a column of
-/// that name.
+/// Returns the name of a column. If an earlier table has a column of this name, the name of the
+/// table precedes it.
 fn unused_name(schema: &Schema, name: &str, table: &str) -> String {
     let is_used = |name: &str| schema.fields.iter().any(|field| field.name == name);
     let mut candidate = name.to_owned();

@@ -1,10 +1,9 @@
-//! Traces: rows come in batches from the thread that runs the models, and go through a bounded
-//! channel, [`TOGETHER`] batches at a time, to one thread that turns them into columns and writes
-//! them.
+//! Traces: the thread that runs the models passes batches of rows through a bounded channel,
+//! [`TOGETHER`] batches at a time, to a thread that converts them to columns and writes them.
 //!
-//! Memory is bounded by [`QUEUE`] such bundles in the channel and one row group per table. If the
-//! models are faster than the disk, their thread waits. After a failure rows are dropped,
-//! [`Traces::failed`] returns true, and the files keep their earlier rows.
+//! Memory is limited to [`QUEUE`] bundles of batches in the channel and one row group per table. If
+//! the models are faster than the disk, their thread waits. After an error, rows are dropped,
+//! [`Traces::failed`] returns true, and the files keep the rows written before.
 
 use crate::columns::{Field, Schema, Values};
 use crate::deltas::BLOCK;
@@ -17,12 +16,12 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
-/// Batches handed over at once: waking the thread that waits for them takes as long as writing some
-/// hundred rows.
+/// Number of batches sent at once. Waking the writing thread takes as long as writing some hundred
+/// rows.
 const TOGETHER: usize = 8;
 
-/// Bundles of batches under way: enough to keep writing while the models compute, and to keep
-/// computing while a row group is written.
+/// Maximum number of bundles in the channel: enough to keep writing while the models compute, and
+/// to keep computing while a row group is written.
 const QUEUE: usize = 4;
 
 type Batch = (Vec<Row>, Vec<f64>);
@@ -36,17 +35,17 @@ enum Message {
 /// The end of the channel to which a [`Recorder`](bentpipe_core::Recorder) writes.
 pub struct TraceSink {
     messages: SyncSender<Vec<Message>>,
-    /// Messages that are not sent yet.
+    /// Messages that have not been sent.
     waiting: Vec<Message>,
     emptied: Receiver<Batch>,
-    /// Emptied buffers, the last of which is used first because its memory is still in a cache.
+    /// Emptied buffers. The last one is reused first because its memory is still in a cache.
     spare: Vec<Batch>,
     known_entities: usize,
 }
 
 impl TraceSink {
     fn send(&mut self) {
-        // The receiver is gone only after `finish`, whose documentation covers later rows.
+        // The receiver exists until `finish`, which documents that later rows are lost.
         let _ = self.messages.send(std::mem::take(&mut self.waiting));
     }
 }
@@ -85,7 +84,7 @@ pub struct Traces {
     failed: Arc<AtomicBool>,
 }
 
-/// A trace as it was written.
+/// A trace that has been written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Written {
     /// Name of the table.
@@ -122,16 +121,16 @@ impl Traces {
         Ok((sink, Traces { messages, thread: Some(thread), failed }))
     }
 
-    /// Returns true if writing has failed: the run may stop, since its traces are no longer kept.
-    /// [`Traces::finish`] returns the error.
+    /// Returns true if writing has failed. The run may then stop, since its traces are no longer
+    /// written. [`Traces::finish`] returns the error.
     pub fn failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Writes everything sent so far, closes the files and returns their contents. Call it after
-    /// [`Recorder::finish`](bentpipe_core::Recorder::finish): later rows are lost.
+    /// Writes all rows sent so far, closes the files, and returns the traces that were written.
+    /// Call it after [`Recorder::finish`](bentpipe_core::Recorder::finish): later rows are lost.
     pub fn finish(mut self) -> Result<Vec<Written>, ResultsError> {
-        let ended = self.join().expect("only finish and drop join, and both are the last");
+        let ended = self.join().expect("the thread is joined only once");
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
@@ -225,7 +224,7 @@ impl Writer {
         }
         rows.clear();
         values.clear();
-        // The sink may be gone already; then nobody needs the buffers.
+        // The sink may already be dropped; the buffers are then not needed.
         let _ = self.recycle.send((rows, values));
     }
 
@@ -267,13 +266,13 @@ impl TraceTable {
             let times = &mut times[..block.len()];
             times.iter_mut().zip(block).for_each(|(time, row)| *time = row.time as i64);
             time.extend(times);
-            let (least, most) = times
-                .iter()
-                .fold((i64::MAX, i64::MIN), |(least, most), time| (least.min(*time), most.max(*time)));
-            time.note_extremes(least, most);
+            let (minimum, maximum) = times.iter().fold((i64::MAX, i64::MIN), |(minimum, maximum), time| {
+                (minimum.min(*time), maximum.max(*time))
+            });
+            time.note_extremes(minimum, maximum);
         }
         if width > 0 {
-            // So few rows stay in the first-level cache.
+            // This number of rows stays in the first-level cache.
             let mut numbers = [0.0; BLOCK];
             for block in values.chunks(BLOCK * width) {
                 for (index, column) in columns.iter_mut().enumerate() {

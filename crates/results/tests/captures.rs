@@ -1,5 +1,5 @@
-//! Captured packets, as tshark and tcptrace read them. Without these programs the tests report this
-//! and pass.
+//! Captured packets, read by tshark and tcptrace. If these programs are missing, the tests are
+//! reported as skipped and pass.
 
 mod common;
 
@@ -82,8 +82,8 @@ impl Connection {
         self.segment(from, if timestamps { 20 } else { 12 }, segment);
     }
 
-    /// Sends a set-up, `data` segments, duplicate acknowledgments with SACK, the second segment
-    /// again, and an orderly end.
+    /// Sends a connection set-up, `data` segments, duplicate acknowledgments with SACK, a
+    /// retransmission of the second segment, and a connection release.
     fn talk(&mut self, data: u32, timestamps: bool) {
         let (none, stamps) = (SegmentFlags::default(), timestamps.then_some(Timestamps::new(7, 5)));
         let stamps_size = if timestamps { 12 } else { 0 };
@@ -151,12 +151,13 @@ fn captured(name: &str, interfaces: &[&str], options: CaptureOptions) -> PathBuf
     path.join("packets.pcapng")
 }
 
-/// Names of two capture points, one per direction.
-const TWO: [&str; 2] = ["st1 up", "gw down"];
+/// Names of the two capture points, one per direction.
+const INTERFACES: [&str; 2] = ["st1 up", "gw down"];
 const SEGMENTS: usize = 32;
 const PACKETS: usize = 2 * SEGMENTS + 5 + 2 + 1;
 
-/// Returns the output of a program, or `None` (reported as skipped) if it is not installed.
+/// Returns the output of a program. If the program is not installed, reports the test as skipped
+/// and returns `None`.
 fn output_of(program: &str, arguments: &[&str], file: &Path) -> Option<String> {
     match Command::new(program).args(arguments).arg(file).output() {
         Ok(output) => {
@@ -188,7 +189,7 @@ fn tshark(arguments: &[&str], file: &Path) -> Option<String> {
 
 #[test]
 fn tshark_finds_every_packet_well_formed() {
-    let file = captured("tshark", &TWO, CaptureOptions::default());
+    let file = captured("tshark", &INTERFACES, CaptureOptions::default());
     let bad = "_ws.malformed || ip.checksum.status != Good || tcp.checksum.status != Good \
                || udp.checksum.status != Good || icmp.checksum.status != Good || _ws.expert.severity >= 0x800000";
     let Some(bad) = tshark(&["-Y", bad], &file) else { return };
@@ -199,7 +200,7 @@ fn tshark_finds_every_packet_well_formed() {
 
 #[test]
 fn tshark_reads_the_fields_that_models_wrote() {
-    let file = captured("fields", &TWO, CaptureOptions::default());
+    let file = captured("fields", &INTERFACES, CaptureOptions::default());
     let fields = |filter: &str, names: &[&str]| {
         let mut arguments = vec!["-T", "fields", "-E", "separator= ", "-Y", filter];
         names.iter().for_each(|name| arguments.extend_from_slice(&["-e", name]));
@@ -215,7 +216,7 @@ fn tshark_reads_the_fields_that_models_wrote() {
         syn,
         "198.18.0.4 198.18.1.45 49152 0x0000 7 1460\n198.18.1.45 198.18.0.4 49152 0xfffe 3 1460\n"
     );
-    // A captured frame has the bytes that its host sent; the marks are the network's.
+    // A captured frame has the bytes that its host sent, with the marks that the network has set.
     let frame = fields("icmp", &["ip.dsfield.dscp", "ip.dsfield.ecn"]);
     assert_eq!(frame.as_deref(), Some("10 2\n"));
     let data = fields(
@@ -234,8 +235,9 @@ fn tshark_reads_the_fields_that_models_wrote() {
 }
 
 #[test]
-fn a_snapped_capture_keeps_headers_and_lengths() {
-    let file = captured("snapped", &TWO, CaptureOptions { snap: Some(96), epoch: 1_700_000_000_000_000_000 });
+fn truncated_capture_keeps_headers_and_lengths() {
+    let file =
+        captured("snapped", &INTERFACES, CaptureOptions { snap: Some(96), epoch: 1_700_000_000_000_000_000 });
     let arguments = ["-T", "fields", "-e", "frame.cap_len", "-e", "frame.len", "-Y", "frame.len > 96"];
     let Some(lengths) = tshark(&arguments, &file) else { return };
     assert_eq!(lengths.lines().count(), 2 * 21 + 3);

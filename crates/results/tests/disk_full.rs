@@ -79,7 +79,7 @@ fn traces_end_with_the_last_row_group_that_fits() {
 }
 
 #[test]
-fn packets_end_with_a_whole_block() {
+fn capture_on_a_full_disk_ends_with_a_complete_block() {
     let Some(disk) = SmallDisk::mount("full-packets", "1m") else { return };
     let mut folder = disk.run();
     let mut capture = folder.capture(&["up".to_owned()], CaptureOptions::default()).unwrap();
@@ -112,15 +112,15 @@ fn packets_end_with_a_whole_block() {
 }
 
 #[test]
-fn a_disk_that_is_full_from_the_start_is_an_error_not_a_panic() {
+fn disk_full_from_the_start_returns_an_error() {
     let Some(disk) = SmallDisk::mount("full-start", "64k") else { return };
     let mut folder = disk.run();
     let path = folder.path().to_owned();
-    // As much as fits.
+    // Fill the rest of the disk.
     let _ = fs::write(disk.0.join("other"), vec![1; 1 << 20]);
     common::record(&mut Recorder::new(Box::new(folder.traces().unwrap())), 100_000);
     let error = folder.finish(Ending::Complete, Default::default()).unwrap_err();
     assert!(error.is_disk_full(), "{error}");
-    // Even the reason may have had no room, but the run is not marked complete.
+    // There may have been no space even for the reason, but the run is not marked complete.
     assert_ne!(Provenance::read(&path).unwrap().status, Status::Complete);
 }

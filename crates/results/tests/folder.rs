@@ -1,4 +1,4 @@
-//! A run folder from its creation to its end, read back with the readers of users.
+//! A run folder from its creation to the end of the run, read with the readers that users have.
 
 mod common;
 
@@ -10,11 +10,11 @@ use parquet::record::RowAccessor;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// More than one row group, and not a whole number of them.
+/// Number of rows: more than one row group, and not a multiple of one.
 const ROWS: u64 = 150_000;
 
 #[test]
-fn everything_that_was_written_is_read_back() {
+fn written_results_are_read_back_unchanged() {
     let path = fresh("read-back");
     let written = run(&path, Existing::Refuse, ROWS, Ending::Complete).unwrap();
     let counts: Vec<_> = written.iter().map(|trace| (trace.table, trace.rows)).collect();
@@ -61,7 +61,7 @@ fn flows_are_joined_in_the_order_of_the_scenario() {
 }
 
 #[test]
-fn the_summary_has_tables_and_conservation() {
+fn summary_contains_tables_and_conservation() {
     let path = fresh("summary");
     run(&path, Existing::Refuse, 0, Ending::Complete).unwrap();
     let summary: serde_json::Value =
@@ -96,7 +96,7 @@ fn equal_runs_are_equal_byte_for_byte() {
 }
 
 #[test]
-fn nothing_but_an_earlier_run_is_replaced() {
+fn only_folders_of_earlier_runs_are_replaced() {
     let path = fresh("replace");
     run(&path, Existing::Refuse, 10, Ending::Complete).unwrap();
     fs::write(path.join("notes.txt"), "mine").unwrap();
@@ -122,7 +122,7 @@ fn begun(path: &Path, existing: Existing) -> RunFolder {
 }
 
 #[test]
-fn a_replaced_run_is_not_complete_until_the_new_one_is() {
+fn replaced_run_is_incomplete_until_the_new_run_is_complete() {
     let path = fresh("begun");
     run(&path, Existing::Refuse, 10, Ending::Complete).unwrap();
     let folder = begun(&path, Existing::Replace);
@@ -133,7 +133,7 @@ fn a_replaced_run_is_not_complete_until_the_new_one_is() {
 }
 
 #[test]
-fn an_interrupted_run_keeps_its_rows_and_says_why() {
+fn interrupted_run_keeps_its_rows_and_states_the_reason() {
     let path = fresh("interrupted");
     run(&path, Existing::Refuse, 100, Ending::Incomplete("interrupted".to_owned())).unwrap();
     let provenance = Provenance::read(&path).unwrap();
@@ -142,12 +142,12 @@ fn an_interrupted_run_keeps_its_rows_and_says_why() {
 }
 
 #[test]
-fn a_killed_run_can_be_read_up_to_its_last_row_group() {
+fn killed_run_can_be_read_up_to_its_last_row_group() {
     let path = fresh("killed");
     let mut folder = begun(&path, Existing::Refuse);
     let mut recorder = Recorder::new(Box::new(folder.traces().unwrap()));
     let probe = recorder.open(&common::TCP, "up");
-    // One row group, and five rows that are still in memory when the process dies.
+    // One row group, and five rows that are still in memory when the process is killed.
     for _ in 0..131_072 + 5 {
         recorder.record(probe, Time::ZERO, &[1.0, 2.0]);
     }
@@ -162,7 +162,7 @@ fn a_killed_run_can_be_read_up_to_its_last_row_group() {
 }
 
 #[test]
-fn a_panic_in_a_model_leaves_a_readable_incomplete_run() {
+fn panic_in_a_model_leaves_a_readable_incomplete_run() {
     let path = fresh("panicked");
     let mut folder = begun(&path, Existing::Refuse);
     let sink = folder.traces().unwrap();

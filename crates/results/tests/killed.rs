@@ -12,11 +12,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Variable of the process that will be killed: the run folder that it writes.
+/// Environment variable of the process that will be killed, with the run folder that it writes.
 const FOLDER: &str = "BENTPIPE_TEST_KILLED_FOLDER";
 const KILLS: u64 = 5;
 
-/// Writes until it is killed; does nothing when run as a test.
+/// Writes until it is killed. Returns at once if it runs as an ordinary test.
 #[test]
 fn write_until_killed() {
     let Some(path) = std::env::var_os(FOLDER) else { return };
@@ -33,7 +33,7 @@ fn write_until_killed() {
 
 #[test]
 #[allow(clippy::disallowed_methods, reason = "the test waits for another process, at no particular point")]
-fn a_kill_at_any_moment_leaves_whole_row_groups() {
+fn killed_writer_leaves_complete_row_groups() {
     let mut total = 0;
     for kill in 0..KILLS {
         let path = fresh(&format!("killed-{kill}"));

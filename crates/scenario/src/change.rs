@@ -1,4 +1,4 @@
-//! Changes to a loaded value, by the rules and with the refusals of overrides.
+//! Changes to a loaded value, with the rules and error messages of overrides.
 
 use crate::defaults::drop_replaced;
 use crate::deserialize::{deserialize, Typed};
@@ -15,14 +15,14 @@ use serde::Serialize;
 use serde_json::Map;
 use std::sync::Arc;
 
-/// Keys and their new values, tables within tables.
+/// Keys and their new values, as nested tables.
 pub type Set = Map<String, serde_json::Value>;
 
 /// Returns the tables that set `key`, a key path such as `link.sat.rate`, to `value`. Both are
 /// written as in an override.
 ///
 /// # Errors
-/// Returns the problem if there is no such path or value. Messages refer to both by `source`.
+/// Returns a problem if the path or the value is invalid. Messages call the change `source`.
 pub fn assignment(source: &str, key: &str, value: &str) -> Result<Set, ScenarioError> {
     let (path, value) = overrides::single(source, &format!("{key}={value}"))?.into_parts();
     let mut value = value.to_json();
@@ -35,13 +35,14 @@ pub fn assignment(source: &str, key: &str, value: &str) -> Result<Set, ScenarioE
     }
 }
 
-/// `value` with the keys of `set` changed. Where `set` gives a table another `kind`, the new kind keeps the keys that it
-/// shares with the old one unless they stood at the old kind's defaults.
+/// Returns `value` with the keys of `set` changed. If `set` changes the `kind` of a table, the new
+/// kind keeps the keys that it shares with the old one, except for keys that have the old kind's
+/// defaults.
 ///
 /// # Errors
 /// Returns all problems of the change, by key path from `value`.
 pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) -> Result<T, Vec<Problem>> {
-    // Keys that only the replaced kind knows are ignored; unknown keys of `set` are not.
+    // Keys that only the replaced kind knows are ignored. Unknown keys of `set` are errors.
     let merged = tree(value, true).and_then(|mut before| {
         let set = with_lists(&before, tree(set, false)?, &mut Vec::new())?;
         drop_replaced::<T>(&mut before, &set);
@@ -60,8 +61,8 @@ pub fn changed<T: Serialize + DeserializeOwned + Check>(value: &T, set: &Set) ->
     Err(problems.into_iter().map(plain).collect())
 }
 
-/// Returns `set` with a whole list in place of each table that sets elements of a list of `before`.
-/// Such a table addresses the elements by name, or by position from 0.
+/// Returns `set` with a complete list in place of each table that sets elements of a list in
+/// `before`. Such a table addresses the elements by name, or by position from 0.
 fn with_lists(before: &Value, set: Value, path: &mut Vec<String>) -> Result<Value, ScenarioError> {
     let Value { origin, node } = set;
     let Node::Table(mut set) = node else { return Ok(Value { origin, node }) };
@@ -93,17 +94,17 @@ fn with_lists(before: &Value, set: Value, path: &mut Vec<String>) -> Result<Valu
 }
 
 fn tree(value: &impl Serialize, has_lines: bool) -> Result<Value, ScenarioError> {
-    let content = to_toml(value).expect("what came from TOML can be written as TOML");
+    let content = to_toml(value).expect("a value loaded from TOML can be written as TOML");
     parse::document(&Arc::new(Text { name: String::new(), content, has_lines, is_value: false }))
 }
 
-/// Returns the problem without file and line, because no person wrote the text.
+/// Returns the problem without file and line, which do not exist for generated text.
 fn plain(problem: error::Problem) -> Problem {
     let message = format!("{}{}", problem.message, problem.choices(usize::MAX));
     Problem { path: overrides::keys(&problem.path).unwrap_or(vec![problem.path]), message }
 }
 
-/// Returns the error about `set`, which came from `source`.
+/// Returns the error about a change `set` that is called `source` in messages.
 pub fn refused(source: &str, set: &Set, problems: Vec<Problem>) -> ScenarioError {
     let located = problems.into_iter().map(|problem| {
         let mut value = None;
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn one_key_changes_and_the_others_stay() {
+    fn change_of_one_key_keeps_the_others() {
         let link = result("limits.low", "2").unwrap();
         assert_eq!(link.limits, Limits { low: 2, high: 2 });
         assert_eq!(result("rate", "64 kbit/s").unwrap().rate.bits_per_second(), 64_000);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_those_of_the_loader() {
+    fn error_messages_equal_those_of_the_loader() {
         for (key, value, message) in [
             ("rat", "5", "set: rat = 5: unknown key, did you mean \"rate\"? allowed: rate, limits, hops"),
             ("limits.low", "3", "set: limits.low = 3: above high; allowed: less"),

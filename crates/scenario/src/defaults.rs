@@ -1,6 +1,6 @@
-//! Removal of a replaced kind's defaults. A typed value that is serialized again contains every
-//! key, also those that nobody wrote. Merged below another kind, these keys would count as its
-//! settings.
+//! Removal of a replaced kind's defaults. A typed value that is serialized contains every key,
+//! including keys that were never written. If such a value is merged below another kind, these keys
+//! would count as settings.
 
 use crate::deserialize::{deserialize, Typed};
 use crate::merge::KIND;
@@ -9,8 +9,8 @@ use crate::value::{Node, Table, Value};
 use serde::de::DeserializeOwned;
 use serde::Serialize;
 
-/// Removes default values from `before`, a serialized `T`: from each table to which `set` gives
-/// another kind, the keys that have the value they would have if not written.
+/// Removes default values from `before`, a serialized `T`. In each table to which `set` gives
+/// another kind, it removes the keys whose value equals the default.
 pub(crate) fn drop_replaced<T: Serialize + DeserializeOwned>(before: &mut Value, set: &Value) {
     let mut replaced = Vec::new();
     find(before, set, &mut Vec::new(), &mut replaced);
@@ -51,13 +51,13 @@ fn find(before: &Value, set: &Value, path: &mut Vec<Step>, replaced: &mut Vec<Ve
                 }
             }
         }
-        // Lists of named tables merge by name.
+        // Lists of named tables are merged by name.
         (Node::Array(before), Node::Array(set)) => {
             for element in set.iter().filter(|element| element.name().is_some()) {
-                let place = before.iter().position(|under| under.name() == element.name());
-                if let Some(place) = place {
-                    path.push(Step::Element(place));
-                    find(&before[place], element, path, replaced);
+                let index = before.iter().position(|under| under.name() == element.name());
+                if let Some(index) = index {
+                    path.push(Step::Element(index));
+                    find(&before[index], element, path, replaced);
                     path.pop();
                 }
             }
@@ -70,8 +70,8 @@ fn is_other(before: &Table, kind: &str) -> bool {
     before.get(KIND).and_then(|entry| entry.value.text()).is_some_and(|before| before != kind)
 }
 
-/// Removes every key of the table at `path`, and of tables within it, whose removal leaves `tree`
-/// equal according to `same`.
+/// Removes the keys of the table at `path`, and of tables within it, whose removal does not change
+/// the value of `tree` according to `same`.
 fn drop_defaults(tree: &mut Value, path: &[Step], same: &dyn Fn(&Value) -> bool) {
     let keys: Vec<String> =
         table_at(tree, path).map(|table| table.keys().cloned().collect()).unwrap_or_default();
@@ -89,7 +89,7 @@ fn drop_defaults(tree: &mut Value, path: &[Step], same: &dyn Fn(&Value) -> bool)
 fn table_at<'a>(tree: &'a mut Value, path: &[Step]) -> Option<&'a mut Table> {
     let value = path.iter().try_fold(tree, |value, step| match (&mut value.node, step) {
         (Node::Table(table), Step::Key(key)) => table.get_mut(key).map(|entry| &mut entry.value),
-        (Node::Array(elements), Step::Element(place)) => elements.get_mut(*place),
+        (Node::Array(elements), Step::Element(index)) => elements.get_mut(*index),
         _ => None,
     })?;
     match &mut value.node {

@@ -4,17 +4,17 @@ use crate::value::Origin;
 use serde::Serialize;
 use std::fmt;
 
-/// The command-line option for an override; the key follows.
+/// The command-line option for an override; it precedes the key.
 pub(crate) const SET: &str = "--set";
 
-/// One problem, with its place, the allowed values, and the value that was probably meant.
+/// One problem, with its location, the allowed values, and the value that was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The name of the file, or `preset NAME`, or `--set KEY.PATH` for an override.
+    /// The name of the file, `preset NAME`, or `--set KEY.PATH` for an override.
     pub file: String,
-    /// Line from 1; `None` for an override or for the file as a whole.
+    /// Line, from 1; `None` for an override or for a problem of the whole file.
     pub line: Option<usize>,
-    /// Column in characters from 1.
+    /// Column in characters, from 1.
     pub column: Option<usize>,
     /// Key path such as `flow.upload.transport.congestion`. Elements of a list are written by name,
     /// or by position from 0.
@@ -23,14 +23,14 @@ pub struct Problem {
     pub value: Option<String>,
     /// The fault, as a sentence for the user.
     pub message: String,
-    /// The allowed values: names to choose from, or the description of a range.
+    /// The allowed values: names, or the description of a range.
     pub allowed: Vec<String>,
     /// The allowed name that was probably meant.
     pub nearest: Option<String>,
 }
 
 impl Problem {
-    /// Returns the end of the message: the suggestion, and up to `max` of the allowed names.
+    /// Returns the end of the message: the suggestion, and at most `max` of the allowed names.
     pub(crate) fn choices(&self, max: usize) -> String {
         let mut text = String::new();
         if let Some(nearest) = &self.nearest {
@@ -47,7 +47,7 @@ impl Problem {
         text
     }
 
-    /// Returns a problem with a file as a whole.
+    /// Returns a problem of a whole file.
     pub(crate) fn of_file(file: &str, message: String) -> Problem {
         let file = file.to_owned();
         let (line, column, path, value) = (None, None, String::new(), None);
@@ -70,7 +70,8 @@ impl Problem {
         .split()
     }
 
-    /// Takes the line from the message "line N: ..." of a problem in a file that is a single value.
+    /// Moves the line number from the message "line N: ..." to the problem's line. This is for a
+    /// file that is a single value.
     pub(crate) fn in_file(mut self) -> Problem {
         let found = self.message.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
         if let Some((Ok(line), message)) = found.map(|(line, message)| (line.parse(), message)) {
@@ -79,7 +80,7 @@ impl Problem {
         self
     }
 
-    /// Adds the value as written, so that the message need not repeat it.
+    /// Adds the value as written, so that the message does not need to repeat it.
     pub(crate) fn with_value(mut self, value: Option<String>) -> Problem {
         if let Some(value) = &value {
             let quoted = format!("\"{value}\"");
@@ -93,7 +94,7 @@ impl Problem {
         self
     }
 
-    /// Adds the allowed names, and the one that was probably meant by `word`.
+    /// Adds the allowed names, and the name that was probably meant by `word`.
     pub(crate) fn with_allowed<W: AsRef<str>>(mut self, word: &str, allowed: &[W]) -> Problem {
         self.allowed = allowed.iter().map(|name| name.as_ref().to_owned()).collect();
         self.with_nearest(word)
@@ -105,9 +106,8 @@ impl Problem {
         self
     }
 
-    /// Moves the suggestion and the allowed values from the end of a message, as quantities and
-    /// checks write it, to their own fields. Single words are names to choose from; other text is a
-    /// description.
+    /// Moves the suggestion and the allowed values from the end of the message to their own fields.
+    /// Single words are names; other text is a description.
     fn split(mut self) -> Problem {
         let message = std::mem::take(&mut self.message);
         let parts = message.split_once("; allowed: ").or_else(|| message.split_once("? allowed: "));
@@ -134,7 +134,7 @@ impl fmt::Display for Problem {
             write!(f, ":{line}:{column}")?;
         }
         if !self.path.is_empty() {
-            // An override of this key already has its name in front.
+            // The name of an override already contains the key.
             if self.file.strip_prefix(SET).map(str::trim_start) != Some(&self.path) {
                 write!(f, ": {}", self.path)?;
             }
@@ -147,7 +147,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The error for a refused scenario: all problems found, in the order of the file.
+/// The error for a rejected scenario, with all problems found, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 pub struct ScenarioError {
     /// The problems, at least one.
@@ -157,7 +157,7 @@ pub struct ScenarioError {
 /// Maximum number of allowed names in a text message; the JSON of a problem contains all.
 const NAMES: usize = 16;
 
-/// Maximum number of problems in a text message. The first ones usually explain the rest.
+/// Maximum number of problems in a text message. The first problems usually explain the others.
 const SHOWN: usize = 20;
 
 impl fmt::Display for ScenarioError {
@@ -186,7 +186,7 @@ impl From<Problem> for ScenarioError {
 }
 
 impl From<Vec<Problem>> for ScenarioError {
-    /// Sorts `problems` in the order of the file, those without a line first.
+    /// Sorts `problems` in the order of the file. Problems without a line come first.
     fn from(mut problems: Vec<Problem>) -> ScenarioError {
         assert!(!problems.is_empty(), "a scenario is refused for a reason");
         problems.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));

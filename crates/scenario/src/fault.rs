@@ -1,4 +1,4 @@
-//! The error type of deserialization, before and after the place of the fault is known.
+//! The error type of deserialization, before and after the location of the fault is known.
 
 use crate::error::Problem;
 use serde::de::{self, Expected, Unexpected};
@@ -11,20 +11,20 @@ pub(crate) struct Fault(Box<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     message: String,
-    /// The offending word and the allowed names.
+    /// The faulty word and the allowed names.
     choice: Option<(String, &'static [&'static str])>,
     missing: Option<&'static str>,
-    place: Option<Place>,
+    location: Option<Location>,
 }
 
-/// The place at which a fault was raised.
+/// The location at which a fault was reported.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// Identity of the node whose deserialization failed.
     pub(crate) node: usize,
-    /// The problem's place, without its message.
+    /// The problem at this location, without its message.
     pub(crate) problem: Problem,
-    /// True if the node is a file of its own.
+    /// True if the node is the content of a separate file.
     pub(crate) is_file: bool,
 }
 
@@ -33,7 +33,7 @@ impl Fault {
         Fault(Box::new(Inner { message, ..Inner::default() }))
     }
 
-    /// Returns the fault of a variant's table that has only these keys and lacks `kind`.
+    /// Returns the fault of a variant's table that has these keys but no `kind`.
     pub(crate) fn no_kind(keys: Vec<&str>, variants: &'static [&'static str]) -> Fault {
         let mut fault = Fault::new(match keys.is_empty() {
             true => "missing key \"kind\"".to_owned(),
@@ -43,10 +43,10 @@ impl Fault {
         fault
     }
 
-    /// Gives the fault its place, unless it was raised deeper inside and already has one.
-    pub(crate) fn at(mut self, place: impl FnOnce() -> Place) -> Fault {
-        if self.0.place.is_none() {
-            self.0.place = Some(place());
+    /// Sets the location of the fault, unless it was reported by an inner node and already has one.
+    pub(crate) fn at(mut self, location: impl FnOnce() -> Location) -> Fault {
+        if self.0.location.is_none() {
+            self.0.location = Some(location());
         }
         self
     }
@@ -59,16 +59,16 @@ impl Fault {
     /// Returns the node that failed, and its problem.
     pub(crate) fn into_problem(self) -> (usize, Problem) {
         let inner = *self.0;
-        let place = inner.place.expect("every fault passes through the node that raised it");
-        let Problem { file, line, column, path, value, .. } = place.problem;
+        let location = inner.location.expect("each node sets the location of its faults");
+        let Problem { file, line, column, path, value, .. } = location.problem;
         let located =
             Problem { line, column, path, ..Problem::of_file(&file, inner.message) }.with_value(value);
-        let located = if place.is_file { located.in_file() } else { located };
+        let located = if location.is_file { located.in_file() } else { located };
         let problem = match inner.choice {
             Some((word, allowed)) => located.with_allowed(&word, allowed),
             None => located,
         };
-        (place.node, problem)
+        (location.node, problem)
     }
 }
 
@@ -125,7 +125,7 @@ impl de::Error for Fault {
     }
 }
 
-/// Translates serde's type names to the words of a scenario.
+/// Translates serde's type names to the terms of a scenario.
 fn plain(expected: &str) -> String {
     match expected {
         "i8" => "a whole number from -128 to 127".to_owned(),
@@ -135,7 +135,7 @@ fn plain(expected: &str) -> String {
         "u8" => "a whole number from 0 to 255".to_owned(),
         "u16" => "a whole number from 0 to 65535".to_owned(),
         "u32" => "a whole number from 0 to 4294967295".to_owned(),
-        // Larger numbers cannot be written in TOML.
+        // TOML has no larger numbers.
         "u64" | "usize" => "a whole number from 0 to 9223372036854775807".to_owned(),
         "f32" | "f64" => "a number".to_owned(),
         "a boolean" => "true or false".to_owned(),

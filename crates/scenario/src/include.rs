@@ -1,6 +1,6 @@
-//! Texts in separate files: a table `{ file = "PATH" }` at any place stands for the text of that
-//! file. The path is relative to the folder of the file that contains it, or to the current folder
-//! for presets and overrides.
+//! Texts in separate files: a table `{ file = "PATH" }` at any position is replaced by the text of
+//! that file. The path is relative to the folder of the file that contains the table, or to the
+//! current folder for presets and overrides.
 //!
 //! The text becomes part of the scenario, so a run's resolved scenario needs no other file. The
 //! caller's [`Files`] may convert other formats to text, as the Python package does with Parquet.
@@ -11,14 +11,15 @@ use crate::value::{addresses, path_text, Node, Origin, Table, Text, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The key that names a file.
 const FILE: &str = "file";
 
-/// Returns true if a table stands for the text of a file.
+/// Returns true if a table is to be replaced by the text of a file.
 pub(crate) fn is_file(table: &Table) -> bool {
     table.len() == 1 && table.contains_key(FILE)
 }
 
-/// Replaces the tables by the texts of their files.
+/// Replaces all such tables by the texts of their files.
 pub(crate) fn files(root: &mut Value, files: Files<'_>) -> Result<(), ScenarioError> {
     let mut problems = Vec::new();
     include(root, files, &mut Vec::new(), &mut problems);

@@ -1,21 +1,21 @@
-//! Reads scenarios that are written in JSON.
+//! Conversion of scenarios that are written in JSON.
 //!
 //! A JSON object differs from an inline table of TOML 1.1 in one character: TOML has `=` between
-//! key and value. The text is therefore rewritten in place and read as TOML, so every value keeps
+//! key and value. The text is therefore changed in place and parsed as TOML, so every value keeps
 //! its line and column. JSON that TOML cannot express, `null` and some escapes (`\\/`, surrogate
-//! pairs), is refused with its place.
+//! pairs), is rejected with its location.
 
 use crate::error::{Problem, ScenarioError};
 use crate::value::{Origin, Text};
 use serde::de::IgnoredAny;
 use std::sync::Arc;
 
-/// Returns true if a text is intended as JSON. No TOML document begins with a brace.
+/// Returns true if a text is intended as JSON. No TOML document starts with a brace.
 pub(crate) fn is_json(content: &str) -> bool {
     content.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
-/// Returns a JSON document as TOML, with every value at the same place.
+/// Converts a JSON document to TOML. Every value keeps its line and column.
 ///
 /// # Errors
 /// Returns the syntax errors.
@@ -35,7 +35,7 @@ pub(crate) fn as_toml(text: &Arc<Text>) -> Result<Arc<Text>, ScenarioError> {
     let (mut quoted, mut escaped) = (false, false);
     for byte in content.trim_end().bytes() {
         quoted ^= byte == b'"' && !escaped;
-        // Outside of texts, valid JSON contains an n only in null, as its first letter.
+        // Outside of strings, valid JSON contains the letter n only at the start of null.
         if byte == b'n' && !quoted {
             let origin = Origin::new(text, rewritten.len()..rewritten.len() + 4);
             let message = "null is neither a value nor a table; allowed: leave the key out".to_owned();
@@ -44,7 +44,7 @@ pub(crate) fn as_toml(text: &Arc<Text>) -> Result<Arc<Text>, ScenarioError> {
         escaped = quoted && byte == b'\\' && !escaped;
         rewritten.push(if byte == b':' && !quoted { b'=' } else { byte });
     }
-    let content = String::from_utf8(rewritten).expect("ASCII replaces ASCII");
+    let content = String::from_utf8(rewritten).expect("an ASCII character was replaced by another");
     Ok(Arc::new(Text { name: text.name.clone(), content, has_lines: text.has_lines, is_value: false }))
 }
 
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_or_not_a_scenario_is_refused_with_its_place() {
+    fn invalid_documents_are_rejected_with_line_and_column() {
         assert_eq!(refused("{\n \"a\" 1}"), "a.json:2:6: not valid JSON: expected `:`");
         assert_eq!(refused("{\n \"a\": }"), "a.json:2:7: not valid JSON: expected value");
         assert_eq!(refused("{"), "a.json:1:1: not valid JSON: EOF while parsing an object");

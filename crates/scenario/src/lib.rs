@@ -1,16 +1,17 @@
 //! Strict loading of scenarios.
 //!
-//! A scenario is TOML in layers: presets below the file, overrides from the command line above it.
-//! Every value knows where it was written. Every problem, found by the syntax, by a quantity's
-//! parser or by a check across keys, is reported with file, line, key path, the value as written,
-//! the allowed values, and the nearest valid word if the value looks like a typo:
+//! A scenario is TOML in layers: presets below the file, and overrides from the command line above
+//! the file. Every value records where it was written. All problems are reported, whether they are
+//! found by the syntax, by the parser of a quantity, or by a check across keys. Each report
+//! contains the file, the line, the key path, the value as written, the allowed values, and the
+//! nearest valid word if the value looks like a typo:
 //!
 //! ```text
 //! examples/a.toml:12:14: flow.upload.transport.congestion = "veggas": unknown variant, did you mean "vegas"? allowed: reno, vegas
 //! ```
 //!
-//! The crate knows no model: [`load`] fills any type that implements [`serde::Deserialize`] and
-//! [`Check`].
+//! The crate is independent of models: [`load`] loads any type that implements
+//! [`serde::Deserialize`] and [`Check`].
 //!
 //! ```
 //! use bentpipe_core::{Problems, Rate};
@@ -32,7 +33,7 @@
 //! );
 //! ```
 //!
-//! A text that begins with `{` is read as JSON with the same keys, the format of `bentpipe show
+//! A text that starts with `{` is read as JSON with the same keys, the format of `bentpipe show
 //! --json`.
 //!
 //! Limits: files of up to 4 MiB, 32 levels of nesting, signed 64-bit whole numbers (as in TOML), no

@@ -1,12 +1,12 @@
-//! Merging of layers: the file over its presets, each of which is an ordinary scenario fragment.
+//! Merging of layers: the file over its presets. Each preset is an ordinary fragment of a scenario.
 //!
-//! Tables merge key by key. Lists whose elements are all tables with a `name` merge by name; new
-//! names follow the old ones. Everything else is replaced. If the upper layer changes a table's
-//! `kind`, the lower layer's keys that the new kind knows are kept, and those that only the old
-//! kind knows are dropped. A list of the upper layer then replaces the list of the lower layer.
+//! Tables are merged key by key. Lists whose elements are all tables with a `name` are merged by
+//! name, and new names are appended. All other values are replaced. If the upper layer changes a
+//! table's `kind`, the lower layer's keys that the new kind knows are kept, and its other keys are
+//! dropped. A list in the upper layer then replaces the list in the lower layer.
 //!
-//! The value `"unset"` removes a key of a lower layer, with everything in it. The key then counts
-//! as not written, so a layer above may set it again.
+//! The value `"unset"` removes a key of a lower layer, including all keys within it. The key then
+//! counts as not written, so a higher layer may set it again.
 
 use crate::error::{Problem, ScenarioError};
 use crate::include::is_file;
@@ -23,8 +23,8 @@ pub(crate) const PRESET: &str = "preset";
 /// The key that selects a variant.
 pub(crate) const KIND: &str = "kind";
 
-/// Merges the presets that `upper` names, and the presets that those name, below it. Later presets
-/// take precedence over earlier ones.
+/// Merges the presets that `upper` names, and the presets that these name, below `upper`. Later
+/// presets take precedence over earlier ones.
 pub(crate) fn over_presets(upper: Value, presets: &Presets) -> Result<Value, ScenarioError> {
     layered(upper, presets, &mut Vec::new())
 }
@@ -61,7 +61,7 @@ fn layered(mut upper: Value, presets: &Presets, open: &mut Vec<String>) -> Resul
     })
 }
 
-/// Returns the texts of a single name or of a list of names.
+/// Returns the elements of a list of names, or a single name.
 fn names(value: &Value) -> Result<Vec<&Value>, ScenarioError> {
     let wrong = |value: &Value| at(value, "expected the name of a preset, or a list of names").into();
     match &value.node {
@@ -85,8 +85,8 @@ pub(crate) fn merge(lower: Value, upper: Value) -> Value {
     }
     let node = match (lower.node, upper.node) {
         (Node::Table(lower), Node::Table(upper)) => Node::Table(tables(lower, upper)),
-        // A variant given by its name alone is a table with only the key `kind`. A table that names
-        // a file is a text.
+        // A variant given by its name is equivalent to a table with only the key `kind`. A table
+        // that names a file is a text.
         (Node::String(kind), Node::Table(upper))
             if !upper.contains_key(KIND) && !is_file(&upper) && may_be_kind(&kind) =>
         {
@@ -106,12 +106,13 @@ pub(crate) fn merge(lower: Value, upper: Value) -> Value {
     Value { origin: upper.origin, node }
 }
 
-/// Returns true unless the text begins as no name of a variant does, such as the quantity "250 ms".
+/// Returns false if the text starts in a way in which no variant's name does, such as the quantity
+/// "250 ms".
 pub(crate) fn may_be_kind(text: &str) -> bool {
     text.starts_with(|first: char| first.is_alphabetic())
 }
 
-/// Returns an entry whose key was not written separately from its value.
+/// Returns an entry with the origin of its value as the origin of its key.
 pub(crate) fn entry(value: Value) -> Entry {
     Entry { key: value.origin.clone(), value, superseded: false }
 }
@@ -123,7 +124,7 @@ fn tables(mut lower: Table, mut upper: Table) -> Table {
     for (name, over) in upper {
         let merged = match lower.remove(&name) {
             None => over,
-            // The elements of another kind's list have another meaning.
+            // The elements of a list may have another meaning for another kind.
             Some(under) if under.superseded && matches!(over.value.node, Node::Array(_)) => over,
             Some(under) => Entry { key: over.key, value: merge(under.value, over.value), superseded: false },
         };
@@ -133,8 +134,8 @@ fn tables(mut lower: Table, mut upper: Table) -> Table {
 }
 
 /// Sets the `kind` of a table. If it differs from the previous one, the table's other keys may not
-/// apply to it. Overrides form one layer, independent of their order, and the user's input is never
-/// dropped silently.
+/// belong to it. Overrides form one layer, independent of their order, so the keys of overrides are
+/// never dropped silently.
 fn change_kind(table: &mut Table, kind: Entry) {
     if let Some(before) = table.get(KIND) {
         if before.value.node != kind.value.node {
@@ -154,7 +155,7 @@ fn lists(lower: Vec<Value>, upper: Vec<Value>) -> Vec<Value> {
     for (index, element) in merged.iter().flatten().enumerate() {
         by_name.entry(element.name().unwrap_or_default().to_owned()).or_insert(index);
     }
-    // A name that occurs twice in one layer is an error of that layer, and remains as two elements.
+    // A name that occurs twice in one layer is an error, so both elements are kept.
     let mut taken = BTreeSet::new();
     for element in upper {
         let name = element.name().unwrap_or_default().to_owned();
@@ -173,13 +174,15 @@ mod tests {
 
     fn keys_of_p(lower: &str, upper: &str) -> Vec<String> {
         let [lower, upper] = [lower, upper].map(|text| parse::from_bytes("a.toml", text.as_bytes()).unwrap());
-        let Node::Table(mut merged) = merge(lower, upper).node else { panic!("it is no table") };
-        let Node::Table(p) = merged.remove("p").unwrap().value.node else { panic!("p is no table") };
+        let Node::Table(mut merged) = merge(lower, upper).node else {
+            panic!("the merged value is not a table")
+        };
+        let Node::Table(p) = merged.remove("p").unwrap().value.node else { panic!("p is not a table") };
         p.into_keys().collect()
     }
 
     #[test]
-    fn a_table_over_a_variant_completes_it_and_over_a_quantity_replaces_it() {
+    fn table_completes_a_variant_and_replaces_a_quantity() {
         assert_eq!(keys_of_p("p = 'codel'", "p = { target = '5 ms' }"), ["kind", "target"]);
         assert_eq!(keys_of_p("p = '250 ms'", "p = { gateway = 'gw' }"), ["gateway"]);
     }

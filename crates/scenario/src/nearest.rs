@@ -1,6 +1,7 @@
-//! Search for the word that was probably meant.
+//! Search for the name that was probably meant.
 
-/// Common words for kinds, each with the names used here. The first allowed name is suggested.
+/// Common synonyms of names, each with the names used in scenarios. The first of these that is
+/// allowed is suggested.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("web", &["http"]),
     ("www", &["http"]),
@@ -25,20 +26,21 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("pep", &["split", "proxy"]),
 ];
 
-/// Words of the field that look like typos but are not: ABR, the available bit rate of ATM.
+/// Terms that look like typos but are not: ABR is the available bit rate of ATM.
 const OTHER_WORDS: &[&str] = &["abr"];
 
-/// Returns the word of `allowed` that is nearest to `word`, if `word` is close enough to be a typo
-/// or a synonym of it.
+/// Returns the word of `allowed` that is nearest to `word`, if `word` may be a typo or a synonym of
+/// it.
 ///
-/// Case, `-` and `_` are ignored. A prefix of at least three letters stands for the whole word.
+/// Case, `-` and `_` are ignored. A prefix of at least three letters matches the whole word.
 /// Otherwise a third of the letters may differ (optimal string alignment distance, in which two
 /// exchanged letters are one mistake).
 pub(crate) fn nearest<W: AsRef<str>>(word: &str, allowed: &[W]) -> Option<String> {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
     };
-    // Longer words are not typos, and computing the distance takes the product of the lengths.
+    // Longer words are not typos, and the time to compute the distance grows with the product of
+    // the lengths.
     if word.len() > 64 || word.is_empty() {
         return None;
     }
@@ -72,7 +74,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn typos_find_their_word_and_other_words_find_nothing() {
+    fn typos_are_matched_and_unrelated_words_are_not() {
         let allowed = ["initial_ssthresh", "congestion", "cra", "rbdc", "vbdc", "rate"];
         for (word, meant) in [
             ("initial-ssthresh", Some("initial_ssthresh")),
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_for_a_name_find_it_and_words_of_their_own_find_nothing() {
+    fn synonyms_are_matched_and_distinct_terms_are_not() {
         assert_eq!(nearest("web", &["bulk", "http"]).as_deref(), Some("http"));
         assert_eq!(nearest("VoIP", &["calls", "http"]).as_deref(), Some("calls"));
         assert_eq!(nearest("web", &["bulk"]), None);

@@ -1,6 +1,6 @@
 //! Overrides from the command line, `KEY.PATH=VALUE`: the topmost layer.
 //!
-//! The right side is a TOML value, otherwise text, so `congestion=vegas` needs no quotes, which the
+//! The right side is a TOML value, or else text, so `congestion=vegas` needs no quotes, which a
 //! shell would remove. Elements of a list are addressed by name, or by position from 0. Missing
 //! tables are created; missing elements of lists are not.
 
@@ -30,7 +30,7 @@ impl Override {
     }
 }
 
-/// An override as given, with its name in messages.
+/// An override as given by the user.
 #[derive(Clone, Debug)]
 pub struct Given {
     /// Name of the override in messages, such as `--seed`; `--set KEY.PATH` if unset.
@@ -45,7 +45,7 @@ impl From<String> for Given {
     }
 }
 
-/// Parses all overrides, or returns the problems of all wrong ones.
+/// Parses all overrides, or returns the problems of all invalid ones.
 pub(crate) fn parse(overrides: &[Given]) -> Result<Vec<Override>, ScenarioError> {
     let mut parsed = Vec::new();
     let mut problems = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) fn parse(overrides: &[Given]) -> Result<Vec<Override>, ScenarioError>
     }
 }
 
-/// Parses the override `text`, called `name` in messages.
+/// Parses the override `text`, which messages call `name`.
 pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> {
     let problem = |message: &str| {
         let mut problem = Problem::of_file(name, message.to_owned());
@@ -92,8 +92,8 @@ pub(crate) fn single(name: &str, text: &str) -> Result<Override, ScenarioError> 
     Ok(Override { path, value })
 }
 
-/// Splits `flow.upload.size=12 MB` into keys and right side. Keys that contain dots or equals signs
-/// must be quoted.
+/// Splits `flow.upload.size=12 MB` into its keys and its right side. Keys that contain dots or
+/// equals signs must be quoted.
 fn split(text: &str) -> Result<(Vec<String>, &str), &'static str> {
     let mut path = Vec::new();
     let mut rest = text;
@@ -135,8 +135,8 @@ pub(crate) fn apply(root: &mut Value, over: Override) -> Result<(), ScenarioErro
     for (depth, key) in parents.iter().enumerate() {
         target = step(target, key, &origin).map_err(|fault| fault.at(&origin, &over.path[..=depth]))?;
     }
-    // The last step is a merge like that of any layer, so setting `kind` has the same effect as in
-    // a file.
+    // The last step is merged like any layer, so an override of `kind` has the same effect as in a
+    // file.
     if let Node::Array(elements) = &mut target.node {
         let index = element(elements, last).map_err(|fault| fault.at(&origin, &over.path))?;
         put(&mut elements[index], over.value);
@@ -144,7 +144,8 @@ pub(crate) fn apply(root: &mut Value, over: Override) -> Result<(), ScenarioErro
     }
     let node = Node::Table(Table::from([(last.clone(), entry(over.value))]));
     if matches!(target.node, Node::Table(_) | Node::String(_)) {
-        // The table keeps its place: a missing key is reported at the table, not at the override.
+        // The table keeps its origin, so that a missing key is reported at the table, not at the
+        // override.
         let written = target.origin.clone();
         put(target, Value { origin: written, node });
         Ok(())
@@ -159,13 +160,13 @@ pub(crate) fn put(target: &mut Value, upper: Value) {
     *target = merge(lower, upper);
 }
 
-/// Returns the node under `key`, created if `target` is a table without it.
+/// Returns the node under `key`, which is created if `target` is a table without `key`.
 fn step<'a>(target: &'a mut Value, key: &str, origin: &Origin) -> Result<&'a mut Value, Fault> {
     if target.is_unset() {
         target.node = Node::Table(Table::new());
     }
-    // A variant given by its name alone is a table with only the key `kind`; a table replaces a
-    // quantity.
+    // A variant given by its name is equivalent to a table with only the key `kind`. A table
+    // replaces a quantity.
     if let Node::String(text) = &target.node {
         let value = Value { origin: target.origin.clone(), node: Node::String(text.clone()) };
         let kind = may_be_kind(text).then(|| (KIND.to_owned(), entry(value)));
@@ -209,7 +210,7 @@ pub(crate) fn element_at(
     element(elements, key).map_err(|fault| fault.at(origin, path))
 }
 
-/// The reason for which a key path cannot be followed.
+/// The reason why a key path cannot be followed.
 struct Fault {
     message: String,
     allowed: Vec<String>,

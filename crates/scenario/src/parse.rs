@@ -1,4 +1,4 @@
-//! Parses TOML to the tree, and refuses TOML that is not allowed in a scenario.
+//! Parses TOML to the tree, and rejects TOML that is not allowed in a scenario.
 
 use crate::error::{Problem, ScenarioError};
 use crate::json;
@@ -9,14 +9,14 @@ use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 use toml_parser::lexer::TokenKind;
 
-/// Maximum nesting of tables and lists. A real scenario has about six levels; the tree is walked
-/// recursively.
+/// Maximum nesting of tables and lists. Real scenarios have about six levels. The limit bounds the
+/// recursion over the tree.
 const DEPTH_LIMIT: usize = 32;
 
 /// Maximum number of faulty values collected from a file.
 const FAULT_LIMIT: usize = 100;
 
-/// Parses a scenario's text from bytes, for example from a fuzzer or the network. It never panics.
+/// Parses a scenario's text from bytes, such as those of a fuzzer or a network. It never panics.
 ///
 /// # Errors
 /// Returns problems of the encoding, the syntax or a value.
@@ -24,7 +24,7 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Value, ScenarioError> {
     from_bytes("bytes", bytes)
 }
 
-/// Parses the text `bytes`, called `name` in messages.
+/// Parses the text `bytes`, which messages call `name`.
 pub(crate) fn from_bytes(name: &str, bytes: &[u8]) -> Result<Value, ScenarioError> {
     if bytes.len() as u64 > SIZE_LIMIT {
         return Err(Problem::of_file(name, too_large(&format!("{:.1} MB", bytes.len() as f64 / 1e6))).into());
@@ -62,7 +62,7 @@ fn not_utf8(name: &str, bytes: &[u8], offset: usize) -> Problem {
     Problem::at(&Origin::new(&text, offset..offset), String::new(), message)
 }
 
-/// Parses a whole text.
+/// Parses the complete text of a scenario.
 pub(crate) fn document(text: &Arc<Text>) -> Result<Value, ScenarioError> {
     refuse_deep_nesting(text, true)?;
     let table = DeTable::parse(&text.content).map_err(|error| syntax(text, &error))?;
@@ -100,7 +100,7 @@ fn syntax(text: &Arc<Text>, error: &toml::de::Error) -> ScenarioError {
     Problem::at(&Origin::new(text, span), String::new(), message).into()
 }
 
-/// Refuses a text with too many levels before the parser builds its tree, which it drops
+/// Rejects a text with too many levels before the parser builds its tree, which is dropped
 /// recursively. The parser's own limit counts brackets and dotted keys separately, so 80 levels of
 /// brackets with 80 levels of dotted keys each would pass it and overflow the stack.
 fn refuse_deep_nesting(text: &Arc<Text>, lines: bool) -> Result<(), ScenarioError> {
@@ -209,8 +209,8 @@ impl Reader<'_> {
         Value { origin, node }
     }
 
-    /// Records that the value at the path is refused. The returned placeholder lets the walk
-    /// continue and find more.
+    /// Records that the value at the current path is rejected. Returns a placeholder, so that
+    /// further problems can be found.
     fn refuse(&mut self, origin: &Origin, message: &str) -> Node {
         if self.problems.len() < FAULT_LIMIT {
             let problem = Problem::at(origin, path_text(&self.path), message);

@@ -1,19 +1,19 @@
-//! Prints a typed scenario as readable TOML: scalars first, `[a.b]` for large tables, `{ ... }` on
-//! one line for small ones, `[[a]]` for lists of tables.
+//! Prints a typed scenario as readable TOML: scalars first, then `[a.b]` for large tables, `{ ...
+//! }` on one line for small tables, and `[[a]]` for lists of tables.
 
 use crate::value::is_bare;
 use serde::Serialize;
 use std::fmt::Write;
 use toml::{Table, Value};
 
-/// Maximum length of a line where a line break is possible.
+/// Maximum length of a line, if it can be broken.
 const WIDTH: usize = 100;
 
 /// Writes `value` as TOML, with every key of its serialized form.
 ///
 /// # Errors
 /// Returns an error if TOML cannot represent the value: a whole number beyond signed 64 bits, a key
-/// that is not text, or a top level that is not a table. A scenario that was loaded from TOML can
+/// that is not text, or a top level that is not a table. Scenarios that were loaded from TOML can
 /// always be written.
 pub fn to_toml<T: Serialize>(value: &T) -> Result<String, toml::ser::Error> {
     let table = Table::try_from(value)?;
@@ -80,8 +80,8 @@ fn line(out: &mut String, name: &str, value: &Value) {
     out.push('\n');
 }
 
-/// Returns true if a value gets its own header. Top-level sections always do. Deeper tables, such
-/// as a flow's application, do if they do not fit on a line.
+/// Returns true if a value gets its own header. Top-level sections always get one. Deeper tables,
+/// such as a flow's application, get one if they do not fit on a line.
 fn needs_header(depth: usize, name: &str, value: &Value) -> bool {
     let fits = || depth > 0 && key(name).len() + 3 + inline(value).len() <= WIDTH;
     match value {

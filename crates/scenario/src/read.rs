@@ -1,19 +1,19 @@
-//! Reads a scenario's file. No other module of the crate accesses files.
+//! Reads the file of a scenario. No other module of the crate accesses files.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Maximum size of a scenario in bytes, 4 MiB. The tree of one long list takes about a hundred
-/// times as much memory.
+/// Maximum size of a scenario in bytes, 4 MiB. The tree of a long list takes about a hundred times
+/// as much memory.
 pub const SIZE_LIMIT: u64 = 4 << 20;
 
 /// A function that returns the content of the file at a path, or the reason for a failure. Loading
-/// accesses files only through it, so a program without a file system can pass its own.
+/// accesses files only through this function, so a program without a file system can pass its own.
 pub type Files<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, String>;
 
-/// Reads the file at `path` after checking its type: opening a pipe would block, and a device may
-/// never end.
+/// Reads the file at `path` after checking its type, because opening a pipe would block, and a
+/// device may be endless.
 ///
 /// # Errors
 /// Returns the reason, without the path, if the path is not a readable regular file of at most
@@ -41,7 +41,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Returns the message for a scenario of `size`.
+/// Returns the message for a scenario of this size, which is too large.
 pub(crate) fn too_large(size: &str) -> String {
     format!("is too large for a scenario: {size}; allowed: at most {} MiB", SIZE_LIMIT >> 20)
 }

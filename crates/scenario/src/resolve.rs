@@ -1,4 +1,4 @@
-//! Loading: read, merge layers, deserialize, check.
+//! Loading of a scenario: read, merge layers, deserialize, check.
 
 use crate::deserialize::{deserialize, Typed};
 use crate::error::{Problem, ScenarioError};
@@ -23,23 +23,23 @@ pub enum Source<'a> {
     Text {
         /// Name of the text in messages.
         name: &'a str,
-        /// The text of the whole scenario.
+        /// The complete text of the scenario.
         text: &'a str,
     },
 }
 
-/// The written places of group members: by the key path of a member, the key of its group, which
-/// replaces the path's last key.
+/// The keys at which group members were written: for the key path of each member, the key of its
+/// group, which replaces the last key of the path.
 pub type Members = BTreeMap<Vec<String>, String>;
 
-/// Checks of a scenario beyond the types of its keys.
+/// Checks of a scenario, in addition to those of its types.
 pub trait Check {
-    /// Former names, which are refused with the current ones.
+    /// Former names, which are rejected with the current names.
     const RENAMED: &'static [Renamed] = &[];
 
-    /// Returns the scenario with every group replaced by its members, as [`check`](Check::check)
-    /// sees it, and the places where the members were written. Returns `None` if there is no group.
-    /// Adds the problems of the groups.
+    /// Returns the scenario with every group replaced by its members, as it is passed to
+    /// [`check`](Check::check), and the keys at which the members were written. Returns `None` if
+    /// there is no group. Adds the problems of the groups to `problems`.
     fn expanded(&self, _problems: &mut Problems) -> Option<(Self, Members)>
     where
         Self: Sized,
@@ -47,8 +47,8 @@ pub trait Check {
         None
     }
 
-    /// Adds problems by key path. Elements of a list are addressed by name, or by position from 0
-    /// if the name is not unique.
+    /// Adds problems with their key paths to `problems`. Elements of a list are addressed by name,
+    /// or by position from 0 if the name is not unique.
     fn check(&self, problems: &mut Problems);
 }
 
@@ -57,20 +57,20 @@ pub trait Check {
 pub struct Loaded<T> {
     /// The scenario, with members in place of groups.
     pub value: T,
-    /// The scenario with its groups, if it has any.
+    /// The scenario before its groups were replaced, if it has any.
     written: Option<T>,
     members: Members,
-    /// Notes about keys of a lower layer that are unused because an upper layer chose another
+    /// Notes about keys of a lower layer that are unused because an upper layer selected another
     /// `kind`.
     pub notes: Vec<Problem>,
     tree: Value,
 }
 
-/// Loads a scenario: the file over the presets named by its key `preset`, and `overrides`
-/// (`KEY.PATH=VALUE`) over the file.
+/// Loads a scenario. The layers are the presets named by its key `preset`, the file, and
+/// `overrides` (`KEY.PATH=VALUE`).
 ///
 /// # Errors
-/// Returns as many problems as can be found at once, each with its place.
+/// Returns as many problems as can be found at once, each with its location.
 pub fn load<T: DeserializeOwned + Check>(
     source: Source<'_>,
     presets: &Presets,
@@ -80,8 +80,8 @@ pub fn load<T: DeserializeOwned + Check>(
     load_given(source, presets, &overrides, &read_file)
 }
 
-/// Loads a scenario as [`load`] does, with overrides that have their own names in messages. Reads
-/// files through `files` instead of the file system.
+/// Loads a scenario like [`load`]. The overrides have their own names in messages, and `files`
+/// replaces the file system.
 ///
 /// # Errors
 /// Returns problems as [`load`] does.
@@ -109,7 +109,7 @@ pub fn load_given<T: DeserializeOwned + Check>(
     Err(found.into_iter().chain(checked).collect::<Vec<_>>().into())
 }
 
-/// Returns the tree with all its layers, before deserialization.
+/// Returns the tree with all its layers merged, before deserialization.
 fn layered(
     source: Source<'_>,
     presets: &Presets,
@@ -124,7 +124,7 @@ fn layered(
         }
         Source::Text { name, text } => parse::from_bytes(name, text.as_bytes())?,
     };
-    // The presets can be overridden too, so those overrides come first.
+    // Overrides of the presets are applied first, since they change the lower layers.
     let (below, above): (Vec<_>, Vec<_>) =
         overrides::parse(overrides)?.into_iter().partition(|over| over.is_preset());
     for over in below {
@@ -142,8 +142,8 @@ fn layered(
 }
 
 impl<T> Loaded<T> {
-    /// Adds places in the scenario to the problems that a later check has found, such as a missing
-    /// route.
+    /// Rejects the scenario because of problems found by a later check, such as a missing route.
+    /// Adds their locations.
     ///
     /// # Errors
     /// Returns the problems, if there are any.
@@ -155,20 +155,20 @@ impl<T> Loaded<T> {
         Err(problems.into())
     }
 
-    /// Returns the tree of all layers, in which every value knows where it was written.
+    /// Returns the tree of all layers, in which every value records where it was written.
     pub fn tree(&self) -> &Value {
         &self.tree
     }
 
-    /// Returns the problems with their places. Of the members of a group, which share their
-    /// problems, only the first at each place is reported.
+    /// Returns the problems with their locations. The members of a group share their location, so
+    /// only the first problem at each location is reported.
     fn placed(&self, problems: Problems) -> Vec<Problem> {
         let mut seen = BTreeSet::new();
         let mut placed = Vec::new();
         for mut problem in problems.into_vec() {
             let mut is_member = false;
             for depth in 0..problem.path.len() {
-                // By now, a member's own keys are below the path of its group.
+                // The keys of a member are now below the path of its group.
                 let expanded = &problem.path[..=depth];
                 if let Some(group) = self.members.get(expanded) {
                     problem.path[depth].clone_from(group);
@@ -195,19 +195,19 @@ impl<T> Loaded<T> {
 }
 
 impl<T: Serialize> Loaded<T> {
-    /// Returns the scenario with its groups.
+    /// Returns the scenario before its groups were replaced.
     fn written(&self) -> &T {
         self.written.as_ref().unwrap_or(&self.value)
     }
 
-    /// Returns the resolved scenario as TOML, with every default and without presets. It loads to
-    /// the same value.
+    /// Returns the resolved scenario as TOML, with all defaults and without presets. Loading it
+    /// returns the same value.
     pub fn to_toml(&self) -> String {
-        print::to_toml(self.written()).expect("what was loaded from TOML can be written as TOML")
+        print::to_toml(self.written()).expect("a value loaded from TOML can be written as TOML")
     }
 
     /// Returns the resolved scenario as JSON.
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::to_value(self.written()).expect("what was loaded from TOML can be written as JSON")
+        serde_json::to_value(self.written()).expect("a value loaded from TOML can be written as JSON")
     }
 }

@@ -1,20 +1,19 @@
-//! The tree of a scenario. Every node knows where it was written.
+//! The tree of a scenario. Every node records where it was written.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A source text of values, with its name for messages.
+/// A source text, with its name for messages.
 #[derive(PartialEq, Eq)]
 pub struct Text {
     /// Name of the file, or `preset NAME`, or `--set KEY.PATH`.
     pub name: String,
     /// The whole text, from which messages quote lines.
     pub content: String,
-    /// True if line and column are meaningful to the reader; false for an override on the command
-    /// line.
+    /// True if line and column are meaningful to users; false for an override on the command line.
     pub has_lines: bool,
-    /// True if the whole text is one value, from a file that a scenario names.
+    /// True if the text is a single value, from a file that a scenario names.
     pub is_value: bool,
 }
 
@@ -24,18 +23,18 @@ impl fmt::Debug for Text {
     }
 }
 
-/// The place where a node was written: a range of a [`Text`]. Lines are counted only on request.
+/// The location at which a node was written: a range of a [`Text`]. Lines are counted only on
+/// request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     text: Arc<Text>,
-    // 32 bits suffice for the size limit and keep the tree of a long list small.
+    // 32 bits are enough for the size limit, and keep the tree of a long list small.
     start: u32,
     end: u32,
 }
 
 impl Origin {
-    /// Creates an origin from the bytes `start` to `end` of `text`, truncated at the end of the
-    /// text.
+    /// Creates the origin for the range `span` of `text`, truncated at the end of the text.
     pub(crate) fn new(text: &Arc<Text>, span: std::ops::Range<usize>) -> Origin {
         let length = text.content.len();
         let start = span.start.min(length);
@@ -48,7 +47,7 @@ impl Origin {
         &self.text.name
     }
 
-    /// Returns line and column in characters, both from 1; `None` for an override.
+    /// Returns line and column in characters, both from 1, or `None` for an override.
     pub fn position(&self) -> Option<(usize, usize)> {
         if !self.text.has_lines {
             return None;
@@ -61,7 +60,7 @@ impl Origin {
         Some((line, 1 + in_line.trim_start_matches('\u{feff}').chars().count()))
     }
 
-    /// Returns the text at this place, on one line and truncated if long.
+    /// Returns the text at this location, on one line and truncated if it is long.
     pub fn written(&self) -> String {
         const LONGEST: usize = 60;
         let content = self.text.content.as_bytes();
@@ -85,17 +84,17 @@ impl Origin {
         written
     }
 
-    /// Returns true if the origin is a separate file, whose problems have lines within it.
+    /// Returns true if the origin is a separate file, in which the problems have their own lines.
     pub(crate) fn is_file(&self) -> bool {
         self.text.is_value
     }
 
-    /// Returns true if the origin is on the command line.
+    /// Returns true if the origin is an override on the command line.
     pub(crate) fn is_override(&self) -> bool {
         !self.text.has_lines
     }
 
-    /// Returns the position within the text, for sorting.
+    /// Returns the start offset within the text, for sorting.
     pub(crate) fn start(&self) -> u32 {
         self.start
     }
@@ -104,13 +103,13 @@ impl Origin {
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Value {
-    /// The place where the node was written; for a table, its header.
+    /// The location at which the node was written; for a table, its header.
     pub origin: Origin,
     /// Content of the node.
     pub node: Node,
 }
 
-/// The content of a node: the types of TOML without dates.
+/// The content of a node, one of the types of TOML except dates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
     /// A string with its escapes resolved.
@@ -130,15 +129,15 @@ pub enum Node {
 /// The keys of a table and their values.
 pub type Table = BTreeMap<String, Entry>;
 
-/// An entry of a table: the key's place and the value.
+/// An entry of a table: the key's location and the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The place where the key was written.
+    /// The location at which the key was written.
     pub key: Origin,
     /// The value of the entry.
     pub value: Value,
-    /// True for a key that was written for a `kind` which an upper layer replaced. Such a key is no
-    /// error if it is unknown.
+    /// True for a key of a `kind` that an upper layer replaced. Such a key is not an error if it is
+    /// unknown.
     pub superseded: bool,
 }
 
@@ -146,7 +145,7 @@ pub struct Entry {
 pub(crate) const UNSET: &str = "unset";
 
 impl Value {
-    /// Returns the table, if the value is one.
+    /// Returns the table, if the value is a table.
     pub fn table(&self) -> Option<&Table> {
         match &self.node {
             Node::Table(table) => Some(table),
@@ -154,7 +153,7 @@ impl Value {
         }
     }
 
-    /// The value as JSON, without the places where it was written.
+    /// Returns the value as JSON, without locations.
     pub fn to_json(&self) -> serde_json::Value {
         match &self.node {
             Node::String(text) => text.as_str().into(),
@@ -169,7 +168,7 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if the value is a text.
     pub fn text(&self) -> Option<&str> {
         match &self.node {
             Node::String(text) => Some(text),
@@ -177,12 +176,13 @@ impl Value {
         }
     }
 
-    /// Returns the text under the key `name` of a table. Elements of a list are addressed by it.
+    /// Returns the text under the key `name` of a table. Elements of a list are addressed by this
+    /// name.
     pub fn name(&self) -> Option<&str> {
         self.table()?.get("name")?.value.text()
     }
 
-    /// Returns true for the text that unsets a key, which then counts as not written.
+    /// Returns true for the text `"unset"`. The key then counts as not written.
     pub(crate) fn is_unset(&self) -> bool {
         self.text() == Some(UNSET)
     }
@@ -199,20 +199,20 @@ impl Value {
         }
     }
 
-    /// Returns the value as written, if that helps the reader: not for a table, whose origin is its
-    /// header.
+    /// Returns the value as written, if that helps users. Returns `None` for a table, whose origin
+    /// is its header.
     pub(crate) fn written(&self) -> Option<String> {
         match &self.node {
             Node::Table(_) => None,
             Node::Array(elements) if elements.iter().any(|element| element.table().is_some()) => None,
-            // The beginning of a value is no help for a problem on a later line.
+            // The start of a file's content does not help with a problem on a later line.
             _ if self.origin.is_file() => None,
             _ => Some(self.origin.written()),
         }
     }
 
-    /// Follows a key path as far as possible. Returns the number of keys found and the deepest
-    /// node. Elements of a list are found by name, otherwise by position from 0. A dotted key may
+    /// Follows a key path as far as possible. Returns the number of keys found and the last node
+    /// found. Elements of a list are found by name, or else by position from 0. A dotted key may
     /// have been written as nested tables.
     pub(crate) fn follow(&self, path: &[String]) -> (usize, &Value) {
         let mut value = self;
@@ -235,14 +235,14 @@ impl Value {
     }
 }
 
-/// Returns the position of the element addressed by `key` in a list: by name, otherwise by position
-/// from 0.
+/// Returns the position of the element of a list addressed by `key`, which is a name, or else a
+/// position from 0.
 pub(crate) fn position(elements: &[Value], key: &str) -> Option<usize> {
     let named = elements.iter().position(|element| element.name() == Some(key));
     named.or_else(|| key.parse().ok().filter(|index| *index < elements.len()))
 }
 
-/// Returns the address of an element of a list: its name if unique, otherwise its position.
+/// Returns the address of an element of a list: its name if that is unique, or else its position.
 pub(crate) fn address(elements: &[Value], index: usize) -> String {
     let name = elements.get(index).and_then(Value::name);
     let unique = |name: &&str| elements.iter().filter(|element| element.name() == Some(name)).count() == 1;
@@ -262,7 +262,7 @@ pub(crate) fn addresses(elements: &[Value]) -> Vec<String> {
     elements.iter().enumerate().map(address).collect()
 }
 
-/// Returns a key path as text, with quotes around keys that are not bare words.
+/// Returns a key path as text, with quotes around keys that need them in TOML.
 pub(crate) fn path_text<K: AsRef<str>>(path: &[K]) -> String {
     let quoted = path.iter().map(|key| {
         let key = key.as_ref();
@@ -285,10 +285,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_are_addressed_by_names_that_only_one_has() {
+    fn elements_are_addressed_by_name_only_if_it_is_unique() {
         let text = "list = [{ name = \"a\" }, { name = \"b\" }, { name = \"a\" }, 4]";
         let root = crate::parse::from_bytes("test", text.as_bytes()).unwrap();
-        let Node::Array(elements) = &root.table().unwrap()["list"].value.node else { panic!("it is a list") };
+        let Node::Array(elements) = &root.table().unwrap()["list"].value.node else {
+            panic!("the value is not a list")
+        };
         assert_eq!(addresses(elements), ["0", "b", "2", "3"]);
         let single: Vec<String> = (0..4).map(|index| address(elements, index)).collect();
         assert_eq!(addresses(elements), single);

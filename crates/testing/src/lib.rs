@@ -1,9 +1,9 @@
-//! Shared by tests: a [bench](mod@bench) for stages, tests that this machine cannot run, and tests
-//! on the real clock.
+//! Functions shared by tests: a [bench](mod@bench) for stages, tests that cannot run on this
+//! machine, and tests on the real clock.
 //!
-//! libtest has no word for tests that the machine cannot run and counts them as passed. They report
-//! the reason here, and `scripts/test` counts and prints the reasons at its end. Tests on the real
-//! clock that a busy machine disturbed are repeated.
+//! libtest has no result for tests that cannot run on a machine, and counts them as passed. These
+//! tests report the reason with the functions here, and `scripts/test` counts the reasons and
+//! prints them at its end. A test on the real clock that a busy machine has disturbed is repeated.
 
 pub mod bench;
 
@@ -12,18 +12,18 @@ use std::fs::OpenOptions;
 use std::io::{stderr, Write};
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 
-/// Number of times that a test on the real clock runs if the machine disturbs it.
+/// Maximum number of runs of a test on the real clock that the machine disturbs.
 pub const ATTEMPTS: usize = 3;
 
-/// Tests a run on the real clock: `run` makes a run, or returns `None` if this machine cannot;
-/// `check` asserts the expected results; `disturbed` returns the reasons why the machine disturbed
-/// the run, none if it did not.
+/// Tests a run on the real clock. `run` performs a run, or returns `None` if it is impossible on
+/// this machine. `check` asserts the expected results. `disturbed` returns the reasons why the
+/// machine disturbed the run, or none.
 ///
-/// A disturbed run whose check panics is repeated. After [`ATTEMPTS`] such runs the test counts as
+/// A disturbed run whose check panics is repeated. After [`ATTEMPTS`] such runs, the test is
 /// [`skipped`].
 ///
 /// # Panics
-/// If the check of an undisturbed run does.
+/// If the check of an undisturbed run panics.
 pub fn repeated<Run>(
     run: impl FnMut() -> Option<Run>,
     disturbed: impl Fn(&Run) -> Vec<String>,
@@ -35,8 +35,8 @@ pub fn repeated<Run>(
     }
 }
 
-/// Makes and checks runs as [`repeated`] does. Returns why the last one was disturbed if all were
-/// and failed.
+/// Performs and checks runs like [`repeated`]. If all runs were disturbed and failed, returns the
+/// reasons of the last one.
 fn attempts<Run>(
     mut run: impl FnMut() -> Option<Run>,
     disturbed: impl Fn(&Run) -> Vec<String>,
@@ -57,11 +57,12 @@ fn attempts<Run>(
 /// The environment variable that names the file in which skipped tests are collected.
 const COLLECTED: &str = "BENTPIPE_SKIPPED";
 
-/// Reports that the calling test is skipped because of `reason`: one line to the file that
-/// `BENTPIPE_SKIPPED` names, or to standard error if it is not set. libtest captures neither.
+/// Reports that the calling test is skipped because of `reason`. Writes one line to the file that
+/// `BENTPIPE_SKIPPED` names, or to standard error if the variable is not set. libtest captures
+/// neither.
 ///
 /// # Panics
-/// If the line cannot be written: a skipped test must not pass unnoticed.
+/// If the line cannot be written, because a skipped test must not pass unnoticed.
 pub fn skipped(reason: impl Display) {
     let reason = reason.to_string();
     let test = std::thread::current().name().unwrap_or("unnamed").to_owned();
@@ -80,7 +81,7 @@ pub fn skipped(reason: impl Display) {
 mod tests {
     use super::{attempts, catch_unwind, AssertUnwindSafe, ATTEMPTS};
 
-    /// Outcome of the last run: passed, failed, or disturbed with the reasons.
+    /// Outcome of a test: passed, failed, or disturbed with the reasons of the last run.
     #[derive(Debug, PartialEq)]
     enum End {
         Passed,
@@ -88,8 +89,8 @@ mod tests {
         Disturbed(Vec<String>),
     }
 
-    /// Returns how often a test ran and how it ended, where `good` and `undisturbed` are the
-    /// numbers of the first run that passes, and of the first one that the machine did not disturb.
+    /// Returns the number of runs of a test, and its outcome. `good` is the number of the first run
+    /// that passes. `undisturbed` is the number of the first run that the machine does not disturb.
     fn outcome(good: usize, undisturbed: usize) -> (usize, End) {
         let mut runs = 0;
         let run = || {
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbed_run_that_fails_is_repeated_and_an_undisturbed_one_fails() {
+    fn failed_runs_are_repeated_only_if_disturbed() {
         assert_eq!(outcome(1, 9), (1, End::Passed));
         assert_eq!(outcome(2, 9), (2, End::Passed));
         assert_eq!(outcome(2, 1), (1, End::Failed));
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_cannot_run_it_is_asked_once() {
+    fn impossible_runs_are_not_repeated() {
         let mut runs = 0;
         let run = || {
             runs += 1;

@@ -1,11 +1,11 @@
-//! The exports of the WebAssembly module. The module imports nothing.
+//! The exports of the WebAssembly module, which has no imports.
 //!
 //! A page writes a request as JSON to [`bp_input`], opens the run with [`bp_open`], calls
 //! [`bp_advance`] until it returns 1, ends the run with [`bp_close`], and reads the JSON at
-//! [`bp_answer`]. The answer holds the address and the length of each column of the traces; they
-//! are valid until the next call of [`bp_input`].
+//! [`bp_answer`]. The answer contains the address and the length of each column of the traces.
+//! These columns are valid until the next call of [`bp_input`].
 //!
-//! A panic traps. The page then reads its message at [`bp_panic`] and discards the instance.
+//! A panic traps. The page then reads the message at [`bp_panic`] and discards the instance.
 
 use bentpipe_preview::{Answer, Preview, Request, Trace};
 use serde_json::{json, Value};
@@ -22,7 +22,8 @@ struct State {
 
 thread_local! {
     static STATE: RefCell<State> = RefCell::default();
-    /// Message of a panic. It is not a part of the state, which the panicking export may borrow.
+    /// The message of a panic. It is separate from the state, which the panicking export may have
+    /// borrowed.
     static PANIC: RefCell<String> = RefCell::default();
 }
 
@@ -30,7 +31,8 @@ fn with<R>(run: impl FnOnce(&mut State) -> R) -> R {
     STATE.with(|state| run(&mut state.borrow_mut()))
 }
 
-/// Returns the address of `length` bytes for a request. Discards the last run and its answer.
+/// Returns the address of `length` bytes to which a request is written. Discards the last run and
+/// its answer.
 #[no_mangle]
 pub extern "C" fn bp_input(length: usize) -> *mut u8 {
     panic::set_hook(Box::new(|info| PANIC.with(|panic| *panic.borrow_mut() = info.to_string())));
@@ -41,7 +43,8 @@ pub extern "C" fn bp_input(length: usize) -> *mut u8 {
 }
 
 /// Reads the request and builds the network. Returns 1, or 0 with the problems as the answer:
-/// `{"error": TEXT}` for a malformed request, `{"problems": [...], "text": TEXT}` for a scenario.
+/// `{"error": TEXT}` for an invalid request, or `{"problems": [...], "text": TEXT}` for an invalid
+/// scenario.
 #[no_mangle]
 pub extern "C" fn bp_open() -> u32 {
     with(|state| match open(&std::mem::take(&mut state.input)) {
@@ -66,7 +69,7 @@ fn open(input: &[u8]) -> Result<Preview, Value> {
 }
 
 /// Processes at most `events` events. Returns the completed fraction of the duration, which is 1 at
-/// the end; also 1 without a run.
+/// the end. Returns 1 if there is no run.
 #[no_mangle]
 pub extern "C" fn bp_advance(events: u32) -> f64 {
     with(|state| state.preview.as_mut().map_or(1.0, |preview| preview.advance(events.into())))
@@ -78,9 +81,9 @@ pub extern "C" fn bp_events() -> f64 {
     with(|state| state.preview.as_ref().map_or(0.0, |preview| preview.events() as f64))
 }
 
-/// Ends the run at the time that it has reached. The answer is its outcome with the key `traces`:
-/// a list of tables with their columns as addresses of 64-bit floats in memory, the column `entity`
-/// as 32-bit indices of the names in `entities`, and `time` in nanoseconds.
+/// Ends the run at its present time. The answer is the outcome with the key `traces`: a list of
+/// tables. Their columns are addresses of 64-bit floats in memory. The column `entity` has 32-bit
+/// indices of the names in `entities`, and `time` is in nanoseconds.
 #[no_mangle]
 pub extern "C" fn bp_close() {
     with(|state| {
@@ -119,7 +122,7 @@ fn with_traces(answer: &Answer, traces: &[Trace]) -> Value {
     all
 }
 
-/// Returns the address of the answer, JSON in UTF-8.
+/// Returns the address of the answer, which is JSON in UTF-8.
 #[no_mangle]
 pub extern "C" fn bp_answer() -> *const u8 {
     with(|state| state.answer.as_ptr())
@@ -131,7 +134,7 @@ pub extern "C" fn bp_answer_length() -> usize {
     with(|state| state.answer.len())
 }
 
-/// Returns the address of the message of a panic, UTF-8.
+/// Returns the address of the message of a panic, in UTF-8.
 #[no_mangle]
 pub extern "C" fn bp_panic() -> *const u8 {
     PANIC.with(|panic| panic.borrow().as_ptr())

@@ -1,11 +1,12 @@
 //! A bounded live view of the traces of a run. It contains the rows that the probes write to the
-//! files, thinned by time; rows that nobody fetches are dropped. The files do not depend on it.
+//! files, thinned by time. Rows that are not fetched in time are dropped. The view does not affect
+//! the files.
 
 use super::{Row, Table};
 use crate::Span;
 
-/// Maximum number of rows kept between two looks. Further rows are dropped.
-const ROOM: usize = 4096;
+/// Maximum number of rows kept until the next look. Further rows are dropped.
+const CAPACITY: usize = 4096;
 
 /// A row of a trace, as shown to a watcher.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,8 +26,8 @@ pub struct Glimpse {
 pub struct Seen {
     /// The rows by table, in the order of writing.
     pub rows: Vec<Glimpse>,
-    /// Number of rows dropped because they were not fetched in time. Rows left out because of the
-    /// spacing are not counted.
+    /// Number of rows dropped because they were not fetched in time, without the rows omitted
+    /// because of the spacing.
     pub dropped: u64,
 }
 
@@ -35,15 +36,15 @@ pub(crate) struct Watch {
     /// Minimum time between two rows of an entity in a table, in nanoseconds.
     spacing: u64,
     /// The watched tables, by index of the recorder's table.
-    tables: Vec<Followed>,
+    tables: Vec<WatchedTable>,
     seen: Seen,
 }
 
-/// The state of a watched table.
+/// The progress in one watched table.
 #[derive(Default)]
-struct Followed {
-    /// Number of rows of the table's buffer that were processed.
-    looked_at: usize,
+struct WatchedTable {
+    /// Number of rows of the table's buffer that have been processed.
+    processed: usize,
     /// The earliest time of the next kept row, by entity.
     next: Vec<u64>,
 }
@@ -53,8 +54,8 @@ impl Watch {
         Watch { spacing: spacing.as_nanos(), tables: Vec::new(), seen: Seen::default() }
     }
 
-    /// Processes the rows that were added to a table's buffer since the last call. `emptied`
-    /// announces that the buffer is empty from now on.
+    /// Processes the rows that were added to a table's buffer since the last call. `emptied` is
+    /// true if the buffer will be emptied after this call.
     pub(crate) fn follow(
         &mut self,
         index: usize,
@@ -63,31 +64,31 @@ impl Watch {
         emptied: bool,
     ) {
         if self.tables.len() <= index {
-            self.tables.resize_with(index + 1, Followed::default);
+            self.tables.resize_with(index + 1, WatchedTable::default);
         }
-        let followed = &mut self.tables[index];
+        let watched = &mut self.tables[index];
         let width = table.columns.len();
-        for (place, row) in rows.iter().enumerate().skip(followed.looked_at) {
+        for (index, row) in rows.iter().enumerate().skip(watched.processed) {
             let entity = row.entity as usize;
-            if followed.next.len() <= entity {
-                followed.next.resize(entity + 1, 0);
+            if watched.next.len() <= entity {
+                watched.next.resize(entity + 1, 0);
             }
-            if row.time < followed.next[entity] {
+            if row.time < watched.next[entity] {
                 continue;
             }
-            if self.seen.rows.len() >= ROOM {
+            if self.seen.rows.len() >= CAPACITY {
                 self.seen.dropped += 1;
                 continue;
             }
-            followed.next[entity] = row.time.saturating_add(self.spacing);
+            watched.next[entity] = row.time.saturating_add(self.spacing);
             self.seen.rows.push(Glimpse {
                 table,
                 entity: entities[entity].clone(),
                 time: row.time,
-                values: values[place * width..][..width].to_vec(),
+                values: values[index * width..][..width].to_vec(),
             });
         }
-        followed.looked_at = if emptied { 0 } else { rows.len() };
+        watched.processed = if emptied { 0 } else { rows.len() };
     }
 
     pub(crate) fn take(&mut self) -> Seen {
@@ -101,7 +102,7 @@ mod tests {
     use crate::{Column, Probe, Recorder, Sink, Time};
     use std::sync::mpsc::{channel, Sender};
 
-    static ONE: Table =
+    static TABLE: Table =
         Table { name: "one", entity: "thing", about: "", columns: &[Column::whole("number", "1", "")] };
 
     struct Files(Sender<Vec<(u64, f64)>>);
@@ -113,12 +114,12 @@ mod tests {
     }
 
     /// Records `count` rows, one per 10 ns, and looks after every `every` rows. Returns the rows
-    /// seen and the batches of the files.
+    /// seen and the batches that the sink received.
     fn recorded(count: u64, every: u64, spacing: u64) -> (Seen, Vec<Vec<(u64, f64)>>) {
         let (sender, batches) = channel();
         let mut recorder = Recorder::new(Box::new(Files(sender)));
         recorder.watch(Span::from_nanos(spacing));
-        let probe: Probe = recorder.open(&ONE, "a");
+        let probe: Probe = recorder.open(&TABLE, "a");
         let mut all = Seen::default();
         let mut look = |recorder: &mut Recorder| {
             let seen = recorder.look();
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_seen_once_in_order_however_often_someone_looks() {
+    fn every_row_is_seen_once_and_in_order() {
         for every in [1, 7, 1000, 2048] {
             let (seen, _) = recorded(10_000, every, 0);
             assert_eq!(seen.dropped, 0);
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_thinned_by_time_and_dropped_when_nobody_looks() {
+    fn rows_are_thinned_by_time_and_dropped_if_not_fetched() {
         let (seen, _) = recorded(10_000, 100, 1000);
         assert_eq!(
             seen.rows.iter().map(|row| row.time).collect::<Vec<_>>(),
@@ -155,11 +156,11 @@ mod tests {
         );
         let (seen, _) = recorded(10_000, u64::MAX, 0);
         // The first look follows row 0.
-        assert_eq!((seen.rows.len(), seen.dropped), (ROOM + 1, 10_000 - ROOM as u64 - 1));
+        assert_eq!((seen.rows.len(), seen.dropped), (CAPACITY + 1, 10_000 - CAPACITY as u64 - 1));
     }
 
     #[test]
-    fn the_files_get_the_same_batches_whether_someone_looks() {
+    fn watching_does_not_change_the_batches_of_the_sink() {
         assert_eq!(recorded(10_000, 3, 0).1, recorded(10_000, u64::MAX, 0).1);
     }
 }

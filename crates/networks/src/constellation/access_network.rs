@@ -1,5 +1,5 @@
-//! The constellation as an access network: one stage with a port per site, which routes between the
-//! sites by itself.
+//! The constellation as an access network: one stage with a port per site, which routes packets
+//! between the sites.
 
 use super::config::Config;
 use super::groups;
@@ -67,10 +67,10 @@ impl Config {
     fn stage(&self, name: &str, beyond: Beyond, streams: Streams, supply: &mut dyn Supply) -> Constellation {
         let handovers = self.sites.keys().map(|site| supply.probe(&HANDOVER, site)).collect();
         let flows = beyond.flows.into_iter().map(|FlowEnds { name, from, to }| {
-            let there =
+            let forth =
                 FlowPath { destination: to, probe: supply.probe(&PATH, &name), flow: Some(name.clone()) };
             let back = supply.probe(&PATH, &reverse(&name));
-            [there, FlowPath { destination: from, probe: back, flow: None }]
+            [forth, FlowPath { destination: from, probe: back, flow: None }]
         });
         let flows = flows.collect();
         let exits = |delays: Vec<Option<Span>>| {

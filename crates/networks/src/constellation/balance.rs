@@ -1,23 +1,23 @@
-//! Several paths at once: a site with several antennas spreads its connections over paths that
-//! share no satellite, and admits only as many as delay and throughput permit.
+//! Multipath routing: a site with several antennas distributes its connections over paths that
+//! share no satellite, and admits connections only within limits of delay and load.
 //!
-//! The paths from a site to a destination are found one after the other: the shortest, then the
-//! shortest over the remaining satellites, up to `paths` of them. They belong to one state of the
-//! network, like its trees. (Pairs of minimum total length, as found by Suurballe 1974, may be
-//! shorter together, and there may be two paths where the shortest leaves no other; with a grid of
-//! links that is rare.)
+//! The paths from a site to a destination are found one after another: the shortest path first,
+//! then the shortest path over the remaining satellites, up to `paths` paths. Like the trees, they
+//! belong to one state of the network. (Pairs of minimum total length, as found by Suurballe 1974,
+//! may be shorter in total, and may exist where the shortest path leaves no second path. With a
+//! grid of links this is rare.)
 //!
 //! A connection (of a flow, towards a destination) is assigned a path when its first packet
-//! arrives: of those that admit it, the one with the fewest connections, then the least throughput,
-//! then the least delay. A path admits a connection while its present delay, which is the
-//! propagation delay plus the wait at its ground link, and that link's throughput in the last
-//! second are within the limits. Packets of a connection that no path admits are dropped, and each
-//! of them tries again. An admitted connection stays, and moves only when the first satellite of
-//! its path no longer serves the site: then it has to be admitted again. A connection that has sent
-//! nothing for a minute is forgotten.
+//! arrives. Of the paths that admit it, it gets the one with the fewest connections, then the
+//! minimum load, then the minimum cost. A path admits a connection if its present delay and the
+//! load of its ground link in the last second are within the limits. The present delay is the
+//! propagation delay plus the wait at the ground link. If no path admits a connection, its packets
+//! are dropped, but each further packet tries again. An admitted connection keeps its path until
+//! the path's first satellite no longer serves the site; it must then be admitted again. A
+//! connection that has sent nothing for a minute is removed.
 //!
-//! No packet travels in circles: along a path every hop is a step towards its end. Packets in
-//! flight whose path has changed follow the tree, which leads down or back onto the path.
+//! Packets do not loop: along a path every hop leads towards its end. A packet in flight whose path
+//! has changed follows the tree, which leads down or back onto the path.
 
 use super::routes::{Hop, Path, Stamp, NO_PATH};
 use bentpipe_core::{Count, Fraction, Problems, Rate, Span, Time};
@@ -29,20 +29,20 @@ use std::collections::BTreeMap;
 /// No path of the site admits a new connection.
 pub const REFUSED: DropReason = DropReason::new("no path admits the connection");
 
-/// Spreads connections over several paths that share no satellite.
+/// Distributes connections over several paths that share no satellite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Balance")]
 pub struct Config {
-    /// Number of paths at once from a site to a destination, which share no satellite; sites need
-    /// as many antennas.
+    /// Number of simultaneous paths from a site to a destination, which share no satellite. Sites
+    /// need as many antennas.
     pub paths: Count<1, 16>,
-    /// Maximum delay of a path that admits new connections: its propagation delay plus the wait at
-    /// its ground link. If unset, delay does not matter.
+    /// Maximum delay of a path that admits new connections, the propagation delay plus the wait at
+    /// its ground link. If unset, the delay is unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_delay: Option<Span>,
-    /// Maximum load of a path that admits new connections, as the fraction of its ground link's
-    /// rate that was offered in the last second; 1 by default.
+    /// Maximum load of a path that admits new connections, 1 by default: the rate that was offered
+    /// to its ground link in the last second, as a fraction of the link's rate.
     #[serde(default = "default_max_load")]
     pub max_load: Fraction,
 }
@@ -52,8 +52,8 @@ fn default_max_load() -> Fraction {
 }
 
 impl Config {
-    /// Adds the problems of this configuration, for a network whose sites have at most this many
-    /// antennas.
+    /// Adds the problems of this configuration to `problems`. `antennas` is the maximum number of
+    /// antennas of a site.
     pub fn check(&self, antennas: usize, problems: &mut Problems) {
         if antennas < 2 && self.paths.value() > 1 {
             problems.add(
@@ -64,19 +64,20 @@ impl Config {
     }
 }
 
-/// Indices of the site from which packets come and of the site for which they are destined.
+/// Index of the site at which packets enter, and index of their destination's tree.
 type Ends = (u32, u32);
-/// Flow, connection and destination.
+/// Flow, connection and destination's tree.
 type Connection = (u32, u16, u32);
 
-struct Pin {
+/// The path to which a connection is assigned.
+struct PathAssignment {
     site: u32,
-    /// The first satellite of its path.
+    /// The first satellite of the connection's path.
     first_satellite: u32,
     last_packet: Time,
 }
 
-/// Bytes offered to a ground link in the current second and in the one before.
+/// Bytes offered to a ground link in the current second and in the previous second.
 #[derive(Clone, Copy, Default)]
 struct Load {
     second: u64,
@@ -89,23 +90,24 @@ pub struct Balance {
     config: Config,
     rate: Rate,
     paths: BTreeMap<Ends, ((Stamp, u64), Vec<Path>)>,
-    pins: BTreeMap<Connection, Pin>,
+    assignments: BTreeMap<Connection, PathAssignment>,
     /// Loads by site and antenna.
     loads: BTreeMap<(u32, u32), Load>,
-    /// Time of the last removal of silent connections.
+    /// Time of the last removal of idle connections.
     last_removal: Time,
 }
 
+/// Time without packets after which a connection is removed.
 const IDLE_TIMEOUT: Span = Span::from_secs(60);
 
 impl Balance {
-    /// Creates the state without connections; `rate` is that of the links from the ground.
+    /// Creates the state without connections. `rate` is the rate of the links from the ground.
     pub fn new(config: Config, rate: Rate) -> Balance {
-        let (paths, pins, loads) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Balance { config, rate, paths, pins, loads, last_removal: Time::ZERO }
+        let (paths, assignments, loads) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Balance { config, rate, paths, assignments, loads, last_removal: Time::ZERO }
     }
 
-    /// Maximum number of paths at once.
+    /// Returns the maximum number of simultaneous paths.
     pub fn max_paths(&self) -> usize {
         self.config.paths.value() as usize
     }
@@ -120,22 +122,23 @@ impl Balance {
         self.paths.insert(ends, (state, paths));
     }
 
-    /// The site from which a packet's connection towards a destination entered the constellation.
+    /// Returns the site at which a packet's connection towards a destination entered the
+    /// constellation.
     pub fn origin(&self, packet: &Packet, destination: u32) -> Option<u32> {
-        self.pins.get(&connection(packet, destination)).map(|pin| pin.site)
+        self.assignments.get(&connection(packet, destination)).map(|assignment| assignment.site)
     }
 
-    /// The next hop of a packet's connection from a satellite on its path.
+    /// Returns the next hop of a packet's connection from a satellite on its path.
     pub fn hop(&self, packet: &Packet, destination: u32, satellite: u32) -> Option<Hop> {
-        let pin = self.pins.get(&connection(packet, destination))?;
-        let (_, paths) = self.paths.get(&(pin.site, destination))?;
-        paths.iter().find(|path| path.first.1 == pin.first_satellite)?.hops.get(&satellite).copied()
+        let assignment = self.assignments.get(&connection(packet, destination))?;
+        let (_, paths) = self.paths.get(&(assignment.site, destination))?;
+        paths.iter().find(|path| path.first.1 == assignment.first_satellite)?.hops.get(&satellite).copied()
     }
 
-    /// Chooses the path of a packet from a site; `wait` returns the present wait at an antenna.
+    /// Chooses the path of a packet from a site. `wait` returns the present wait at an antenna.
     ///
     /// # Errors
-    /// The reason for which no path takes it.
+    /// Fails with the reason why no path admits the packet's connection.
     pub fn choose(
         &mut self,
         now: Time,
@@ -149,15 +152,20 @@ impl Balance {
         if paths.is_empty() {
             return Err(NO_PATH);
         }
-        let pinned = self.pins.get(&key).filter(|pin| pin.site == site).map(|pin| pin.first_satellite);
-        let index = match paths.iter().position(|path| Some(path.first.1) == pinned) {
+        let assigned = self
+            .assignments
+            .get(&key)
+            .filter(|assignment| assignment.site == site)
+            .map(|assignment| assignment.first_satellite);
+        let index = match paths.iter().position(|path| Some(path.first.1) == assigned) {
             Some(index) => index,
             None => {
                 let users = |first_satellite: u32| {
-                    self.pins
+                    self.assignments
                         .iter()
-                        .filter(|(of, pin)| {
-                            **of != key && (pin.site, pin.first_satellite) == (site, first_satellite)
+                        .filter(|(of, assignment)| {
+                            **of != key
+                                && (assignment.site, assignment.first_satellite) == (site, first_satellite)
                         })
                         .count()
                 };
@@ -177,7 +185,7 @@ impl Balance {
             }
         };
         let (antenna, first_satellite) = paths[index].first;
-        self.pins.insert(key, Pin { site, first_satellite, last_packet: now });
+        self.assignments.insert(key, PathAssignment { site, first_satellite, last_packet: now });
         let second = now.as_nanos() / 1_000_000_000;
         let load = self.loads.entry((site, antenna)).or_default();
         if load.second != second {
@@ -188,8 +196,8 @@ impl Balance {
         Ok(&paths[index])
     }
 
-    /// Bytes per second that a ground link was offered: in the last whole second, or in the current
-    /// one if that is more already.
+    /// Returns the bytes per second offered to a ground link: in the last complete second or in the
+    /// current second, whichever is more.
     fn load(&self, now: Time, link: (u32, u32)) -> u64 {
         let Some(load) = self.loads.get(&link) else { return 0 };
         match now.as_nanos() / 1_000_000_000 - load.second {
@@ -202,7 +210,7 @@ impl Balance {
     fn remove_idle(&mut self, now: Time) {
         if now.since(self.last_removal) >= IDLE_TIMEOUT {
             self.last_removal = now;
-            self.pins.retain(|_, pin| now.since(pin.last_packet) < IDLE_TIMEOUT);
+            self.assignments.retain(|_, assignment| now.since(assignment.last_packet) < IDLE_TIMEOUT);
         }
     }
 }

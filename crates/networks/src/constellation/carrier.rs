@@ -1,10 +1,11 @@
 //! One direction of a link of a constellation: queue, transmitter, errors, and a path of varying
 //! length.
 //!
-//! The delay of a packet is the distance at the moment when its last bit leaves, divided by the
-//! speed of light. Satellites move by less than 8 km/s, so the other end has moved by at most 3e-5
-//! of the distance when the packet arrives, which is neglected. What leaves later never arrives
-//! earlier: distances change far more slowly than light travels, and rounding is held back.
+//! The delay of a packet is the distance when its last bit is sent, divided by the speed of light.
+//! Satellites move at less than 8 km/s, so the receiver moves by at most 3e-5 of the distance while
+//! the packet propagates, which is neglected. Packets never overtake each other: distances change
+//! far more slowly than light travels, and an arrival that is rounded to an earlier time is moved
+//! to the previous arrival.
 
 use super::flights::{Flights, Slot};
 use super::lane::Lane;
@@ -19,7 +20,7 @@ use bentpipe_stage::{DropReason, Held, Outbox, Packet};
 pub struct CarrierConfig {
     /// Rate at the network layer.
     pub rate: Rate,
-    /// Queue discipline in front of it.
+    /// Queue discipline in front of the link.
     pub queue: queue::Config,
     /// Errors on the link.
     pub error: channel::Config,
@@ -38,9 +39,9 @@ pub struct Carrier {
 pub struct Cut {
     /// Packets that have been sent, with their arrival times.
     pub sent: Vec<(Time, Packet)>,
-    /// Waiting packets, the one in transmission included.
+    /// Waiting packets, including the packet in transmission.
     pub waiting: Vec<Packet>,
-    /// Number of packets whose arrival had been determined.
+    /// Number of packets whose time of arrival was known.
     pub in_flight: usize,
 }
 
@@ -55,11 +56,11 @@ impl Carrier {
         }
     }
 
-    /// Offers a packet to the queue. Returns it and when its last bit will have left; none if it
-    /// stays in the buffer.
+    /// Offers a packet to the queue. Returns the packet and the time at which its last bit will
+    /// have been sent, or `None` if the packet stays in the buffer.
     ///
     /// # Errors
-    /// The reason for which the queue drops it, with the packet.
+    /// Fails with the packet and the reason why the queue drops it.
     pub fn offer(
         &mut self,
         lane: &mut Lane,
@@ -79,8 +80,9 @@ impl Carrier {
         }
     }
 
-    /// Offers a packet that comes from another link and remains in its place. Returns when its last
-    /// bit will have left; none if that takes the packet itself, by [`offer`](Self::offer).
+    /// Offers a packet that arrives from another link and keeps its slot. Returns the time at which
+    /// its last bit will have been sent, or `None` if the packet itself must be passed to
+    /// [`offer`](Self::offer).
     #[inline]
     pub fn offer_size(&mut self, lane: &mut Lane, now: Time, size: u32) -> Option<Time> {
         lane.flush(&mut self.transmitter);
@@ -89,20 +91,20 @@ impl Carrier {
         sent
     }
 
-    /// Starts transmitting the next buffered packet if it is ready. Returns it and when its last
-    /// bit will have left.
+    /// Starts transmitting the next buffered packet if it is ready. Returns the packet and the time
+    /// at which its last bit will have been sent.
     pub fn start_transmission(&mut self, now: Time, out: &mut Outbox) -> Option<(Packet, Time)> {
         self.transmitter.begin(now, out)
     }
 
-    /// Time at which the next packet leaves the buffer.
+    /// Returns the time at which the next packet leaves the buffer.
     #[inline]
     pub fn next_departure(&self) -> Option<Time> {
         self.transmitter.next_begin()
     }
 
-    /// The time for which a packet that arrives now would wait for its transmission: for the
-    /// packets sent since the link began.
+    /// Returns the time that a packet arriving now would wait for its transmission, because of
+    /// packets sent since the link went up.
     pub fn wait(&self, lane: &Lane, now: Time) -> Span {
         match lane.last() {
             Time::ZERO => Span::ZERO,
@@ -110,7 +112,8 @@ impl Carrier {
         }
     }
 
-    /// Applies the channel's errors to a packet, also to one that was on the link when it was cut.
+    /// Applies the channel's errors to a packet, including a packet that was on the link when it
+    /// was cut.
     #[inline]
     pub fn apply_errors(&mut self, now: Time, packet: &mut Packet) -> Fate {
         let fate = match &mut self.errors {
@@ -121,8 +124,8 @@ impl Carrier {
         fate
     }
 
-    /// Ends the link at `end`, not before `now`: nothing is sent later, and the link sends nothing
-    /// until `resume_at`. Returns what was on it: the packets in these places.
+    /// Ends the link at `end`, which is not before `now`, and until `resume_at`. Returns the
+    /// packets that were on it; `in_flight` are the slots of packets in flight.
     pub fn cut(
         &mut self,
         lane: &mut Lane,
@@ -150,12 +153,12 @@ impl Carrier {
         cut
     }
 
-    /// The packets in the buffer, which are on their way nowhere.
+    /// Returns the packets in the buffer, which are counted nowhere else.
     pub fn buffered(&self) -> Held {
         self.transmitter.buffered()
     }
 
-    /// Writes the row of the link, on which these packets have not been sent.
+    /// Writes the row of the link. `pending` are packets that have not been sent.
     pub fn report(&self, lane: &Lane, now: Time, pending: Held, report: &mut Report) {
         let meanwhile = lane.uncounted(&self.transmitter);
         self.transmitter.report_with(meanwhile, &self.name, now, pending, self.error_drops, report);

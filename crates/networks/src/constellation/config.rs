@@ -23,24 +23,24 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the
-    /// Earth's rotation is off by less than 0.9 s, which is 420 m at the equator.
+    /// Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is assumed to equal UTC, so
+    /// the Earth's rotation may be off by up to 0.9 s, or 420 m at the equator.
     #[serde(default = "default_epoch")]
     pub epoch: Epoch,
     /// The satellites, as one or more shells: sets of circular orbits or element sets.
     pub shell: Vec<shell::Config>,
-    /// Links between satellites. There are none by default, so that packets go from site to
-    /// satellite to site.
+    /// Links between satellites. By default there are none, and packets go from a site up to a
+    /// satellite and down to another site.
     #[serde(default)]
     pub isl: isl::Config,
-    /// Links between satellites and sites: their rates, queues, errors and lowest elevation.
+    /// Links between satellites and sites: rates, queues, errors and minimum elevation.
     pub gsl: Gsl,
-    /// Sites on the ground, by the names of their nodes; at least two.
+    /// Sites on the ground, by node name; at least two.
     pub sites: BTreeMap<String, GroundSite>,
     /// Handovers of a site from one satellite to another.
     #[serde(default)]
     pub handover: Handover,
-    /// Choice of paths, and the period of its updates; by default the paths of the shortest delay,
+    /// Choice of paths, and the period of their updates. By default, the paths of minimum delay are
     /// computed every second.
     #[serde(default)]
     pub routing: Routing,
@@ -50,14 +50,14 @@ pub(crate) fn default_epoch() -> Epoch {
     Epoch::J2000
 }
 
-/// Links between satellites and sites. In both directions each site has its own queue and rate to
-/// the satellite that serves it.
+/// Links between satellites and sites. Each site has its own queue and its own rate in both
+/// directions to the satellite that serves it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gsl {
-    /// Rate from a site to its satellite.
+    /// Rate from a site up to its satellite.
     pub up: Rate,
-    /// Rate from a satellite to a site.
+    /// Rate from a satellite down to a site.
     pub down: Rate,
     /// Minimum elevation at which a site sees a satellite, 10 deg by default; -5 deg to below 90
     /// deg.
@@ -69,13 +69,13 @@ pub struct Gsl {
     /// Error process of each link and direction; no errors by default.
     #[serde(default)]
     pub error: channel::Config,
-    /// Policy that chooses the satellites that serve a site; those at the highest elevation by
+    /// Policy for choosing the satellites that serve a site; those at the highest elevation by
     /// default.
     #[serde(default)]
     pub choice: choice::Config,
-    /// Number of satellites that serve a site at once, each over its own antenna; 1 by default.
-    /// Without inter-satellite links a gateway needs several to share satellites with the other
-    /// sites.
+    /// Number of satellites that serve a site at the same time, each over its own antenna; 1 by
+    /// default. Without inter-satellite links, a gateway needs several antennas to share a
+    /// satellite with each other site.
     #[serde(default = "default_antennas")]
     pub antennas: Count<1, 16>,
 }
@@ -99,18 +99,18 @@ pub struct GroundSite {
     /// Height above the ellipsoid; 0 m by default.
     #[serde(default = "default_altitude")]
     pub altitude: Distance,
-    /// Minimum elevation at which this site sees a satellite; that of `gsl` if unset.
+    /// Minimum elevation at which this site sees a satellite. If unset, it is that of `gsl`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<Angle>,
-    /// Number of antennas of this site; that of `gsl` if unset.
+    /// Number of antennas of this site. If unset, it is that of `gsl`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub antennas: Option<Count<1, 16>>,
-    /// Number of sites like this one. If unset, there is one, and its name is the key as it stands;
-    /// otherwise the numbers from 1 stand at `{}` in the key, or follow it.
+    /// Number of identical sites. If unset, there is one site, named by the key. Otherwise the
+    /// numbers from 1 replace `{}` in the key, or are appended to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 10_000>>,
     /// Radius of the circle around the position over which `count` sites are spread evenly, up to
-    /// 5000 km. If unset, all are at the position.
+    /// 5000 km. If unset, all sites are at the position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Distance>,
 }
@@ -120,7 +120,7 @@ fn default_altitude() -> Distance {
 }
 
 impl GroundSite {
-    /// Position of the site.
+    /// Returns the position of the site.
     pub fn site(&self) -> Site {
         Site { latitude: self.latitude, longitude: self.longitude, altitude: self.altitude }
     }
@@ -131,13 +131,13 @@ impl GroundSite {
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "SatelliteHandover")]
 pub struct Handover {
-    /// Time for which nothing is sent between the site and the new satellite; 0 s by default.
+    /// Time for which no packets are sent between the site and the new satellite; 0 s by default.
     pub interruption: Span,
-    /// Time for which the old satellite continues to send what waits there for the site (make
+    /// Time for which the old satellite continues to send its waiting packets to the site (make
     /// before break); 0 s by default.
     pub overlap: Span,
     /// Fate of packets in flight over the old satellite; forwarded by default. Packets that wait at
-    /// the site itself always move to the new satellite.
+    /// the site always move to the new satellite.
     pub packets: Fate,
 }
 
@@ -147,15 +147,16 @@ pub struct Handover {
 pub struct Routing {
     /// The cost that paths minimise; propagation delay by default.
     pub metric: Metric,
-    /// Period after which paths are recomputed for the distances that have changed, 1 s by default;
-    /// 0 s for never. They are always recomputed when links come up or go down.
+    /// Period after which paths are recomputed for the changed distances, 1 s by default; 0 s for
+    /// never. Paths are always recomputed when links come up or go down.
     pub refresh: Span,
     /// Fate of packets on an inter-satellite link that goes down; forwarded by default.
     pub vanished: Fate,
-    /// Several paths at once, over which connections are spread. If unset, there is a single path.
+    /// Several simultaneous paths, over which connections are distributed. If unset, there is a
+    /// single path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balance: Option<balance::Config>,
-    /// Forwarding state to use instead of computed paths, or the file that holds it. If unset,
+    /// Forwarding state to use instead of computed paths, or the file that contains it. If unset,
     /// paths are computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forwarding: Option<Forwarding>,
@@ -178,19 +179,19 @@ impl Default for Routing {
 }
 
 impl Config {
-    /// The Earth's rotation during the run.
+    /// Returns the Earth's rotation during the run.
     pub fn rotation(&self) -> EarthRotation {
         EarthRotation::new(self.epoch, 0.0)
     }
 
-    /// All satellites, and the pairs of them that may be linked ([`shell::fleet`]).
+    /// Returns all satellites, and the pairs of satellites that may be linked ([`shell::fleet`]).
     pub fn fleet(&self) -> (Vec<Satellite>, Vec<Neighbours>) {
         shell::fleet(&self.shell, self.epoch, self.rotation())
     }
 
-    /// The delay between two sites, by number, that routing outside the constellation assumes: up
-    /// to the lowest satellites, along the surface, and down. It is never longer than over a third
-    /// site.
+    /// Returns a function for the delay between two sites, by number, that routing outside the
+    /// constellation assumes. The path leads up to the lowest satellites, along the surface, and
+    /// down. The delay is never longer than the delay over a third site.
     pub fn expected_delays(&self) -> impl Fn(usize, usize) -> Span {
         let up: Vec<Vector> = self.sites.values().map(|site| site.site().up()).collect();
         let height = self.shell.iter().map(|shell| shell.min_altitude()).fold(f64::INFINITY, f64::min);
@@ -200,22 +201,22 @@ impl Config {
         }
     }
 
-    /// Mask of a site in radians.
+    /// Returns the mask of a site in radians.
     pub fn mask(&self, site: &GroundSite) -> f64 {
         site.mask.unwrap_or(self.gsl.mask).radians()
     }
 
-    /// Number of antennas of a site.
+    /// Returns the number of antennas of a site.
     pub fn antennas(&self, site: &GroundSite) -> usize {
         site.antennas.unwrap_or(self.gsl.antennas).value() as usize
     }
 
-    /// One direction of the links between sites and satellites.
+    /// Returns the configuration of one direction of the links between sites and satellites.
     pub fn ground_link(&self, rate: Rate) -> CarrierConfig {
         CarrierConfig { rate, queue: self.gsl.queue.clone(), error: self.gsl.error.clone() }
     }
 
-    /// Adds the problems of this configuration.
+    /// Adds the problems of this configuration to `problems`.
     pub fn check(&self, problems: &mut Problems) {
         let before = problems.count();
         shell::check(&self.shell, self.epoch, problems);
@@ -256,7 +257,7 @@ impl Config {
     }
 }
 
-/// Adds the problem of the key `mask`, if any.
+/// Adds a problem if the key `mask` is out of range.
 pub(crate) fn check_mask(mask: Angle, problems: &mut Problems) {
     if !(-5.0..90.0).contains(&mask.degrees()) {
         problems.add("mask", format!("{mask} is out of range; allowed: -5 deg to below 90 deg"));

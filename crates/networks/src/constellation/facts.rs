@@ -1,5 +1,4 @@
-//! Facts about the hops over a constellation: rates and delays of the paths at times spread over
-//! the run.
+//! Facts about the hops over a constellation: rates and delays of its paths, sampled over the run.
 
 use super::config::Config;
 use super::view::{Path, View};
@@ -10,10 +9,10 @@ use bentpipe_stage::facts::{moments, Course, Crossing, Hop};
 use std::collections::BTreeSet;
 
 impl Config {
-    /// The hops over network `name` that paths take, each between two of its sites.
+    /// Returns the hops over network `name`, each between two of its sites.
     ///
-    /// # Panics
-    /// If [`Config::check`] has found a problem, or an end is not one of the network's sites.
+    /// # Panics If [`Config::check`] has found a problem, or if an end of a crossing is outside the
+    /// network.
     pub(super) fn path_hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
         let site = |node: &str| self.sites.keys().position(|site| site == node).expect("both ends are sites");
         let pairs: Vec<(usize, usize)> =
@@ -32,7 +31,7 @@ impl Config {
         found.map(|((crossing, (a, b)), paths)| self.hop(name, crossing, &paths, expected(a, b))).collect()
     }
 
-    /// The queues of the network: what each stands in, the rate behind it, and its discipline.
+    /// Returns the queues of the network: the location, the rate and the discipline of each.
     pub(super) fn described_queues(&self) -> Vec<(String, Rate, queue::Config)> {
         let ground = |what: &str, rate| (what.to_owned(), rate, self.gsl.queue.clone());
         let mut queues = vec![ground("SITE.up", self.gsl.up), ground("SITE.down", self.gsl.down)];
@@ -40,8 +39,8 @@ impl Config {
         queues
     }
 
-    /// The hop of a crossing whose paths were found at the moments, or are expected to have a delay
-    /// where there is none.
+    /// Returns the hop of a crossing, with the paths found at the sampled times. If no paths were
+    /// found, the hop has the delay `expected`.
     fn hop(&self, name: &str, crossing: &Crossing<'_>, paths: &[Option<Path>], expected: Span) -> Hop {
         let super::Gsl { up, down, mask: _, queue, error, choice: _, antennas: _ } = &self.gsl;
         let traffic = crossing.traffic;

@@ -1,34 +1,33 @@
-//! The packets on the links of a constellation. Each stays in its place from link to link: a hop
-//! changes what stands about it here, and moves nothing.
+//! The packets on the links of a constellation. Each packet keeps its slot from link to link: a hop
+//! updates the slot and does not move the packet.
 
 use bentpipe_core::{Time, Whole};
 use bentpipe_stage::{Held, Packet};
 
-/// The number of a packet's place.
+/// The number of a packet's slot.
 pub type Slot = u32;
 
 /// The number of a link in one direction.
 pub type CarrierId = u32;
 
-/// The end of the list of unused places, and the link of a packet that is on none.
+/// The end of the list of unused slots, and the link of a packet that is on no link.
 const NONE: u32 = u32::MAX;
 
-/// The part of a packet that a hop needs: half a cache line.
+/// The part of a packet that a hop needs, half a cache line in size.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 pub struct Flight {
     /// Time of arrival at the end of the packet's present link.
     pub arrival: Time,
-    /// Time at which the last bit leaves.
+    /// Time at which the last bit is sent.
     pub sent: Time,
     /// Size of the packet.
     pub size: u32,
-    /// Number of the tree of its destination, or the next unused place.
+    /// Number of the tree of the packet's destination, or the next unused slot.
     pub tree: u32,
-    /// The link on which it is; [`NONE`] if it is on none.
+    /// The link that carries the packet; [`NONE`] if no link does.
     carrier: CarrierId,
-    /// Number of the hop, counted over all packets from 0 and, after the greatest number, from 0
-    /// again.
+    /// Number of the hop, counted over all packets. It wraps around to 0 after the maximum.
     hop: u32,
 }
 
@@ -48,7 +47,7 @@ impl Default for Flights {
 }
 
 impl Flights {
-    /// Gives a packet a place.
+    /// Adds a packet and returns its slot.
     pub fn add(&mut self, packet: Packet, tree: u32) -> Slot {
         let (size, at) = (packet.size, self.unused);
         let flight = Flight { arrival: Time::ZERO, sent: Time::ZERO, size, tree, carrier: NONE, hop: 0 };
@@ -62,7 +61,7 @@ impl Flights {
         at
     }
 
-    /// Takes a packet from its place, which becomes free.
+    /// Removes a packet and frees its slot.
     #[inline]
     pub fn take(&mut self, slot: Slot) -> Whole<Packet> {
         let flight = &mut self.flights[slot as usize];
@@ -70,7 +69,7 @@ impl Flights {
         std::mem::replace(&mut self.packets[slot as usize], Whole::new(Packet::default()))
     }
 
-    /// Puts a packet on a link, on which it is the last to arrive.
+    /// Puts a packet on a link, as the last one to arrive there.
     #[inline]
     pub fn put(&mut self, slot: Slot, carrier: CarrierId, sent: Time, arrival: Time) {
         let flight = &mut self.flights[slot as usize];
@@ -78,32 +77,30 @@ impl Flights {
         self.hops = self.hops.wrapping_add(1);
     }
 
-    /// The packet at a place.
+    /// Returns the packet in a slot.
     #[inline]
     pub fn packet(&mut self, slot: Slot) -> &mut Packet {
         self.packets[slot as usize].get_mut()
     }
 
-    /// The part of the packet that a hop needs.
+    /// Returns the part of a packet that a hop needs.
     #[inline]
     pub fn flight(&self, slot: Slot) -> &Flight {
         &self.flights[slot as usize]
     }
 
-    /// Returns true if this place holds a packet on this link with this time of arrival.
+    /// Returns true if this slot holds a packet on this link with this time of arrival.
     #[inline]
     pub fn is_at(&self, slot: Slot, carrier: CarrierId, arrival: Time) -> bool {
         let flight = self.flight(slot);
         flight.carrier == carrier && flight.arrival == arrival
     }
 
-    /// The places of the packets on a link, in the order of their arrival. All packets are looked
-    /// at.
+    /// Returns the slots of the packets on a link, in order of arrival. All packets are examined.
     pub fn on(&self, carrier: CarrierId) -> Vec<Slot> {
         let on = |slot: &Slot| self.flight(*slot).carrier == carrier;
         let mut slots: Vec<Slot> = (0..self.flights.len() as Slot).filter(on).collect();
-        // Of two that arrive at the same time, the one is first that was put on the link longer
-        // ago.
+        // Packets that arrive at the same time are in the order in which they were put on the link.
         slots.sort_unstable_by_key(|slot| {
             let flight = self.flight(*slot);
             (flight.arrival, flight.hop.wrapping_sub(self.hops))
@@ -111,12 +108,12 @@ impl Flights {
         slots
     }
 
-    /// All packets with their links.
+    /// Returns all packets, each with its link.
     pub fn all(&self) -> impl Iterator<Item = (CarrierId, &Flight)> {
         self.flights.iter().map(|flight| (flight.carrier, flight)).filter(|(carrier, _)| *carrier != NONE)
     }
 
-    /// Number and bytes of all packets.
+    /// Returns the number and the bytes of all packets.
     pub fn held(&self) -> Held {
         self.all().fold(Held::default(), |held, (_, flight)| Held {
             packets: held.packets + 1,
@@ -143,7 +140,7 @@ mod tests {
                 let first = flights.on(at as u32).first().copied();
                 let popped = expected[at].pop_front();
                 assert_eq!(first.map(|slot| flights.flight(slot).tree), popped);
-                // Every other one goes from link to link.
+                // Every second packet is moved from link to link.
                 match first {
                     Some(slot) if number % 4 == 0 => {
                         flights.put(slot, other as u32, time, time);

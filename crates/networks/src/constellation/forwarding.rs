@@ -1,5 +1,5 @@
-//! Forwarding state as text: the next hop from every satellite, line by line, so that two states
-//! can be compared with `diff`, and a state from elsewhere can be run.
+//! Forwarding state as text, with the next hop from each satellite on its own line. Two states can
+//! be compared with `diff`, and a state computed by other software can be used in a run.
 //!
 //! ```text
 //! at 12.5 s
@@ -7,17 +7,17 @@
 //! boston P1S2 down
 //! ```
 //!
-//! From 12.5 s on, packets for what lies behind site `boston` go from satellite P1S1 to P1S2, and
-//! from there down. A satellite without a line has no path. Lines that are empty or start with `#`
-//! are ignored. In a run a hop is valid while its link is up, and `down` while the satellite serves
-//! the site.
+//! From 12.5 s on, packets for nodes that are reached through site `boston` go from satellite P1S1
+//! to P1S2, and from P1S2 down. A satellite without a line has no path. Empty lines and lines that
+//! start with `#` are ignored. In a run, a hop is valid while its link is up, and `down` is valid
+//! while the satellite serves the site.
 
 use bentpipe_core::Time;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Forwarding states, each valid from its own time on.
+/// Forwarding states, each valid from a given time on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forwarding {
     text: String,
@@ -25,7 +25,7 @@ pub struct Forwarding {
     pub states: Arc<Vec<(Time, State)>>,
 }
 
-/// The next satellite, or `None` for down, by site and satellite.
+/// The next hop for each pair of site and satellite: a satellite, or `None` for down.
 pub type State = BTreeMap<(String, String), Option<String>>;
 
 /// The word for the hop down to the site.
@@ -36,12 +36,13 @@ pub fn text_of(at: Time, state: &State) -> String {
     let mut text = format!("at {} s\n", at.as_secs_f64());
     for ((site, satellite), next) in state {
         let next = next.as_deref().unwrap_or(DOWN);
-        writeln!(text, "{} {} {}", word(site), word(satellite), word(next)).expect("a text takes all");
+        writeln!(text, "{} {} {}", word(site), word(satellite), word(next))
+            .expect("writing to a string cannot fail");
     }
     text
 }
 
-/// A name as a single word, as written in the text.
+/// Returns a name as a single word, as written in the text.
 pub fn word(name: &str) -> String {
     name.replace(' ', "_")
 }
@@ -50,7 +51,7 @@ impl Forwarding {
     /// Parses the text of a forwarding state.
     ///
     /// # Errors
-    /// What is wrong, with its line.
+    /// Describes the problem and its line.
     pub fn parse(text: &str) -> Result<Forwarding, String> {
         let mut states: Vec<(Time, State)> = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -90,7 +91,7 @@ impl Forwarding {
         Ok(Forwarding { text: text.to_owned(), states: Arc::new(states) })
     }
 
-    /// Adds to `problems` the names that are none of these sites and satellites.
+    /// Adds the names to `problems` that are neither sites nor satellites of the network.
     pub fn check(&self, sites: &[&str], satellites: &[&str], problems: &mut bentpipe_core::Problems) {
         let words =
             |names: &[&str]| names.iter().map(|name| word(name)).collect::<std::collections::BTreeSet<_>>();
@@ -111,7 +112,7 @@ impl Forwarding {
         }
     }
 
-    /// Index of the state that is valid at `now`; `None` before the first.
+    /// Returns the index of the state that is valid at `now`, or `None` before the first.
     pub fn at(&self, now: Time) -> Option<usize> {
         self.states.partition_point(|(at, _)| *at <= now).checked_sub(1)
     }

@@ -1,4 +1,4 @@
-//! Trees of least cost over the links between satellites, towards the satellites that serve a
+//! Trees of minimum cost over the links between satellites, towards the satellites that serve a
 //! destination.
 //!
 //! A tree is computed by Dijkstra's algorithm, or derived from the previous tree: satellites move
@@ -6,10 +6,10 @@
 //! satellite the present cost of its former path, which is an upper bound. Dijkstra's algorithm
 //! then runs from the satellites to which a link offers a lower cost. Both computations give the
 //! same tree, because costs are unique and ties are broken in a fixed order: the downlink first,
-//! then the neighbour with the least cost, then the neighbour with the lowest number. The next hop
-//! is therefore chosen again at satellites whose cost or whose neighbour's cost has changed, and at
-//! satellites to which another link offers the same cost. In a ring of an even number of equal
-//! links, the opposite satellite is always such a satellite.
+//! then the neighbour with the minimum cost, then the neighbour with the lowest number. The next
+//! hop is therefore chosen again at satellites whose cost or whose neighbour's cost has changed,
+//! and at satellites to which another link offers the same cost. In a ring of an even number of
+//! equal links, the opposite satellite is always such a satellite.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,14 +30,14 @@ const UNKNOWN: Cost = Cost::MAX;
 pub enum Hop {
     /// There is no path.
     None,
-    /// Over an inter-satellite link.
+    /// A hop over an inter-satellite link.
     Isl {
-        /// Twice the number of the link, and one more in the direction from its second satellite.
+        /// Twice the number of the link, plus one in the direction from its second satellite.
         arc: u32,
         /// Number of the satellite at the other end.
         to: u32,
     },
-    /// Down to an antenna of a site.
+    /// A hop down to an antenna of a site.
     Down {
         /// Number of the site.
         site: u32,
@@ -59,19 +59,19 @@ pub struct Root {
 
 /// Next hop and cost of every satellite.
 pub struct Paths {
-    /// The cost of the path to the destination by satellite.
+    /// The cost of the path to the destination, by satellite.
     pub costs: Vec<Cost>,
-    /// The next hop by satellite: the index of one of its edges, or [`NO_HOP`], or `DOWN`.
+    /// The next hop by satellite: the index of one of the satellite's edges, [`NO_HOP`] or `DOWN`.
     pub steps: Vec<u8>,
-    /// Cost and hop of the downlink of each satellite that has one, by satellite.
+    /// Satellite, cost and hop of each downlink, ordered by satellite.
     downlinks: Vec<(u32, Cost, Hop)>,
-    /// The satellites in an order in which each should follow its next hop.
+    /// The satellites, mostly ordered such that each comes after its next hop.
     order: Vec<u32>,
 }
 
 /// The step of a satellite without a path.
 pub const NO_HOP: u8 = u8::MAX;
-/// The step of a satellite from which the path leads down.
+/// The step of a satellite from which the path leads down to the site.
 const DOWN: u8 = u8::MAX - 1;
 
 /// A link as seen from one of its ends.
@@ -79,14 +79,14 @@ const DOWN: u8 = u8::MAX - 1;
 pub struct Edge {
     /// The satellite at the other end.
     pub to: u32,
-    /// The link and the direction away, as in [`Hop::Isl`].
+    /// The link and its direction away from this end, as in [`Hop::Isl`].
     pub arc: u32,
-    /// The index of the same link among the other end's edges.
+    /// The index of the same link among the edges of the other end.
     back: u8,
 }
 
 impl Edge {
-    /// The number of the link.
+    /// Returns the number of the link.
     #[inline]
     pub fn isl(self) -> u32 {
         self.arc / 2
@@ -95,11 +95,11 @@ impl Edge {
 
 /// The links that may exist between satellites.
 pub struct Graph {
-    /// The edges, satellite by satellite.
+    /// The edges of all satellites, ordered by satellite.
     edges: Vec<Edge>,
-    /// Index of each satellite's first edge; one more entry than satellites.
+    /// Index of each satellite's first edge, followed by the number of edges.
     offsets: Vec<u32>,
-    /// Memory for computations.
+    /// Memory that computations reuse.
     costs: Vec<Cost>,
     order: Vec<u32>,
     chain: Vec<u32>,
@@ -109,13 +109,14 @@ pub struct Graph {
 }
 
 impl Paths {
-    /// No path from any of `count` satellites.
+    /// Returns no path from any of `count` satellites.
     pub fn none(count: usize) -> Paths {
         let order = (0..count as u32).collect();
         Paths { steps: vec![NO_HOP; count], costs: vec![UNREACHED; count], downlinks: Vec::new(), order }
     }
 
-    /// Sets the downlinks of these roots: for each satellite, the first one with the least cost.
+    /// Sets the downlinks of these roots. A satellite with several roots gets the first one of
+    /// minimum cost.
     fn set_downlinks<'a>(&mut self, roots: impl Iterator<Item = &'a Root>) {
         self.downlinks.clear();
         self.downlinks.extend(roots.map(|root| (root.satellite, root.cost, root.hop)));
@@ -131,8 +132,8 @@ impl Paths {
 }
 
 impl Graph {
-    /// Creates the graph of `count` satellites with links between these, at most 254 of one
-    /// satellite.
+    /// Creates the graph of `count` satellites. `ends` are the pairs of satellites with links; a
+    /// satellite has at most 254 links.
     pub fn new(count: usize, ends: Vec<(u32, u32)>) -> Graph {
         let mut of_satellite: Vec<Vec<Edge>> = vec![Vec::new(); count];
         for (&(a, b), isl) in ends.iter().zip(0..) {
@@ -160,18 +161,18 @@ impl Graph {
         }
     }
 
-    /// The next hop of paths at a satellite.
+    /// Returns the next hop of paths at a satellite.
     pub fn hop(&self, paths: &Paths, satellite: u32) -> Hop {
         self.hop_by(paths.steps[satellite as usize], satellite, || paths)
     }
 
-    /// Returns the next hop at a satellite whose step is known. `paths` is called for downlinks
-    /// only.
+    /// Returns the next hop at a satellite whose step is known. `paths` is called only for
+    /// downlinks.
     #[inline]
     pub fn hop_by<'a>(&self, step: u8, satellite: u32, paths: impl FnOnce() -> &'a Paths) -> Hop {
         match step {
             NO_HOP => Hop::None,
-            DOWN => paths().downlink(satellite).expect("it is a root").1,
+            DOWN => paths().downlink(satellite).expect("a satellite with the step DOWN has a downlink").1,
             step => {
                 let Edge { to, arc, .. } = self.edge(satellite, step);
                 Hop::Isl { arc, to }
@@ -190,7 +191,7 @@ impl Graph {
             }
             Hop::Isl { arc, .. } => {
                 let index = self.edges_of(satellite).iter().position(|edge| edge.arc == arc);
-                index.expect("it is a link of the satellite") as u8
+                index.expect("the hop uses a link of the satellite") as u8
             }
         };
     }
@@ -200,14 +201,15 @@ impl Graph {
         self.edges[self.offsets[satellite as usize] as usize + step as usize]
     }
 
-    /// The links of a satellite.
+    /// Returns the links of a satellite.
     #[inline]
     pub fn edges_of(&self, satellite: u32) -> &[Edge] {
         &self.edges[self.offsets[satellite as usize] as usize..self.offsets[satellite as usize + 1] as usize]
     }
 
-    /// Computes the paths from the roots over the satellites that are `free`. `weights` are the
-    /// costs of the links: [`UNREACHED`] for links that are down, and above 0 for all others.
+    /// Computes the paths from the roots over the satellites for which `free` returns true.
+    /// `weights` are the costs of the links: [`UNREACHED`] for links that are down, and above 0 for
+    /// all other links.
     pub fn compute(&self, paths: &mut Paths, roots: &[Root], weights: &[Cost], free: impl Fn(u32) -> bool) {
         paths.steps.fill(NO_HOP);
         paths.costs.fill(UNREACHED);
@@ -233,7 +235,7 @@ impl Graph {
         }
     }
 
-    /// Derives the paths in the present state from those of an earlier state.
+    /// Derives the paths in the present state from the paths of an earlier state.
     pub fn update_paths(&mut self, paths: &mut Paths, roots: &[Root], weights: &[Cost]) {
         paths.set_downlinks(roots.iter());
         self.reprice_former(paths, weights);
@@ -268,19 +270,19 @@ impl Graph {
         }
         for &satellite in &changed {
             paths.steps[satellite as usize] = self.best(satellite, paths, weights).1;
-            for beside in self.edges_of(satellite) {
-                paths.steps[beside.to as usize] = self.best(beside.to, paths, weights).1;
+            for edge in self.edges_of(satellite) {
+                paths.steps[edge.to as usize] = self.best(edge.to, paths, weights).1;
             }
         }
         (self.queue, self.uncertain, self.changed) = (queue, uncertain, changed);
     }
 
-    /// Determines the costs of the former paths in the present state, in an order in which each
-    /// satellite follows its next hop, and removes the hops of paths that have ended.
+    /// Determines the costs of the former paths in the present state, visiting each satellite after
+    /// its next hop, and removes the hops of paths that no longer exist.
     fn reprice_former(&mut self, paths: &mut Paths, weights: &[Cost]) {
         let Graph { edges, offsets, costs, order, chain, .. } = self;
         costs.fill(UNKNOWN);
-        let mut places = order.iter_mut();
+        let mut positions = order.iter_mut();
         for &satellite in &paths.order {
             let mut at = satellite as usize;
             if costs[at] != UNKNOWN {
@@ -293,7 +295,8 @@ impl Graph {
                     let edge = edges[offsets[at] as usize + step as usize];
                     let onwards = costs[edge.to as usize];
                     if onwards == UNKNOWN {
-                        // It comes before its next hop, which is determined first.
+                        // The satellite comes before its next hop in the order. The next hop is
+                        // determined first.
                         chain.push(at as u32);
                         at = edge.to as usize;
                         continue;
@@ -306,22 +309,22 @@ impl Graph {
                     paths.steps[at] = NO_HOP;
                 }
                 costs[at] = cost;
-                *places.next().expect("each satellite has one place") = at as u32;
+                *positions.next().expect("each satellite is visited once") = at as u32;
                 if chain.is_empty() {
                     break;
                 }
-                at = chain.pop().expect("it is not empty") as usize;
+                at = chain.pop().expect("the chain was checked not to be empty") as usize;
             }
         }
     }
 
-    /// Finds the satellites to which a link other than their next hop offers at most their cost.
+    /// Finds the satellites to which a link other than the next hop offers at most their cost.
     fn compare(&self, paths: &Paths, weights: &[Cost], uncertain: &mut Vec<u32>) {
         let satellites = self.offsets.windows(2).zip(&paths.costs).zip(&paths.steps);
         for (satellite, ((range, cost), step)) in (0..).zip(satellites) {
             let edges = &self.edges[range[0] as usize..range[1] as usize];
-            // Without a branch for each, which would often be mispredicted: a quarter of the offers
-            // are those of next hops.
+            // Written without a branch for each offer, because it would often be mispredicted: a
+            // quarter of the offers are those of next hops.
             let offers =
                 edges.iter().map(|edge| paths.costs[edge.to as usize] + weights[edge.isl() as usize]);
             let good: u32 = offers.map(|offer| u32::from(offer <= *cost)).sum();
@@ -331,7 +334,8 @@ impl Graph {
         }
     }
 
-    /// The least cost of a satellite by the costs of its neighbours, and its next hop.
+    /// Returns the minimum cost of a satellite, given the costs of its neighbours, and its next
+    /// hop.
     #[inline]
     fn best(&self, satellite: u32, paths: &Paths, weights: &[Cost]) -> (Cost, u8) {
         let (mut best, mut over, mut step) = (UNREACHED, (UNREACHED, 0), NO_HOP);
@@ -356,8 +360,8 @@ mod tests {
 
     const SATELLITES: u32 = 24;
 
-    /// Costs of links of which some are down: few different ones, so that paths often cost the
-    /// same, or many.
+    /// Costs of links, some of which are down. They have either few different values, so that paths
+    /// often have equal costs, or many.
     fn weights(links: usize) -> impl Strategy<Value = Vec<Cost>> {
         let of_values = move |down: u32, values: Cost| {
             let weight = prop_oneof![down => Just(UNREACHED), 12 => 1..values];

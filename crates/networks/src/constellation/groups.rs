@@ -2,8 +2,8 @@
 //!
 //! Member i of n is at the distance R sqrt((i - 1/2) / n) from the centre, at i golden angles
 //! clockwise from north (H. Vogel, "A better way to construct the sunflower head", Mathematical
-//! Biosciences 44, 1979): each has about the same area around it, and no direction is preferred.
-//! Distances are along great circles of a sphere with the Earth's equatorial radius.
+//! Biosciences 44, 1979). All members have about the same area around them, and no direction is
+//! preferred. Distances are along great circles of a sphere with the Earth's equatorial radius.
 
 use super::config::GroundSite;
 use crate::Expanded;
@@ -12,10 +12,10 @@ use bentpipe_orbit::earth::EQUATORIAL_RADIUS;
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
-/// Largest radius over which sites can be spread, in metres.
+/// Maximum radius over which sites can be spread, in metres.
 const MAX_SPREAD: f64 = 5_000_000.0;
 
-/// The sites with each group replaced by its members; None if there is no group.
+/// Returns the sites with each group replaced by its members, or `None` if there is no group.
 pub(super) fn expanded(
     sites: &BTreeMap<String, GroundSite>,
     problems: &mut Problems,
@@ -54,12 +54,12 @@ pub(super) fn expanded(
     Some((all, members))
 }
 
-/// Member `index`, from 0, of `count`.
+/// Returns member `index`, from 0, of `count`.
 fn at(site: &GroundSite, index: f64, count: f64, spread: f64) -> GroundSite {
     let golden = PI * (3.0 - 5.0_f64.sqrt());
     let (azimuth, arc) = (index * golden, spread * ((index + 0.5) / count).sqrt() / EQUATORIAL_RADIUS);
     let ((sin, cos), (sin_arc, cos_arc)) = (math::sin_cos(site.latitude.radians()), math::sin_cos(arc));
-    // A point seen from another in a given direction: spherical law of cosines, and of sines.
+    // The point at a given distance and azimuth from another: spherical laws of cosines and sines.
     let latitude = math::asin((sin * cos_arc + cos * sin_arc * math::cos(azimuth)).clamp(-1.0, 1.0));
     let east = math::atan2(math::sin(azimuth) * sin_arc * cos, cos_arc - sin * math::sin(latitude));
     let turned = site.longitude.degrees() + east.to_degrees();
@@ -71,7 +71,7 @@ fn at(site: &GroundSite, index: f64, count: f64, spread: f64) -> GroundSite {
     GroundSite { latitude: placed.0, longitude: placed.1, count: None, spread: None, ..site.clone() }
 }
 
-/// An angle to about a decimetre on the ground.
+/// Returns an angle rounded to about a decimetre on the ground.
 fn rounded(degrees: f64) -> Angle {
     Angle::from_degrees((degrees * 1e6).round() / 1e6)
 }
@@ -98,7 +98,7 @@ mod tests {
                 let site = &all[&format!("user{number}")];
                 let (latitude, longitude) = (site.latitude.radians(), site.longitude.radians());
                 assert!((-180.0..180.0).contains(&site.longitude.degrees()));
-                // The haversine formula, which the code does not use.
+                // The haversine formula, which `at` does not use.
                 let half = |angle: f64| math::sin(angle / 2.0).powi(2);
                 let h = half(latitude - centre.0)
                     + math::cos(centre.0) * math::cos(latitude) * half(longitude - centre.1);
@@ -107,12 +107,12 @@ mod tests {
             .collect();
         distances.sort_by(f64::total_cmp);
         assert!(distances[39] <= 300.0 && distances[39] > 290.0, "{distances:?}");
-        // Half the sites are in half the area.
+        // Half of the sites are in half of the area.
         assert!((distances[19] - 300.0 * (19.5_f64 / 40.0).sqrt()).abs() < 0.1);
     }
 
     #[test]
-    fn a_single_site_keeps_its_position_and_a_lost_name_is_refused() {
+    fn single_site_keeps_its_position_and_duplicate_name_is_rejected() {
         assert_eq!(
             expanded(
                 &sites(r#"{"a": {"latitude": "1 deg", "longitude": "2 deg"}}"#),

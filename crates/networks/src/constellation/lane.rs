@@ -1,31 +1,31 @@
-//! The state of a hop over an idle link, in one cache line: of thousands of links, few are in a
-//! near cache.
+//! The state of a hop over an idle link, in one cache line. With thousands of links, few of them
+//! are in a near cache.
 //!
-//! If the transmitter is idle and its queue decides by size alone, a packet is sent at once. The
-//! only state that this needs is the time at which the transmitter is free again. The lane keeps
-//! this time and counts such packets. Any other use of the transmitter first *flushes* the lane,
-//! which adds its counts to those of the transmitter, and afterwards *resumes* the lane.
+//! If the transmitter is idle and its queue decides by size alone, a packet is sent at once. This
+//! needs only the time at which the transmitter becomes free. The lane keeps this time and counts
+//! such packets. Any other use of the transmitter first *flushes* the lane, which adds its counts
+//! to those of the transmitter, and afterwards *resumes* the lane.
 
 use super::ranging::Ranging;
 use bentpipe_core::{Span, Time};
 use bentpipe_link::transmitter::{SentWhileIdle, Transmitter};
 
-/// Number of sizes of packets of which a lane knows that the queue admits them: one for data and
-/// one for acknowledgments.
+/// Number of packet sizes for which a lane records that the queue admits them: one for data and one
+/// for acknowledgments.
 const SIZES: usize = 2;
 
-/// One direction of a link as long as it is idle.
+/// One direction of a link while it is idle.
 #[repr(C, align(64))]
 pub struct Lane {
-    /// Latest time of arrival of the packets sent so far. A later packet does not arrive earlier.
+    /// Latest time of arrival of the packets sent so far. Later packets do not arrive earlier.
     last: Time,
-    /// Time at which all packets will have been sent; [`Time::MAX`] if the lane is closed, so that
-    /// the transmitter decides.
+    /// Time at which all packets will have been sent. It is [`Time::MAX`] if the lane is closed, so
+    /// that the transmitter decides.
     free_at: Time,
     ranging: Ranging,
     /// Sizes of packets that an idle transmitter admits.
     sizes: [u16; SIZES],
-    /// Number of packets of these sizes since the lane was flushed.
+    /// Number of packets of each of these sizes since the lane was flushed.
     counts: [u16; SIZES],
 }
 
@@ -42,8 +42,9 @@ impl Default for Lane {
 }
 
 impl Lane {
-    /// Sends a packet that takes `sending` if the link is idle and the queue is known to admit it.
-    /// Returns when its last bit will have left; `None` if the transmitter has to decide.
+    /// Sends a packet that takes `sending` if the link is idle and the queue is known to admit the
+    /// packet. Returns the time at which its last bit will have been sent, or `None` if the
+    /// transmitter has to decide.
     #[inline]
     pub fn send(&mut self, now: Time, size: u32, sending: Span) -> Option<Time> {
         if self.free_at > now {
@@ -61,21 +62,23 @@ impl Lane {
         Some(self.free_at)
     }
 
-    /// Returns when a packet arrives whose last bit leaves at `sent`. `metres` returns the length
-    /// of the path `t` seconds after the start of the run, between the ends with number `ends`.
+    /// Returns the time of arrival of a packet whose last bit is sent at `sent`. `metres` returns
+    /// the length of the path `t` seconds after the start of the run. `ends` is the number of the
+    /// pair of ends.
     #[inline]
     pub fn launch(&mut self, sent: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Time {
         self.last = self.last.max(sent + self.ranging.light_time(sent, ends, metres));
         self.last
     }
 
-    /// Latest time of arrival of the packets sent so far; [`Time::ZERO`] before the first.
+    /// Returns the latest time of arrival of the packets sent so far, or [`Time::ZERO`] before the
+    /// first.
     #[inline]
     pub fn last(&self) -> Time {
         self.last
     }
 
-    /// Packets that the transmitter has not counted.
+    /// Returns the packets that the transmitter has not counted.
     pub fn uncounted(&self, transmitter: &Transmitter) -> SentWhileIdle {
         let mut meanwhile = SentWhileIdle::nothing(transmitter);
         for (size, count) in self.sizes.into_iter().zip(self.counts).filter(|(_, count)| *count > 0) {
@@ -94,7 +97,7 @@ impl Lane {
         }
     }
 
-    /// Takes the state of the flushed transmitter after a packet of this size.
+    /// Reads the state of the flushed transmitter after a packet of this size.
     #[inline]
     pub fn resume(&mut self, transmitter: &Transmitter, size: u32) {
         let known = u16::try_from(size).ok().filter(|_| transmitter.admits_when_idle(size));
@@ -128,9 +131,9 @@ mod tests {
     }
 
     proptest! {
-        /// A transmitter with a lane sends, refuses and reports as one without.
+        /// A transmitter with a lane sends, drops and reports the same packets as one without.
         #[test]
-        fn a_lane_has_the_results_of_its_transmitter(
+        fn lane_gives_the_results_of_its_transmitter(
             packets in prop::option::of(1u64..6), bytes in prop::option::of(1500u64..9000),
             mut arrivals in prop::collection::vec((0u64..3_000_000, sizes(), 0u32..50), 1..200),
         ) {
@@ -140,37 +143,38 @@ mod tests {
             });
             let rate = Rate::from_bits_per_second(12_000_000);
             let transmitter = || Transmitter::new(rate, config.build(rate), None, Streams::new(1, 0).stream("l"), None);
-            let (mut plain, mut behind, mut lane) = (transmitter(), transmitter(), Lane::default());
+            let (mut plain, mut inner, mut lane) = (transmitter(), transmitter(), Lane::default());
             let (mut now, mut sent_at_once) = (Time::ZERO, 0);
-            // Two packets that surely meet an idle link.
+            // The last two packets find the link idle.
             arrivals.extend([(900_000_000, 1500, 1); 2]);
             for (wait, size, event) in arrivals {
                 now += Span::from_nanos(wait);
                 if event == 0 {
-                    // The link is cut, and what has not been sent is taken back: here nothing.
+                    // The link is cut and returns the packets that have not been sent; here there
+                    // are none.
                     now = now.max(plain.free_at());
-                    lane.flush(&mut behind);
+                    lane.flush(&mut inner);
                     lane.close();
                     plain.withdraw(now, &[], now + Span::from_nanos(1_000_000));
-                    behind.withdraw(now, &[], now + Span::from_nanos(1_000_000));
+                    inner.withdraw(now, &[], now + Span::from_nanos(1_000_000));
                 }
                 let expected = plain.offer_size(now, size);
                 let at_once = lane.send(now, size, rate.span_of(u64::from(size)));
                 sent_at_once += u32::from(at_once.is_some());
                 let sent = at_once.or_else(|| {
-                    lane.flush(&mut behind);
-                    let sent = behind.offer_size(now, size);
-                    lane.resume(&behind, size);
+                    lane.flush(&mut inner);
+                    let sent = inner.offer_size(now, size);
+                    lane.resume(&inner, size);
                     sent
                 });
                 prop_assert_eq!(sent, expected);
-                prop_assert_eq!(lane.uncounted(&behind).free_at, plain.free_at());
+                prop_assert_eq!(lane.uncounted(&inner).free_at, plain.free_at());
             }
             prop_assert!(sent_at_once > 0);
             let pending = Held { packets: 1, bytes: 1500 };
             let mut reports = [Report::default(), Report::default()];
             plain.report("l", now, pending, 0, &mut reports[0]);
-            behind.report_with(lane.uncounted(&behind), "l", now, pending, 0, &mut reports[1]);
+            inner.report_with(lane.uncounted(&inner), "l", now, pending, 0, &mut reports[1]);
             prop_assert_eq!(format!("{:?}", reports[0].rows()), format!("{:?}", reports[1].rows()));
         }
     }
@@ -181,24 +185,24 @@ mod tests {
         let queue = Config::DropTail(drop_tail::Config { packets: Some(Count::new(5)), bytes: None });
         let mut transmitter =
             Transmitter::new(rate, queue.build(rate), None, Streams::new(1, 0).stream("l"), None);
-        let (mut lane, mut asked) = (Lane::default(), 0);
+        let (mut lane, mut transmitter_uses) = (Lane::default(), 0);
         for number in 0..200_000u64 {
             let now = Time::from_nanos(number * 10_000);
             if lane.send(now, 1500, rate.span_of(1500)).is_none() {
                 lane.flush(&mut transmitter);
-                transmitter.offer_size(now, 1500).expect("it is idle");
+                transmitter.offer_size(now, 1500).expect("the link is idle");
                 lane.resume(&transmitter, 1500);
-                asked += 1;
+                transmitter_uses += 1;
             }
         }
-        // The first one, and those behind 65 535 each.
-        assert_eq!(asked, 4);
+        // The transmitter is used for the first packet, and after every 65 535 packets of the lane.
+        assert_eq!(transmitter_uses, 4);
         lane.flush(&mut transmitter);
         let mut report = Report::default();
         transmitter.report("l", Time::from_nanos(2_000_000_000), Held::default(), 0, &mut report);
         assert_eq!(report.value("link", "l", "packets"), Some(200_000.0));
         assert_eq!(report.value("link", "l", "bytes"), Some(300_000_000.0));
-        // 1 us each, of 2 s.
+        // Each takes 1 us of 2 s.
         assert_eq!(report.value("link", "l", "utilisation"), Some(0.1));
     }
 }

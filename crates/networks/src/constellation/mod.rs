@@ -1,14 +1,15 @@
 //! Satellites as routers, with links that come up and go down.
 //!
-//! Satellites move on their orbits ([`bentpipe_orbit`]); which links exist follows from their
-//! positions ([`topology`]), to the root of each condition. Packets go from a site to the satellite
-//! that serves it, over inter-satellite links, and down to the site behind which their destination
-//! lies, on the shortest path ([`routes`]). Each link has a queue, a rate and errors of its own,
-//! and the delay of its length at the moment when a packet's last bit leaves ([`carrier`]). Packets
-//! keep their order within a link; when the path changes, later ones may overtake.
+//! Satellites move on their orbits ([`bentpipe_orbit`]). The existence of links follows from the
+//! positions ([`topology`]) and changes at the roots of their conditions. Packets go from a site up
+//! to the satellite that serves it, over inter-satellite links, and down to the site through which
+//! their destination is reached, on the shortest path ([`routes`]). Each link has its own queue,
+//! rate and errors. Its delay is given by its length when a packet's last bit is sent
+//! ([`carrier`]). Packets keep their order within a link; when the path changes, later packets may
+//! overtake earlier ones.
 //!
-//! All of it is one stage: whatever carries no packets costs nothing, however many satellites there
-//! are.
+//! The whole constellation is one stage. Satellites and links without packets cost no events,
+//! however many there are.
 
 mod access_network;
 pub mod balance;

@@ -1,4 +1,4 @@
-//! The paths of flows' packets: traced as they change, and summed up at the end.
+//! The paths of flows' packets: a trace of their changes, and a summary at the end of the run.
 
 use super::routes::Stamp;
 use bentpipe_core::{Column, NodeId, Probe, Report, Span, Table};
@@ -37,20 +37,20 @@ pub struct FlowPath {
     pub destination: NodeId,
     /// The probe on [`PATH`].
     pub probe: Option<Probe>,
-    /// Name of the flow in [`FLOW`], if this direction is summed up there.
+    /// Name of the flow in [`FLOW`], if the summary includes this direction.
     pub flow: Option<String>,
 }
 
 /// The path of a flow in one direction.
 pub(super) struct PathTrace {
     pub path: FlowPath,
-    /// State of tree and site when the path was last determined.
+    /// State of tree and site at the last determination of the path.
     pub state: Option<(Stamp, u64)>,
     pub now: Option<Path>,
     packets: u64,
     hops: u64,
     delay: u128,
-    /// The sites at which packets last entered and left.
+    /// The sites at which packets last entered and left the constellation.
     sites: Option<[u32; 2]>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Path {
     pub hops: u32,
     /// Propagation delay of the whole path.
     pub delay: Span,
-    /// Site at which it leaves the constellation.
+    /// Site at which the path leaves the constellation.
     pub exit: u32,
 }
 
@@ -75,7 +75,7 @@ impl PathTrace {
         self.path.probe.is_some() || self.path.flow.is_some()
     }
 
-    /// Counts a packet that enters at `site`.
+    /// Counts a packet that enters the constellation at `site`.
     pub fn count(&mut self, site: u32) {
         let Some(path) = self.now else { return };
         self.packets += 1;
@@ -84,7 +84,7 @@ impl PathTrace {
         self.sites = Some([site, path.exit]);
     }
 
-    /// Writes the row of [`FLOW`], with the handovers of each site.
+    /// Writes the row of [`FLOW`]. `handovers` returns the number of handovers of a site.
     pub fn report(&self, handovers: impl Fn(u32) -> u64, report: &mut Report) {
         let (Some(flow), Some(sites)) = (&self.path.flow, self.sites) else { return };
         let packets = self.packets as f64;

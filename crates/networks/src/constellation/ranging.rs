@@ -1,22 +1,23 @@
-//! The time that light takes over a path whose length changes smoothly.
+//! The propagation time of light over a path whose length changes smoothly.
 //!
-//! A position costs four sines, a hop two positions. Over two seconds a length is a polynomial of
-//! degree four to far less than a nanosecond: it is interpolated at the five Chebyshev nodes (for
-//! the range of a satellite at 550 km, whose nearest complex singularity is 73 s away, the error is
-//! at most 2 M rho^-5 with rho = 2 * 73 s / 1.07 s and M = 2 ms: 1e-4 ns). Results stay those of
-//! the exact positions, to the nanosecond: the polynomial is used only if two other points show
-//! that it is right, and only where its value is not close to the border between two nanoseconds.
+//! A position needs four sines, and a hop needs two positions. Over two seconds, a polynomial of
+//! degree four approximates the length to far less than a nanosecond. It is interpolated at the
+//! five Chebyshev nodes. For the range of a satellite at 550 km, whose nearest complex singularity
+//! is 73 s away, the error is at most 2 M rho^-5 = 1e-4 ns, with rho = 2 * 73 s / 1.07 s and M = 2
+//! ms. Results equal those of the exact positions, to the nanosecond: the polynomial is used only
+//! if two further points confirm it, and only if its value is not close to the boundary between two
+//! nanoseconds.
 
 use bentpipe_core::{math, Span, Time};
 use bentpipe_orbit::earth::SPEED_OF_LIGHT;
 
-/// The time that light takes for a distance in metres.
+/// Returns the time that light needs for a distance in metres.
 #[inline]
 pub fn light_time(metres: f64) -> Span {
     Span::from_secs_f64(metres / SPEED_OF_LIGHT)
 }
 
-/// Seconds since the start.
+/// Converts a time to seconds since the start.
 #[inline]
 pub fn seconds(time: Time) -> f64 {
     time.as_nanos() as f64 * 1e-9
@@ -24,26 +25,29 @@ pub fn seconds(time: Time) -> f64 {
 
 /// Number of nodes of an interpolating polynomial.
 const NODES: usize = 5;
-/// Binary logarithm of the length of an interval in nanoseconds: 2.1 s.
+/// Binary logarithm of the length of an interval in nanoseconds. An interval is 2.1 s long.
 const INTERVAL_BITS: u32 = 31;
 /// Maximum error in ns at the points where a polynomial is tested.
 const TEST_TOLERANCE: f64 = 1e-4;
-/// Distance in ns from a border within which the exact length decides.
+/// Distance in ns from the boundary between two nanoseconds within which the exact length is used.
 const ROUNDING_MARGIN: f64 = 1e-3;
 
-/// The light time between two ends, the farther of which may be replaced.
+/// The light time between two ends, with an approximation for the present interval.
 pub struct Ranging {
-    /// The present interval, and below it a number for the two ends.
+    /// The present interval in the upper 32 bits, and the number of the pair of ends in the lower
+    /// bits.
     interval: u64,
     polynomial: Polynomial,
 }
 
-/// The light time in ns over [-1, 1]. The coefficients of the two highest powers are a few
+/// The light time in ns over [-1, 1]. The coefficients of the two highest powers are at most a few
 /// nanoseconds.
 #[derive(Clone, Copy)]
 struct Polynomial {
-    /// From the lowest power; not numbers if the length is not smooth enough.
+    /// The coefficients of the three lowest powers, lowest first; NaN if the length is not smooth
+    /// enough.
     low: [f64; 3],
+    /// The coefficients of the two highest powers, lower first.
     high: [f32; 2],
 }
 
@@ -64,8 +68,8 @@ impl Default for Ranging {
 }
 
 impl Ranging {
-    /// Returns the light time at `at` of a path of `metres(t)`, with t in seconds, between the ends
-    /// with number `ends`.
+    /// Returns the light time at `at` for a path of `metres(t)`, with t in seconds. `ends` is the
+    /// number of the pair of ends.
     #[inline]
     pub fn light_time(&mut self, at: Time, ends: u32, metres: impl Fn(f64) -> f64) -> Span {
         let number = at.as_nanos() >> INTERVAL_BITS;
@@ -90,7 +94,7 @@ fn interpolate(interval: u64, metres: &impl Fn(f64) -> f64) -> Option<Polynomial
     let half = (1u64 << (INTERVAL_BITS - 1)) as f64 * 1e-9;
     let middle = (2 * interval + 1) as f64 * half;
     let exact = |x: f64| metres(middle + half * x) / SPEED_OF_LIGHT * 1e9;
-    // f = sum c_j T_j with c_j = 2/n sum f(x_k) T_j(x_k), half of that for j = 0.
+    // f = sum c_j T_j with c_j = 2/n sum f(x_k) T_j(x_k), and half of this for j = 0.
     let mut series = [0.0; NODES];
     for node in 0..NODES {
         let angle = (2 * node + 1) as f64 * std::f64::consts::PI / (2 * NODES) as f64;
@@ -102,7 +106,7 @@ fn interpolate(interval: u64, metres: &impl Fn(f64) -> f64) -> Option<Polynomial
     let [c0, c1, c2, c3, c4] = series;
     let low = [c0 / 2.0 - c2 + c4, c1 - 3.0 * c3, 2.0 * c2 - 8.0 * c4];
     let polynomial = Polynomial { low, high: [4.0 * c3, 8.0 * c4].map(|coefficient| coefficient as f32) };
-    // The error is largest about where T_5 is 1 or -1: at the ends and at cos(k pi / 5).
+    // The error is largest near the points where T_5 is 1 or -1: at the ends and at cos(k pi / 5).
     let is_accurate = |x: f64| (polynomial.value(x) - exact(x)).abs() < TEST_TOLERANCE;
     (is_accurate(0.809) && is_accurate(-0.309)).then_some(polynomial)
 }
@@ -144,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_ends_is_interpolated_again() {
+    fn change_of_ends_is_interpolated_again() {
         let mut ranging = Ranging::default();
         let at = Time::from_nanos(5_000_000_000);
         assert_eq!(ranging.light_time(at, 1, |_| 299_792_458.0), Span::from_secs(1));

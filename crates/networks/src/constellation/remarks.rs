@@ -1,5 +1,5 @@
-//! Warnings about a constellation, given before the run, about settings that are allowed but
-//! probably not intended.
+//! Warnings before the run about settings of a constellation that are allowed but probably not
+//! intended.
 
 use super::config::{Config, GroundSite};
 use super::topology::Topology;
@@ -10,7 +10,7 @@ use bentpipe_orbit::satellite::Satellite;
 use bentpipe_orbit::visibility::{elevation_margin, next_change};
 
 impl Config {
-    /// Adds warnings about what a run of `duration` will meet. The configuration is valid.
+    /// Adds warnings for a run of `duration`. The configuration must be valid.
     pub fn remark(&self, duration: Span, remarks: &mut Problems) {
         remarks.within("shell", |remarks| {
             for (index, shell) in self.shell.iter().enumerate() {
@@ -54,7 +54,7 @@ impl Config {
     }
 }
 
-/// Sizes of the connected groups of satellites, the largest first.
+/// Returns the sizes of the connected groups of satellites, the largest first.
 fn groups(topology: &Topology) -> Vec<usize> {
     let mut leader: Vec<usize> = (0..topology.satellites.len()).collect();
     fn root(leader: &[usize], mut at: usize) -> usize {

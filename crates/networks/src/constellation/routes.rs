@@ -1,14 +1,14 @@
-//! Routing: for each destination, the path of minimum delay, or of fewest hops, from every
-//! satellite.
+//! Routing: the path of minimum delay, or of the minimum number of hops, from every satellite to
+//! each destination.
 //!
-//! The paths to a destination form a tree ([`super::graph`]) with its roots at the satellites that
-//! serve the sites behind which the destination lies. It is computed when a packet first needs it,
-//! with the topology and the distances of one moment: that of the last change of the links on which
-//! it depends, or of the last refresh, whichever is later. The result therefore depends neither on
-//! when it is computed nor on other packets.
+//! The paths to a destination form a tree ([`super::graph`]). Its roots are the satellites that
+//! serve the sites through which the destination is reached. The tree is computed when a packet
+//! first needs it, with the topology and the distances at one time: the last change of the links on
+//! which the tree depends, or the last refresh, whichever is later. The tree therefore depends
+//! neither on the time of its computation nor on other packets.
 //!
-//! Each hop of a tree leads to a satellite that is strictly nearer, so there are no loops while it
-//! is valid.
+//! Each hop of a tree leads to a satellite that is strictly nearer to the destination, so a valid
+//! tree has no loops.
 
 use super::forwarding::{word, Forwarding};
 use super::graph::{Graph, Paths, Root, NO_HOP, UNREACHED};
@@ -30,19 +30,19 @@ pub const NO_PATH: DropReason = DropReason::new("no path over satellites");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// Propagation delay; among equal paths, the number of hops.
+    /// Propagation delay. The number of hops decides between paths of equal delay.
     #[default]
     Delay,
-    /// The number of hops; among equal paths, propagation delay.
+    /// The number of hops. The propagation delay decides between paths of equal numbers of hops.
     Hops,
 }
 
-/// A path from a site down to a destination.
+/// A path from a site to a destination.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// The antenna of the first hop, and the satellite that serves it.
     pub first: (u32, u32),
-    /// The next hop from each of its satellites.
+    /// The next hop from each of the path's satellites.
     pub hops: BTreeMap<u32, Hop>,
     /// Cost of the whole path.
     pub cost: Cost,
@@ -50,7 +50,7 @@ pub struct Path {
     pub delay: Span,
 }
 
-/// A site through which a destination is reached, and the delay beyond it.
+/// A site through which a destination is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// Number of the site.
@@ -69,10 +69,10 @@ pub struct Stamp {
 
 /// The paths to one destination.
 pub struct Tree {
-    /// The state for which it was computed.
+    /// The state for which the tree was computed.
     pub stamp: Stamp,
-    /// The next hops, for [`Routes::hop_in`], and the cost by satellite, which [`Metric::delay_of`]
-    /// and [`Metric::hops_of`] take apart.
+    /// The next hops, for [`Routes::hop_in`], and the cost by satellite, from which
+    /// [`Metric::delay_of`] and [`Metric::hops_of`] derive delay and hops.
     pub paths: Paths,
 }
 
@@ -82,43 +82,43 @@ pub struct Routes {
     refresh: Option<Span>,
     exits: Vec<Vec<Exit>>,
     trees: Vec<Option<Tree>>,
-    /// The steps of all trees, satellite by satellite and tree by tree: a hop looks at nothing else
-    /// of its tree.
+    /// The steps of all trees, ordered by satellite and then by tree. A hop reads no other part of
+    /// its tree.
     steps: Vec<u8>,
     /// Number of satellites.
     satellites: usize,
-    /// The period for which trees were last used: no later refresh and no change of the topology
-    /// since then.
+    /// The present period, in which there is no later refresh and no change of the topology.
     validity: Validity,
-    /// The period for which each tree is known to be valid.
+    /// For each tree, the number of the last period in which it was valid.
     valid: Vec<u64>,
     graph: Graph,
     weights: Weights,
     imported: Option<Imported>,
 }
 
-/// A stretch of time in which no tree can become invalid.
+/// A period in which no tree can become invalid.
 #[derive(Default)]
 struct Validity {
     /// Number of the period, from 1.
     number: u64,
-    /// Number of changes of the topology before it.
+    /// Number of changes of the topology before the period.
     changes: u64,
     from: Time,
     until: Time,
 }
 
-/// Forwarding state from elsewhere.
+/// Imported forwarding state.
 struct Imported {
     forwarding: Forwarding,
     /// Names of the sites, as single words.
     sites: Vec<String>,
-    /// Satellites by their names as single words, and vice versa.
+    /// Numbers of the satellites, by their names as single words.
     numbers: BTreeMap<String, u32>,
+    /// Names of the satellites as single words, by number.
     names: Vec<String>,
 }
 
-/// Costs of all inter-satellite links at one moment.
+/// Costs of all inter-satellite links at one time.
 #[derive(Default)]
 struct Weights {
     at: Option<(Time, u64)>,
@@ -146,7 +146,8 @@ impl Routes {
         }
     }
 
-    /// Uses the paths of `forwarding` instead of computing them, for sites of these names.
+    /// Uses the paths of `forwarding` instead of computed paths. `sites` are the names of the
+    /// sites.
     pub fn import(&mut self, forwarding: Forwarding, sites: Vec<&str>, topology: &Topology) {
         let names: Vec<String> = topology.satellites.iter().map(|satellite| word(&satellite.name)).collect();
         let numbers = names.iter().zip(0..).map(|(name, number)| (name.clone(), number)).collect();
@@ -154,25 +155,28 @@ impl Routes {
         self.imported = Some(Imported { forwarding, sites, numbers, names });
     }
 
-    /// The next hop from a satellite to a destination at `now`.
+    /// Returns the next hop from a satellite to a destination at `now`.
     #[inline]
     pub fn hop(&mut self, destination: usize, satellite: u32, now: Time, topology: &Topology) -> Hop {
         self.validate_tree(destination, now, topology);
         self.hop_in(destination, satellite)
     }
 
-    /// The next hop in the tree of a destination, valid or not; none if there is no tree yet.
+    /// Returns the next hop in the tree of a destination, even if the tree is invalid;
+    /// [`Hop::None`] if there is no tree yet.
     #[inline]
     pub fn hop_in(&self, destination: usize, satellite: u32) -> Hop {
         let step = self.steps[destination * self.satellites + satellite as usize];
-        self.graph.hop_by(step, satellite, || &self.trees[destination].as_ref().expect("it has steps").paths)
+        self.graph.hop_by(step, satellite, || {
+            &self.trees[destination].as_ref().expect("a destination with steps has a tree").paths
+        })
     }
 
     /// Returns the tree of a destination that is valid at `now`.
     #[inline]
     pub fn tree(&mut self, destination: usize, now: Time, topology: &Topology) -> &Tree {
         self.validate_tree(destination, now, topology);
-        self.trees[destination].as_ref().expect("it is valid")
+        self.trees[destination].as_ref().expect("the tree has just been validated")
     }
 
     #[inline]
@@ -215,11 +219,11 @@ impl Routes {
         }
     }
 
-    /// Looks up the hops of the imported state whose links exist. Satellites on circular paths get
-    /// none.
+    /// Reads the hops of the imported state whose links are up. Satellites whose path loops get no
+    /// hop.
     #[cold]
     fn read_imported(&mut self, destination: usize, stamp: Stamp, topology: &Topology) {
-        let imported = self.imported.as_ref().expect("there is a state");
+        let imported = self.imported.as_ref().expect("called with an imported state");
         let count = topology.satellites.len();
         let mut paths = Paths::none(count);
         if let Some(state) = (stamp.refresh as usize).checked_sub(1) {
@@ -259,7 +263,7 @@ impl Routes {
             }
             match self.graph.hop(&paths, at) {
                 Hop::Down { .. } => paths.costs[satellite as usize] = self.metric.cost(hops, hops),
-                // A dead end or a circle.
+                // The path ends before the site, or loops.
                 _ => self.graph.set_hop(&mut paths, satellite, Hop::None),
             }
         }
@@ -291,14 +295,14 @@ impl Routes {
         self.store_tree(destination, Tree { stamp, paths });
     }
 
-    /// The time whose distances are valid in a state.
+    /// Returns the time for whose distances a state is valid.
     fn snapshot_time(&self, destination: usize, stamp: Stamp, topology: &Topology) -> Time {
         let refreshed = self.refresh.map_or(Time::ZERO, |every| Time::ZERO + every * stamp.refresh);
         let changed = self.exits[destination].iter().map(|exit| topology.sites[exit.site as usize].changed);
         changed.fold(refreshed.max(topology.isl_changed), Time::max)
     }
 
-    /// The satellites that serve a destination.
+    /// Returns the satellites that serve a destination.
     fn roots(&self, destination: usize, at: Time, topology: &Topology) -> Vec<Root> {
         let mut roots = Vec::new();
         for exit in &self.exits[destination] {
@@ -314,8 +318,9 @@ impl Routes {
         roots
     }
 
-    /// Paths from a site to a destination that share no satellite, in the state of its tree at
-    /// `now`: the shortest, then the shortest over the remaining satellites, up to a maximum.
+    /// Returns paths from a site to a destination that share no satellite, in the state of the
+    /// destination's tree at `now`: the shortest path first, then the shortest path over the
+    /// remaining satellites, up to `max` paths.
     pub fn disjoint_paths(
         &mut self,
         destination: usize,
@@ -358,16 +363,17 @@ impl Routes {
     }
 }
 
-/// Bits of a cost for the number of hops, of which a path has at most as many as there are
+/// Number of bits of a cost for the number of hops. A path has at most as many hops as there are
 /// satellites.
 const HOP_BITS: u32 = 16;
-/// Bits of a cost for the delay in ns: 19.5 hours.
+/// Number of bits of a cost for the delay in ns, up to 19.5 hours.
 const DELAY_BITS: u32 = 46;
-/// Greatest delay of one hop that counts.
+/// Maximum delay of one hop in ns; longer delays count as this one.
 const LONGEST: u64 = 1 << (DELAY_BITS - 1);
 
 impl Metric {
-    /// The cost of `hops` hops with this delay in ns. Costs add up, both parts separately.
+    /// Returns the cost of `hops` hops with this delay in ns. Costs can be added; both parts add up
+    /// separately.
     fn cost(self, delay: u64, hops: u64) -> Cost {
         let delay = delay.min(LONGEST);
         match self {
@@ -376,7 +382,7 @@ impl Metric {
         }
     }
 
-    /// The delay of a path in ns.
+    /// Returns the delay of a path in ns.
     pub fn delay_of(self, cost: Cost) -> u64 {
         match self {
             Metric::Delay => cost >> HOP_BITS,
@@ -384,7 +390,7 @@ impl Metric {
         }
     }
 
-    /// The number of hops of a path, the one down included.
+    /// Returns the number of hops of a path, including the downlink.
     pub fn hops_of(self, cost: Cost) -> u64 {
         match self {
             Metric::Delay => cost & ((1 << HOP_BITS) - 1),

@@ -1,5 +1,4 @@
-//! Records of the satellites that serve a site: a trace of the changes, and their number over a
-//! run.
+//! Records of the satellites that serve a site: a trace of the handovers, and counters over a run.
 
 use super::topology::{seconds, Topology};
 use bentpipe_core::{Column, Probe, Report, Span, Table, Time};
@@ -36,18 +35,19 @@ pub static SITE: Table = Table {
 pub struct SiteStatistics {
     handovers: u64,
     outage: Span,
-    /// Time since which no satellite serves the site.
+    /// Start of the present outage, if no satellite serves the site.
     in_outage: Option<Time>,
 }
 
 impl SiteStatistics {
-    /// Creates the counters at the start of a run, in which the site may be `in_outage`: no
-    /// satellite serves it.
+    /// Creates the counters at the start of a run. `in_outage` is true if no satellite serves the
+    /// site.
     pub fn new(in_outage: bool) -> SiteStatistics {
         SiteStatistics { in_outage: in_outage.then_some(Time::ZERO), ..SiteStatistics::default() }
     }
 
-    /// Counts a change from one satellite to another, after which the site may be `in_outage`.
+    /// Counts a change of the serving satellite. `in_outage` is true if no satellite serves the
+    /// site afterwards.
     pub fn count_handover(&mut self, now: Time, (from, to): (Option<u32>, Option<u32>), in_outage: bool) {
         self.handovers += u64::from(from.is_some() && to.is_some());
         match (in_outage, self.in_outage) {
@@ -60,7 +60,7 @@ impl SiteStatistics {
         }
     }
 
-    /// Number of changes from one satellite to another.
+    /// Returns the number of changes from one satellite to another.
     pub fn handovers(&self) -> u64 {
         self.handovers
     }

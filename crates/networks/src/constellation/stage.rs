@@ -1,5 +1,5 @@
-//! The stage of a constellation: input port i and output port i are those of site i, in the order
-//! of the configuration.
+//! The stage of a constellation. Input port i and output port i belong to site i, in the order of
+//! the configuration.
 
 mod changes;
 mod path_trace;
@@ -25,20 +25,20 @@ use std::collections::BTreeMap;
 pub const NO_SATELLITE: DropReason = DropReason::new("no satellite in view");
 /// The inter-satellite link went down while the packet was on it.
 pub const ISL_DOWN: DropReason = DropReason::new("inter-satellite link went down");
-/// The packet was on its way over the satellite that served the site before.
+/// The packet was in flight over the satellite that served the site before.
 pub const HANDED_OVER: DropReason = DropReason::new("handover");
 
-/// The parts of the stage besides its configuration.
+/// The parts of the stage in addition to its configuration.
 pub struct Parts {
     /// Name of the network.
     pub name: String,
-    /// Exits for each destination beyond or at a site.
+    /// The exits of each destination at a site or beyond it.
     pub destinations: BTreeMap<NodeId, Vec<Exit>>,
     /// Random streams of the stage's error processes and policies.
     pub streams: Streams,
     /// Probes on [`HANDOVER`] by site.
     pub handovers: Vec<Option<Probe>>,
-    /// Two per flow: from its source, and back.
+    /// Two paths per flow: from its source, and back to it.
     pub flows: Vec<[FlowPath; 2]>,
 }
 
@@ -56,7 +56,7 @@ struct Leg {
     ends: Ends,
 }
 
-/// A packet that was on a link when it ended.
+/// A packet that was on a link when the link went down.
 struct Orphan {
     packet: Whole<Packet>,
     carrier: CarrierId,
@@ -71,22 +71,22 @@ pub struct Constellation {
     handover: super::config::Handover,
     vanished: Fate,
     balance: Option<Balance>,
-    /// Number of the tree for each node; `None` for nodes that are not reached through the
+    /// Number of the tree of each node; `None` for nodes that are not reached through the
     /// constellation.
     destinations: Vec<Option<u32>>,
     /// Maximum number of antennas of any site.
     antennas: u32,
-    /// Number of carriers up, and of carriers down.
+    /// Number of carriers from the ground up; the number of carriers down is the same.
     ground_carriers: u32,
-    /// By number: up, then down (site by site and antenna by antenna), then the inter-satellite
-    /// links, each in both directions.
+    /// The carriers: first all carriers up, then all carriers down (each ordered by site and
+    /// antenna), then both directions of each inter-satellite link.
     carriers: Vec<Option<Box<Carrier>>>,
-    /// The lane of each carrier. One that is open belongs to a link that is up.
+    /// The lane of each carrier. An open lane belongs to a link that is up.
     lanes: Vec<Lane>,
-    /// Transmission times of the last packet down to the ground and of the last packet between
-    /// satellites.
+    /// Transmission times of the last packet on a downlink and of the last packet on an
+    /// inter-satellite link.
     paces: [Pace; 2],
-    /// The satellite at the far end of each inter-satellite link, in both directions.
+    /// The satellite at the far end of each direction of each inter-satellite link.
     ends: Vec<u32>,
     isl: Option<CarrierConfig>,
     /// True if any carrier has errors.
@@ -94,10 +94,10 @@ pub struct Constellation {
     streams: Streams,
     /// The packets on all carriers.
     flights: Flights,
-    /// Packets in flight: time of arrival, carrier, and place.
+    /// Packets in flight: time of arrival, carrier and slot.
     arrivals: Calendar,
-    /// Number of these arrivals that will not take place, since their carrier was cut. The next one
-    /// is never among them.
+    /// Number of arrivals that will not take place because their carrier was cut. The next arrival
+    /// is never one of them.
     cancelled: usize,
     /// Time at which each carrier's next packet leaves its buffer.
     departures: Wakes,
@@ -107,7 +107,7 @@ pub struct Constellation {
     change: Option<Time>,
     handovers: Vec<Option<Probe>>,
     flows: Vec<[PathTrace; 2]>,
-    tallies: Vec<SiteStatistics>,
+    statistics: Vec<SiteStatistics>,
     site_names: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ impl Constellation {
             change: topology.next(Time::ZERO),
             handovers: parts.handovers,
             flows: parts.flows.into_iter().map(|both| both.map(PathTrace::new)).collect(),
-            tallies: topology.sites.iter().map(statistics).collect(),
+            statistics: topology.sites.iter().map(statistics).collect(),
             site_names: config.sites.keys().cloned().collect(),
             topology,
         }
@@ -187,18 +187,18 @@ impl Constellation {
         self.ground_carriers + site * self.antennas + antenna
     }
 
-    /// The carrier of an inter-satellite link and direction, as in [`Hop::Isl`].
+    /// Returns the carrier of an inter-satellite link and direction, as in [`Hop::Isl`].
     #[inline]
     fn isl_carrier(&self, arc: u32) -> CarrierId {
         2 * self.ground_carriers + arc
     }
 
-    /// The hop from a site up to a satellite.
+    /// Returns the hop from a site up to a satellite.
     fn uplink_leg(&self, site: u32, antenna: u32, satellite: u32) -> Leg {
         Leg { carrier: self.up_carrier(site, antenna), ends: Ends::Ground { site, satellite } }
     }
 
-    /// The hop from a satellite; `None` without a path.
+    /// Returns the hop from a satellite, or `None` without a path.
     #[inline]
     fn leg(&self, satellite: u32, hop: Hop) -> Option<Leg> {
         match hop {
@@ -211,27 +211,27 @@ impl Constellation {
         }
     }
 
-    /// The present hop over a carrier.
+    /// Returns the present hop over a carrier.
     fn leg_of(&self, carrier: CarrierId) -> Leg {
         let ground_carriers = self.ground_carriers;
         if carrier < 2 * ground_carriers {
             let (site, antenna) = (carrier % ground_carriers / self.antennas, carrier % self.antennas);
             let serving = self.topology.sites[site as usize].serving[antenna as usize];
-            let satellite = serving.expect("a carrier is cut when nobody serves");
+            let satellite = serving.expect("a carrier is cut when no satellite serves");
             Leg { carrier, ends: Ends::Ground { site, satellite } }
         } else {
             Leg { carrier, ends: Ends::Isl((carrier - 2 * ground_carriers) / 2) }
         }
     }
 
-    /// The present receiver at the far end of a carrier.
+    /// Returns the present receiver at the far end of a carrier.
     #[inline]
     fn receiver(&self, carrier: CarrierId) -> Receiver {
         if let Some(arc) = carrier.checked_sub(self.isl_carrier(0)) {
             return Receiver::Satellite(self.ends[arc as usize]);
         }
         let Ends::Ground { site, satellite } = self.leg_of(carrier).ends else {
-            unreachable!("the others are links to the ground")
+            unreachable!("all other carriers are links to the ground")
         };
         match self.is_downlink(carrier) {
             true => Receiver::Site(site),
@@ -239,7 +239,7 @@ impl Constellation {
         }
     }
 
-    /// The number of the tree of a packet's destination.
+    /// Returns the number of the tree of a packet's destination.
     fn tree_of(&self, packet: &Packet) -> Option<u32> {
         self.destinations.get(packet.destination.0 as usize).copied().flatten()
     }
@@ -256,7 +256,8 @@ impl Constellation {
         }
     }
 
-    /// Forwards a packet that has come to a satellite over another link, in its place if possible.
+    /// Forwards a packet that has arrived at a satellite over another link. The packet keeps its
+    /// slot if possible.
     #[inline]
     fn relay(&mut self, now: Time, satellite: u32, slot: Slot, out: &mut Outbox) {
         if self.balance.is_some() {
@@ -280,7 +281,7 @@ impl Constellation {
         }
     }
 
-    /// Puts a packet on its way, whose last bit leaves at `sent`.
+    /// Puts a packet on the link of a hop. Its last bit is sent at `sent`.
     #[inline]
     fn launch(&mut self, leg: Leg, slot: Slot, sent: Time) {
         let Leg { carrier, ends } = leg;
@@ -297,7 +298,7 @@ impl Constellation {
         }
     }
 
-    /// Offers a packet that remains in its place to the queue of a carrier.
+    /// Offers a packet that keeps its slot to the queue of a carrier.
     fn offer_size(&mut self, now: Time, leg: Leg, size: u32) -> Option<Time> {
         self.check_up(leg);
         let lane = &mut self.lanes[leg.carrier as usize];
@@ -308,9 +309,7 @@ impl Constellation {
     fn offer(&mut self, now: Time, leg: Leg, packet: Packet, out: &mut Outbox) {
         self.check_up(leg);
         let link = self.carriers[leg.carrier as usize].get_or_insert_with(|| {
-            let Ends::Isl(isl) = leg.ends else {
-                unreachable!("links to the ground are there from the start")
-            };
+            let Ends::Isl(isl) = leg.ends else { unreachable!("links to the ground exist from the start") };
             let Topology { isls, satellites, .. } = &self.topology;
             let (a, b) = isls[isl as usize].ends;
             let (from, to) = if leg.carrier & 1 == 0 { (a, b) } else { (b, a) };
@@ -329,19 +328,20 @@ impl Constellation {
         }
     }
 
-    /// Puts a packet that has left a queue on its way.
+    /// Puts a packet that has left a queue on the link of a hop.
     fn launch_sent(&mut self, leg: Leg, sent: Option<(Packet, Time)>) {
         let Some((packet, sent)) = sent else { return };
-        let tree = self.tree_of(&packet).expect("it was forwarded");
+        let tree = self.tree_of(&packet).expect("a packet that was forwarded has a tree");
         let slot = self.flights.add(packet, tree);
         self.launch(leg, slot, sent);
     }
 
-    /// The next hop of a packet at a satellite: on the path of its connection, or by the tree.
+    /// Returns the next hop of a packet at a satellite, on the path of its connection or in the
+    /// tree.
     fn hop(&mut self, now: Time, tree: u32, satellite: u32, packet: &Packet) -> Hop {
         if let Some(site) = self.balance.as_ref().and_then(|balance| balance.origin(packet, tree)) {
             self.update_paths(now, site, tree);
-            let balance = self.balance.as_ref().expect("it has been asked");
+            let balance = self.balance.as_ref().expect("the connection has an origin");
             if let Some(hop) = balance.hop(packet, tree, satellite) {
                 return hop;
             }
@@ -361,8 +361,8 @@ impl Constellation {
         }
     }
 
-    /// The antenna and the satellite by which a packet's connection leaves a site, or why it is not
-    /// admitted.
+    /// Returns the antenna and the satellite on which a packet's connection leaves a site, or the
+    /// reason why the connection is not admitted.
     fn admit(&mut self, now: Time, site: u32, tree: u32, packet: &Packet) -> Result<(u32, u32), DropReason> {
         self.update_paths(now, site, tree);
         let (carriers, lanes, antennas) = (&self.carriers, &self.lanes, self.antennas);
@@ -370,7 +370,7 @@ impl Constellation {
             let carrier = (site * antennas + antenna) as usize;
             carriers[carrier].as_ref().map_or(Span::ZERO, |link| link.wait(&lanes[carrier], now))
         };
-        let balance = self.balance.as_mut().expect("it is asked for");
+        let balance = self.balance.as_mut().expect("called with paths to balance");
         balance.choose(now, (site, tree), packet, wait).map(|path| path.first)
     }
 
@@ -380,7 +380,7 @@ impl Constellation {
         carrier >= self.ground_carriers && carrier < 2 * self.ground_carriers
     }
 
-    /// The time before which only arrivals, and packets that leave buffers, are due.
+    /// Returns the time before which only arrivals and departures from buffers are due.
     fn next_own_event(&self) -> Time {
         let orphan = self.orphans.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
         self.change.unwrap_or(Time::MAX).min(orphan)
@@ -389,20 +389,21 @@ impl Constellation {
     /// Starts transmitting the next buffered packet on `carrier`, which is ready.
     fn start_transmission(&mut self, now: Time, carrier: CarrierId, out: &mut Outbox) {
         let leg = self.leg_of(carrier);
-        let link = self.carriers[carrier as usize].as_mut().expect("a packet waits for it");
+        let link = self.carriers[carrier as usize].as_mut().expect("a carrier with a waiting packet exists");
         let begun = link.start_transmission(now, out);
         self.departures.set(carrier, link.next_departure());
         self.launch_sent(leg, begun);
     }
 
-    /// Handles the first of the arrivals.
+    /// Processes the first arrival.
     #[inline]
     fn arrive(&mut self, now: Time, out: &mut Outbox) {
         let Some(Due { number: carrier, item: slot, .. }) = self.arrivals.pop() else { return };
         self.prefetch_arrivals();
         let mut fate = channel::Fate::Intact;
         if self.errors {
-            let link = self.carriers[carrier as usize].as_mut().expect("a packet is on it");
+            let link =
+                self.carriers[carrier as usize].as_mut().expect("a carrier with a packet in flight exists");
             fate = link.apply_errors(now, self.flights.packet(slot));
         }
         if fate == channel::Fate::Lost {
@@ -416,7 +417,7 @@ impl Constellation {
         self.skip_cancelled();
     }
 
-    /// Removes arrivals that will not take place, up to the next one that will.
+    /// Removes cancelled arrivals up to the next valid arrival.
     #[inline]
     fn skip_cancelled(&mut self) {
         while self.cancelled > 0 {
@@ -429,14 +430,13 @@ impl Constellation {
         }
     }
 
-    /// Time of the next arrival, and its carrier.
+    /// Returns the time of the next arrival, and its carrier.
     #[inline]
     fn next_arrival(&self) -> Option<(Time, CarrierId)> {
         self.arrivals.first().map(|due| (due.at, due.number))
     }
 
-    /// Time of the next arrival at the end of a carrier or departure from its buffer, and the
-    /// carrier.
+    /// Returns the time and the carrier of the next arrival or departure from a buffer.
     #[inline]
     fn due(&self) -> Option<(Time, CarrierId)> {
         match (self.next_arrival(), self.departures.first()) {
@@ -445,7 +445,7 @@ impl Constellation {
         }
     }
 
-    /// Sends a packet of a site up by the antenna from which its path is shortest.
+    /// Sends a packet of a site up over the antenna from which its path is shortest.
     fn send_up(&mut self, now: Time, site: u32, packet: Packet, out: &mut Outbox) {
         let Some(tree) = self.tree_of(&packet) else { return out.drop(packet, NO_PATH) };
         if self.balance.is_some() && self.topology.sites[site as usize].serving.iter().any(Option::is_some) {
@@ -547,10 +547,10 @@ impl Stage for Constellation {
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        for (name, statistics) in self.site_names.iter().zip(&self.tallies) {
+        for (name, statistics) in self.site_names.iter().zip(&self.statistics) {
             statistics.report(now, name, report);
         }
-        let handovers = |site: u32| self.tallies[site as usize].handovers();
+        let handovers = |site: u32| self.statistics[site as usize].handovers();
         self.flows.iter().flatten().for_each(|path| path.report(handovers, report));
         let mut pending = vec![Held::default(); self.carriers.len()];
         for (carrier, flight) in self.flights.all().filter(|(_, flight)| flight.sent > now) {

@@ -1,11 +1,11 @@
-//! The links that exist at a moment: the inter-satellite links that are up, and the satellites that
-//! serve each site.
+//! The links at a given time: the inter-satellite links that are up, and the satellites that serve
+//! each site.
 //!
-//! Nothing is sampled. For each pair of a site and a satellite that is not in view, and for each
-//! inter-satellite link, there is a time before which certainly nothing happens (see
-//! [`bentpipe_orbit::crossing`]), when it is examined again. Events happen at roots: a satellite
-//! rises or sets, a choice is due, a link comes up or goes down. To find the next event, only what
-//! is due for examination before it is examined.
+//! Positions are not sampled. For each pair of a site and an invisible satellite, and for each
+//! inter-satellite link, there is a time before which the state cannot change (see
+//! [`bentpipe_orbit::crossing`]). At this time the pair or link is examined again. Events happen at
+//! roots: a satellite rises or sets, a choice is due, or a link comes up or goes down. To find the
+//! next event, only the pairs and links are examined for which this time comes before the event.
 
 use super::choice::{self, Sky, Visible};
 use super::isl;
@@ -36,11 +36,11 @@ pub struct Isl {
 pub struct Ground {
     /// The observer at the site.
     pub observer: Observer,
-    /// Elevation from which satellites are visible, in radians.
+    /// Minimum elevation of visible satellites, in radians.
     pub mask: f64,
-    /// Other places, with their masks, from which a satellite must be visible to serve this site.
-    /// Empty in a constellation; the terminals of a star network share the satellite of its
-    /// gateway.
+    /// Other positions, with their masks, from which a satellite must be visible to serve this
+    /// site. In a star network, these are the terminals, which share the satellite of the gateway;
+    /// in a constellation the list is empty.
     pub others: Vec<(Observer, f64)>,
     /// Satellites above the masks, in order of rising.
     pub visible: Vec<Visible>,
@@ -50,13 +50,13 @@ pub struct Ground {
     pub version: u64,
     /// Time of the last change of `serving`.
     pub changed: Time,
-    /// Number of choices, by which the review of an earlier choice is recognised.
+    /// Number of choices. It tells whether a review belongs to the latest choice.
     choices: u32,
 }
 
 impl Ground {
-    /// Elevation of a satellite above the masks, as [`visibility::elevation_margin`]: the minimum
-    /// over all places.
+    /// Returns the elevation of a satellite above the masks, like [`visibility::elevation_margin`]:
+    /// the minimum over all positions.
     fn above(&self, satellite: &Satellite, t: f64) -> Bound {
         let others = self
             .others
@@ -65,7 +65,8 @@ impl Ground {
         others.fold(visibility::elevation_margin(&self.observer, satellite, self.mask, t), |all, one| {
             let holds_for = match (all.value >= 0.0, one.value >= 0.0) {
                 (true, true) => all.holds_for.min(one.holds_for),
-                // A satellite below one mask is not visible, whatever the other places see.
+                // A satellite below one mask is not visible, whatever its elevation at the other
+                // positions.
                 (true, false) => one.holds_for,
                 (false, true) => all.holds_for,
                 (false, false) => all.holds_for.max(one.holds_for),
@@ -74,7 +75,7 @@ impl Ground {
         })
     }
 
-    /// The time until which a satellite stays on its side of the masks, as
+    /// Returns the time until which a satellite stays on its side of the masks, like
     /// [`visibility::next_change`].
     fn change(&self, satellite: &Satellite, from: f64, to: f64) -> SignChange {
         match self.others.is_empty() {
@@ -94,13 +95,13 @@ pub enum Ends {
         /// Number of the satellite.
         satellite: u32,
     },
-    /// Those of the inter-satellite link of this number.
+    /// The two ends of the inter-satellite link with this number.
     Isl(u32),
 }
 
 impl Ends {
-    /// A number that distinguishes the ends of one carrier, of which only the satellite above a
-    /// site changes.
+    /// Returns a number that distinguishes the successive ends of one carrier. Only the satellite
+    /// that serves a site changes.
     #[inline]
     pub fn number(self) -> u32 {
         match self {
@@ -133,7 +134,7 @@ pub enum Change {
     },
 }
 
-/// Possible events, in the order in which simultaneous ones happen.
+/// Possible events. Simultaneous events happen in the order of their variants.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     Isl { index: u32 },
@@ -142,18 +143,18 @@ enum Event {
     Review { site: u32, choice: u32 },
 }
 
-/// A pair or link to be examined again.
+/// A pair or link to examine again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Examination {
     Isl { index: u32 },
     Pair { site: u32, satellite: u32 },
 }
 
-/// The state at the last event, and what is to come.
+/// The state after the last event, and the pending events and examinations.
 pub struct Topology {
     /// All satellites by number.
     pub satellites: Vec<Satellite>,
-    /// All links between satellites that are ever up.
+    /// All links between satellites that are up at any time.
     pub isls: Vec<Isl>,
     /// All sites on the ground, by number.
     pub sites: Vec<Ground>,
@@ -161,7 +162,7 @@ pub struct Topology {
     pub changes: u64,
     /// Number of changes of the inter-satellite links.
     pub isl_version: u64,
-    /// Time of their last change.
+    /// Time of the last change of the inter-satellite links.
     pub isl_changed: Time,
     start: Epoch,
     isl_rules: isl::Config,
@@ -170,14 +171,15 @@ pub struct Topology {
     examinations: BinaryHeap<Reverse<(Time, Examination)>>,
 }
 
-/// Search range of an examination in seconds: a root within this time is found at once.
+/// Search range of an examination, in seconds. A root within this time is found at once.
 const LOOKAHEAD: f64 = 2.0;
-/// Search range of the end of a window in seconds: a day.
+/// Search range for the time at which a satellite sets, in seconds: one day.
 const HORIZON: f64 = 86_400.0;
-/// Search range of events, from the present time.
+/// Search range for events from the present time, in nanoseconds: one hour.
 const SEARCH_RANGE: u64 = 3_600_000_000_000;
 
-/// The first nanosecond that is not before `seconds`, apart from the rounding of `seconds` itself.
+/// Returns the first nanosecond that is not before `seconds`, apart from the rounding of `seconds`
+/// itself.
 fn at_or_after(seconds: f64) -> Time {
     // As in a cast, values that are too large become the maximum.
     Time::from_nanos((seconds * 1e9 - 0.1).ceil() as u64)
@@ -187,11 +189,12 @@ fn at_or_after(seconds: f64) -> Time {
 pub struct SiteParts {
     /// The observer at the site.
     pub observer: Observer,
-    /// Elevation from which satellites are visible, in radians.
+    /// Minimum elevation of visible satellites, in radians.
     pub mask: f64,
-    /// Number of satellites that serve the site at once.
+    /// Number of satellites that serve the site at the same time.
     pub antennas: usize,
-    /// Other places, with their masks, from which a satellite must be visible to serve this site.
+    /// Other positions, with their masks, from which a satellite must be visible to serve this
+    /// site.
     pub others: Vec<(Observer, f64)>,
 }
 
@@ -207,12 +210,12 @@ pub struct Parts {
     pub sites: Vec<SiteParts>,
     /// The rules of inter-satellite links.
     pub isl_rules: isl::Config,
-    /// The policy that chooses the serving satellites.
+    /// The policy for choosing the serving satellites.
     pub choice: choice::Config,
 }
 
 impl Topology {
-    /// Creates the state at the start.
+    /// Creates the state at the start of the run.
     pub fn new(parts: Parts) -> Topology {
         let ground = |SiteParts { observer, mask, antennas, others }: SiteParts| Ground {
             observer,
@@ -258,7 +261,7 @@ impl Topology {
         topology
     }
 
-    /// The distance between the ends of a link in metres, `t` seconds after the start.
+    /// Returns the distance between the ends of a link in metres, `t` seconds after the start.
     pub fn length(&self, ends: Ends, t: f64) -> f64 {
         match ends {
             Ends::Ground { site, satellite } => {
@@ -277,7 +280,8 @@ impl Topology {
         self.isl_rules.margin(neighbours, (&self.satellites[*a as usize], &self.satellites[*b as usize]), t)
     }
 
-    /// Searches from `from` on for what may happen, and records the event or when to search again.
+    /// Searches for the next event of a pair or link from `from` on. Records the event, or the time
+    /// at which to search again.
     fn examine(&mut self, from: f64, examination: Examination) {
         let to = from + LOOKAHEAD;
         let (found, event) = match examination {
@@ -298,7 +302,7 @@ impl Topology {
         }
     }
 
-    /// Handles a satellite that is in view from `from` on.
+    /// Adds a satellite that is visible from `from` on.
     fn add_visible(&mut self, from: f64, site: u32, satellite: u32) {
         let ground = &mut self.sites[site as usize];
         let target = &self.satellites[satellite as usize];
@@ -308,7 +312,8 @@ impl Topology {
                 self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
                 moment
             }
-            // Beyond the horizon the search continues when the horizon is reached.
+            // If the satellite does not set before the horizon, the search continues at the
+            // horizon.
             SignChange::NotBefore(moment) if moment.is_finite() => {
                 self.events.push(Reverse((at_or_after(moment), Event::Set { site, satellite })));
                 moment
@@ -318,7 +323,7 @@ impl Topology {
         ground.visible.push(Visible { satellite, set });
     }
 
-    /// The time of the next event, or of the next search: nothing happens before it.
+    /// Returns the time of the next event or search, before which the state does not change.
     pub fn next(&mut self, now: Time) -> Option<Time> {
         let end = now + bentpipe_core::Span::from_nanos(SEARCH_RANGE);
         loop {
@@ -388,8 +393,8 @@ impl Topology {
         }
     }
 
-    /// Handles a change of the satellites in view of a site: chooses again, or only removes those
-    /// that have set.
+    /// Processes a change of the satellites that are visible from a site: chooses again, or only
+    /// removes the satellites that have set.
     fn review(&mut self, at: Time, site: u32, report: &mut dyn FnMut(Change)) {
         if !self.choice.only_when_due() {
             return self.choose(at, site, report);
@@ -426,8 +431,8 @@ impl Topology {
             let event = Event::Review { site, choice: ground.choices };
             self.events.push(Reverse((due, event)));
         }
-        // Antennas keep their satellites while those still serve; the others take the new ones, in
-        // order.
+        // Antennas keep satellites that still serve. The new satellites are assigned to the other
+        // antennas, in order.
         let mut new = chosen.iter().copied().filter(|satellite| !current.contains(satellite));
         let mut changed = false;
         for antenna in 0..ground.serving.len() {

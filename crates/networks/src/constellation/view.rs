@@ -1,4 +1,4 @@
-//! A constellation at chosen times, for pictures and tests: positions of its satellites, its links,
+//! A constellation at given times, for figures and tests: positions of its satellites, its links,
 //! and the paths between sites. It has the topology and the routes of a run, without packets.
 
 use super::config::Config;
@@ -18,7 +18,7 @@ pub struct View {
     sites: Vec<String>,
 }
 
-/// The state at one moment.
+/// The state at one time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Frame {
     /// Seconds since the start.
@@ -29,7 +29,7 @@ pub struct Frame {
     pub up: Vec<u32>,
     /// Satellites that serve each site, by antenna.
     pub serving: Vec<Vec<Option<u32>>>,
-    /// The path of each requested pair of sites; `None` if there is none.
+    /// The path between each requested pair of sites, or `None` if there is no path.
     pub paths: Vec<Option<Path>>,
 }
 
@@ -43,14 +43,14 @@ pub struct Path {
 }
 
 impl Config {
-    /// The topology at the start of the run.
+    /// Returns the topology at the start of the run.
     ///
     /// # Panics
     /// If the configuration has not passed [`Config::check`].
     pub fn topology(&self) -> Topology {
         let (satellites, neighbours) = self.fleet();
         let rotation = self.rotation();
-        let place = |site: &super::GroundSite| SiteParts {
+        let parts = |site: &super::GroundSite| SiteParts {
             observer: Observer::new(&site.site(), rotation),
             mask: self.mask(site),
             antennas: self.antennas(site),
@@ -60,13 +60,13 @@ impl Config {
             start: self.epoch,
             satellites,
             neighbours,
-            sites: self.sites.values().map(place).collect(),
+            sites: self.sites.values().map(parts).collect(),
             isl_rules: self.isl.clone(),
             choice: self.gsl.choice.clone(),
         })
     }
 
-    /// The paths to destinations with these exits.
+    /// Creates the routes to destinations with these exits.
     pub fn routes(&self, topology: &Topology, exits: Vec<Vec<Exit>>) -> Routes {
         let refresh = Some(self.routing.refresh).filter(|every| *every > Span::ZERO);
         let mut routes = Routes::new(topology, self.routing.metric, refresh, exits);
@@ -79,7 +79,7 @@ impl Config {
 }
 
 impl View {
-    /// Creates the view at the start of the run. The configuration is valid.
+    /// Creates the view at the start of the run. The configuration must be valid.
     pub fn new(config: &Config) -> View {
         let topology = config.topology();
         let exits =
@@ -89,17 +89,18 @@ impl View {
         View { topology, routes, rotation: config.rotation(), sites }
     }
 
-    /// Names of the satellites.
+    /// Returns the names of the satellites.
     pub fn satellites(&self) -> Vec<&str> {
         self.topology.satellites.iter().map(|satellite| satellite.name.as_str()).collect()
     }
 
-    /// The ends of all inter-satellite links that are ever up.
+    /// Returns the ends of all inter-satellite links that are up at any time.
     pub fn links(&self) -> Vec<(u32, u32)> {
         self.topology.isls.iter().map(|isl| isl.ends).collect()
     }
 
-    /// Advances to `now`, which is not before the time of the last frame, and returns the state.
+    /// Advances to `now`, which must not be before the time of the last frame, and returns the
+    /// state.
     pub fn frame(&mut self, now: Time, pairs: &[(usize, usize)]) -> Frame {
         while self.topology.advance(now).is_some() {}
         let t = seconds(now);
@@ -115,7 +116,7 @@ impl View {
         }
     }
 
-    /// Advances to `now` and writes the forwarding state to all sites, as described in
+    /// Advances to `now` and returns the forwarding state for all sites, as text in the format of
     /// [`super::forwarding`].
     pub fn forwarding(&mut self, now: Time) -> String {
         while self.topology.advance(now).is_some() {}
@@ -133,7 +134,7 @@ impl View {
         text_of(now, &state)
     }
 
-    /// The shortest path over any satellite that serves `from`.
+    /// Returns the shortest path over any satellite that serves `from`.
     fn path(&mut self, now: Time, from: usize, to: usize) -> Option<Path> {
         let t = seconds(now);
         let topology = &self.topology;

@@ -1,14 +1,15 @@
-//! Requests and plans that arrive unchanged, exchanged without messages.
+//! A board on which terminals and the control centre exchange requests and plans without messages.
 //!
-//! A message that can neither be lost nor collide takes effect at the next superframe boundary
-//! after its arrival, and this boundary is known when the message is sent. Such messages are posted
+//! A message that can neither be lost nor collide takes effect at the first superframe boundary
+//! after its arrival. This boundary is known when the message is sent, so the message is posted
 //! here instead of being transmitted. A terminal that is logged on for the whole run posts its
-//! requests here, and the control centre collects them when it makes the next plan. The terminal
-//! reads its slots here when the superframe of a plan starts. A terminal with waiting data then
-//! costs one call per superframe instead of three, and no memory.
+//! requests here, and the control centre collects them when it makes the next plan. When a
+//! superframe starts, the terminal reads its slots here. A terminal with waiting data then needs
+//! one event per superframe instead of three, and no memory for messages.
 //!
-//! A sleeping stage does not read the board: the control centre sleeps while nothing is pending, a
-//! terminal while it has nothing to send. A sleeping stage is sent a message, which wakes it.
+//! A sleeping stage does not read the board. The control centre sleeps while nothing is pending,
+//! and a terminal sleeps while it has nothing to send. A sleeping stage receives a message instead,
+//! which wakes it.
 
 use super::frame::Run;
 use super::scheme::CapacityRequest;
@@ -21,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub struct PostedRequest {
     /// Index of the terminal.
     pub terminal: u16,
-    /// The superframe in which it was made.
+    /// The superframe in which the request was made.
     pub superframe: u64,
     /// The capacity that the message requests.
     pub capacity: CapacityRequest,
@@ -29,7 +30,7 @@ pub struct PostedRequest {
     pub arrival: Time,
 }
 
-/// The slots that one plan assigns to the terminals that look here.
+/// The slots that one plan assigns to the terminals that read the board.
 #[derive(Default)]
 struct PostedPlan {
     superframe: u64,
@@ -37,7 +38,8 @@ struct PostedPlan {
     start: Time,
     /// Slots in ascending order of the terminals.
     runs: Vec<(u16, Run)>,
-    /// Index in `runs` after those that were last read: terminals mostly read in their order.
+    /// Index in `runs` after the last entry that was read. Terminals mostly read in ascending
+    /// order.
     read: usize,
 }
 
@@ -48,7 +50,7 @@ pub struct Board {
     /// True if the control centre collects requests at its next boundary.
     pub collects: bool,
     plans: VecDeque<PostedPlan>,
-    /// Terminals that look here when their next superframe starts.
+    /// For each terminal: true if it reads the board when its next superframe starts.
     awake: Vec<bool>,
     spare: Vec<Vec<(u16, Run)>>,
 }
@@ -58,7 +60,7 @@ pub struct Board {
 pub struct SharedBoard(Arc<Mutex<Board>>);
 
 impl SharedBoard {
-    /// Returns the board, locked while the guard lives.
+    /// Locks the board and returns its guard.
     #[inline]
     pub fn open(&self) -> MutexGuard<'_, Board> {
         self.0.lock().expect("no stage panics while it reads or posts")
@@ -66,7 +68,7 @@ impl SharedBoard {
 }
 
 impl Board {
-    /// Posts a request, if the control centre will collect it.
+    /// Posts a request and returns true if the control centre will collect it.
     #[inline]
     pub fn request(&mut self, posted: PostedRequest) -> bool {
         if self.collects {
@@ -75,12 +77,12 @@ impl Board {
         self.collects
     }
 
-    /// The requests that have not been collected.
+    /// Returns the requests that have not been collected.
     pub fn requests(&mut self) -> &mut Vec<PostedRequest> {
         &mut self.requests
     }
 
-    /// Starts to post a plan at `now` for a superframe that the last terminal starts at `start`.
+    /// Starts a plan at `now` for a superframe that the last terminal starts at `start`.
     pub fn begin_plan(&mut self, now: Time, superframe: u64, start: Time) {
         while self.plans.front().is_some_and(|plan| plan.start < now) {
             let PostedPlan { mut runs, .. } = self.plans.pop_front().expect("there is a front");
@@ -91,7 +93,7 @@ impl Board {
         self.plans.push_back(PostedPlan { superframe, start, runs, read: 0 });
     }
 
-    /// Adds slots to the plan that was begun last, in ascending order of the terminals.
+    /// Adds slots to the newest plan, in ascending order of the terminals.
     #[inline]
     pub fn assign(&mut self, terminal: u16, run: Run) {
         self.plans.back_mut().expect("a plan has been begun").runs.push((terminal, run));
@@ -103,8 +105,8 @@ impl Board {
         self.awake.get(usize::from(terminal)).copied().unwrap_or(false)
     }
 
-    /// Records that a terminal reads the board when its next superframe starts, or that it does
-    /// not. Returns true if this is a change.
+    /// Sets whether a terminal reads the board when its next superframe starts. Returns true if the
+    /// setting changed.
     #[inline]
     pub fn set_awake(&mut self, terminal: u16, awake: bool) -> bool {
         let terminal = usize::from(terminal);
@@ -114,7 +116,7 @@ impl Board {
         std::mem::replace(&mut self.awake[terminal], awake) != awake
     }
 
-    /// The slots of a terminal in a superframe.
+    /// Returns the slots of a terminal in a superframe.
     #[inline]
     pub fn runs(&mut self, superframe: u64, terminal: u16) -> impl Iterator<Item = Run> + '_ {
         let plan = self.plans.iter_mut().find(|plan| plan.superframe == superframe);
@@ -122,13 +124,13 @@ impl Board {
         runs.iter().map(|(_, run)| *run)
     }
 
-    /// The slots of a terminal in later superframes.
+    /// Returns the slots of a terminal in later superframes.
     pub fn later(&self, superframe: u64, terminal: u16) -> impl Iterator<Item = (u64, Run)> + '_ {
         let plans = self.plans.iter().filter(move |plan| plan.superframe > superframe);
         plans.flat_map(move |plan| plan.of(terminal).iter().map(|(_, run)| (plan.superframe, *run)))
     }
 
-    /// The superframe of the last plan.
+    /// Returns the superframe of the newest plan.
     pub fn last(&self) -> Option<u64> {
         self.plans.back().map(|plan| plan.superframe)
     }
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn each_terminal_finds_its_slots_in_any_order() {
+    fn terminals_may_read_their_slots_in_any_order() {
         let shared = SharedBoard::default();
         let mut board = shared.open();
         board.begin_plan(Time::ZERO, 7, Time::from_nanos(70));

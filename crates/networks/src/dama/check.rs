@@ -1,4 +1,4 @@
-//! Checks of a DVB-RCS network, with the arithmetic behind them.
+//! Validates the configuration of a DVB-RCS network.
 
 use super::config::{Carrier, Config, MAX_FRAME, MAX_SLOTS, MAX_SLOT_BYTES, MAX_TERMINALS};
 use super::plan::Plan;
@@ -11,7 +11,7 @@ use bentpipe_link::check_symbol_rate;
 use bentpipe_orbit::site::Site;
 
 impl Config {
-    /// Adds the problems of this configuration.
+    /// Adds the problems of this configuration to `problems`.
     pub fn check(&self, problems: &mut Problems) {
         problems.within("forward", |problems| {
             problems.within("queue", |problems| self.forward.queue.check(problems));
@@ -50,14 +50,14 @@ impl Config {
             return;
         }
         let mut slots: Vec<u32> = match &link.acm {
-            // Whatever the weather.
+            // Any MODCOD may be used during the run.
             Some(acm) => acm.list().into_iter().map(Modcod::bytes).collect(),
             None => self.frame().map(|frame| frame.slot_bytes).into_iter().collect(),
         };
         slots.sort_unstable();
-        for least in slots {
+        for bytes in slots {
             let wrong = problems.count();
-            problems.within("framing", |problems| link.framing.check(Some(least), problems));
+            problems.within("framing", |problems| link.framing.check(Some(bytes), problems));
             if problems.count() > wrong {
                 break;
             }
@@ -192,12 +192,13 @@ impl Config {
         }
     }
 
-    /// The guarantees to all terminals must be available at the same time.
+    /// Checks that the guarantees of all terminals can be met at the same time.
     fn check_capacity(&self, carriers: &[u32], problems: &mut Problems) {
         let mut plan = Plan::new(carriers);
         let (mut constant, mut guaranteed, mut fits) = (0u64, 0u64, true);
         for entry in &self.terminals {
-            let slots = self.slots_of(entry.group().cra).expect("it was checked");
+            let slots =
+                self.slots_of(entry.group().cra).expect("the terminals' constant rates have been checked");
             for _ in entry.names() {
                 fits &= plan.add_constant(slots).is_some();
                 constant += u64::from(slots);
@@ -205,7 +206,7 @@ impl Config {
                     entry.group().min.map_or(0, |min| u64::from(self.link().whole_slots(min).unwrap_or(0)));
             }
         }
-        let of = match carriers {
+        let available = match carriers {
             [slots] => format!("a frame has {slots}"),
             _ => {
                 format!("the frames of the {} carriers have {}", carriers.len(), carriers.iter().sum::<u32>())
@@ -215,13 +216,13 @@ impl Config {
         if !fits {
             let row = if carriers.len() > 1 { ", each terminal's in a row on one carrier" } else { "" };
             let message = format!(
-                "the constant rates (CRA) of the {count} terminals take {constant} slots{row}, but {of}"
+                "the constant rates (CRA) of the {count} terminals take {constant} slots{row}, but {available}"
             );
             problems.add("terminals", message);
         } else if guaranteed > u64::from(plan.free()) {
             let message = format!(
                 "the minimum rates (min) of the {count} terminals take {guaranteed} slots besides {constant} constant ones \
-                 (CRA), but {of}"
+                 (CRA), but {available}"
             );
             problems.add("terminals", message);
         }
@@ -232,7 +233,7 @@ impl Config {
         self.propagation.check(&sites, problems);
     }
 
-    /// Adds warnings about moving satellites in a run of `duration`.
+    /// Adds warnings about the moving satellites of a run of length `duration`.
     pub(super) fn remark_orbit(&self, duration: Span, remarks: &mut Problems) {
         let (Some((_, orbit)), Some(ephemeris)) = (self.propagation.orbit(), self.ephemeris(&self.members()))
         else {
@@ -259,7 +260,7 @@ impl Config {
         });
     }
 
-    /// Superframes must stay in order when a handover moves their starts.
+    /// Checks that superframes stay in order when a handover moves their starts.
     fn check_handovers(&self, problems: &mut Problems) {
         let (Some((positions, orbit)), Some(frame)) = (self.propagation.orbit(), self.frame()) else {
             return;
@@ -277,11 +278,11 @@ impl Config {
         }
     }
 
-    /// Adds the problems of this configuration in a network that was built from `start`: the
-    /// control centre still plans as many superframes ahead, and a plan must arrive before its
+    /// Checks that this configuration can replace `start` during a run. The control centre still
+    /// plans as many superframes ahead as with `start`, and a plan must arrive before its
     /// superframe starts.
     pub fn check_change(&self, start: &Config, problems: &mut Problems) {
-        let frame = self.frame().expect("it was checked");
+        let frame = self.frame().expect("the configuration has been checked");
         let members = self.members();
         let timings = || members.iter().map(|member| &member.timing);
         let schedule = start.schedule(&frame, &members);
@@ -298,26 +299,26 @@ impl Config {
     }
 
     fn check_response(&self, problems: &mut Problems) {
-        let (frame, dama) = (self.frame().expect("it was checked"), &self.return_link.dama);
+        let (frame, dama) = (self.frame().expect("the return link has been checked"), &self.return_link.dama);
         let Some(response) = dama.response else { return };
         let members = self.members();
         let transmission = self.plan_transmission(&frame, members.len());
         let schedule = self.schedule(&frame, &members);
         let lead = schedule.lead(&frame, transmission, members.iter().map(|member| &member.timing));
-        let least =
+        let min_response =
             schedule.response(&frame, dama.processing, lead, members.iter().map(|member| &member.timing));
-        if response.value() < least {
+        if response.value() < min_response {
             let farthest = members.iter().map(|member| member.timing.one_way).max().unwrap_or(Span::ZERO);
             problems.add(
                 "response",
                 format!(
                     "{} superframes of {}, but a request takes {farthest} + {} of processing to the superframe \
                      boundary at which it is used ({} superframes), and the plan {transmission} + {farthest} to the \
-                     boundary from which it holds ({lead} superframes); allowed: {least} or more",
+                     boundary from which it holds ({lead} superframes); allowed: {min_response} or more",
                     response.value(),
                     frame.superframe(),
                     dama.processing,
-                    least - lead,
+                    min_response - lead,
                 ),
             );
         }

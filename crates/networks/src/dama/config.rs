@@ -1,4 +1,4 @@
-//! The configuration of a DVB-RCS network, and what follows from it.
+//! The configuration of a DVB-RCS network, and the values derived from it.
 //!
 //! ```toml
 //! [network.sat]
@@ -9,8 +9,8 @@
 //! gateway = "gw"
 //! ```
 //!
-//! Every default is the study's (Luglio, Roseti, Zampognaro 2009) except L, which follows from the
-//! delays unless `response` sets it.
+//! All defaults are taken from the study (Luglio, Roseti, Zampognaro 2009) except for L, which is
+//! derived from the delays unless `response` is set.
 
 use super::frame::Frame;
 use super::message::{Tbtp, LOGON_RESPONSE_BYTES};
@@ -38,11 +38,12 @@ pub struct Config {
     /// The shared link from the terminals to the gateway (MF-TDMA).
     #[serde(rename = "return")]
     pub return_link: Return,
-    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions
-    /// from which delays are computed, of a geostationary satellite or of moving ones.
+    /// One-way propagation delay between gateway and terminal, 250 ms by default. Either a delay,
+    /// or positions from which the delays over a geostationary satellite or over moving satellites
+    /// are computed.
     #[serde(default)]
     pub propagation: Propagation,
-    /// The terminals: node names, or tables with values that differ from the network's.
+    /// The terminals: node names, or tables with settings that differ from the network's.
     pub terminals: Vec<Terminals>,
     /// Name of the node that is the gateway: the terrestrial end of the satellite network.
     pub gateway: String,
@@ -56,28 +57,28 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forward {
-    /// Rate at the network layer, or of the framing's units if there is a framing. It also carries
-    /// the burst time plans.
+    /// Rate at the network layer or, with a framing, the rate of the framing's units. The link also
+    /// carries the burst time plans.
     #[schemars(extend("changeable" = true))]
     pub rate: ChannelRate,
     /// Queue discipline in front of the forward link.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// Framing: the placement of packets into transmission units of the link; none by default. With
-    /// a framing, `rate` is the rate of these units.
+    /// Framing: the mapping of packets to transmission units of the link; none by default. With a
+    /// framing, `rate` is the rate of these units.
     #[serde(default)]
     pub framing: framing::Config,
-    /// Errors on the forward link, which also hit burst time plans. Each terminal has errors of its
-    /// own.
+    /// Errors on the forward link, which also hit burst time plans. They are drawn separately for
+    /// each terminal.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
     /// Adaptive coding and modulation: a packet is sent with the MODCOD that its terminal's signal
-    /// allows. `rate` is then the symbol rate, that is the rate at one bit per symbol, and a packet
-    /// takes its bits divided by `rate` times the bits per symbol of its MODCOD; with the framing
-    /// `gse`, packets of one MODCOD share baseband frames. Burst time plans use the most robust
-    /// MODCOD. If unset, all packets are sent at `rate`.
+    /// allows. `rate` is then the symbol rate, given as the rate at one bit per symbol.
+    /// Transmitting a packet takes its size in bits, divided by `rate` times the bits per symbol of
+    /// its MODCOD. With the framing `gse`, packets of one MODCOD share baseband frames. Burst time
+    /// plans use the most robust MODCOD. If unset, all packets are sent at `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<acm::Config>,
 }
@@ -86,7 +87,7 @@ pub struct Forward {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Return {
-    /// Rate of a carrier, that is of all its slots together. Rate x frame / (8 x slots) must be a
+    /// Rate of a carrier, the sum of the rates of its slots. Rate x frame / (8 x slots) must be a
     /// whole number of bytes.
     pub rate: Rate,
     /// Number of slots in a carrier's frame, 32 by default.
@@ -95,33 +96,33 @@ pub struct Return {
     /// Length of a frame, up to 60 s. If neither this nor `slot_bytes` is set, it is 23.5 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Span>,
-    /// Size of a slot in bytes, as an alternative to `frame`: the frame then lasts as long as its
-    /// slots, rounded to the nanosecond.
+    /// Size of a slot in bytes, as an alternative to `frame`. The length of the frame is then the
+    /// time that its slots take at `rate`, rounded to the nanosecond.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot_bytes: Option<Count<1, 1_048_576>>,
-    /// The carriers, if there are several. All have slots of the same size, as many as fit their
-    /// rate. A terminal sends on one carrier at a time and may change carriers with every slot
-    /// (MF-TDMA).
+    /// The carriers, if there are several. All slots have the same size; the number of slots on a
+    /// carrier follows from its rate. A terminal sends on one carrier at a time and may change
+    /// carriers with every slot (MF-TDMA).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carriers: Vec<Carrier>,
     /// Number of frames in a superframe, 4 by default. An assignment holds for one superframe and
     /// is the same in each of its frames.
     #[serde(default = "default_frames_per_superframe")]
     pub frames_per_superframe: Count<1, 255>,
-    /// Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal,
-    /// from superframe to superframe. `rate` is then that of a carrier whose slots have the size
-    /// given by `slot_bytes` or `frame`, and rates of terminals count such slots. If unset, all
-    /// slots carry the same.
+    /// Adaptive coding and modulation: the capacity of a slot follows each terminal's signal and
+    /// may change with every superframe. `rate` is then the rate of a carrier whose slots have the
+    /// size given by `slot_bytes` or `frame`, and the rates of terminals count such slots. If
+    /// unset, all slots have the same capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acm: Option<acm::Config>,
-    /// Framing: the placement of packets into slots; none by default. A slot must hold whole cells
-    /// or MPEG packets.
+    /// Framing: the mapping of packets to slots; none by default. A slot must hold a whole number
+    /// of cells or MPEG packets.
     #[serde(default)]
     pub framing: framing::Config,
     /// Traffic classes, highest priority first. If unset, all packets belong to a single class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
-    /// Queue discipline in each terminal, for every class that has none of its own.
+    /// Queue discipline in each terminal, for every class that does not set its own.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
@@ -129,7 +130,7 @@ pub struct Return {
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
-    /// Demand assignment: how terminals request slots and get them.
+    /// Demand assignment: the request and the assignment of slots.
     #[serde(default)]
     pub dama: Dama,
 }
@@ -138,8 +139,8 @@ pub struct Return {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Carrier {
-    /// Rate of each carrier, which must be a whole number of slots. The return link's `rate` is
-    /// that of `slots_per_frame` slots.
+    /// Rate of each carrier, which must be a whole number of slots. A slot's rate is the return
+    /// link's `rate` divided by `slots_per_frame`.
     pub rate: Rate,
     /// Number of such carriers, 1 by default.
     #[serde(default = "default_count")]
@@ -153,24 +154,25 @@ pub enum Planning {
     /// Plans and requests are made at the boundaries of superframes.
     #[default]
     Boundary,
-    /// As late as possible: a plan so that it arrives when its superframe starts, a request so that
-    /// it arrives when the plan is made.
+    /// As late as possible. A plan is made so that it arrives when its superframe starts; a request
+    /// is made so that it arrives when the plan is made.
     JustInTime,
 }
 
-/// Demand-assigned multiple access (DAMA): how terminals get slots.
+/// Demand-assigned multiple access (DAMA): the request and the assignment of slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dama {
-    /// Scheme by which terminals request more than their constant slots, a capacity category of EN
-    /// 301 790, section 6.6.1.2, or a mix of several; `cra`, that is none, by default.
+    /// Scheme by which terminals request slots beyond their constant slots: a capacity category of
+    /// EN 301 790, section 6.6.1.2, or a mix of several. The default `cra` requests none.
     pub scheme: scheme::Config,
     /// Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is
-    /// one slot; with the scheme `cra`, where there is nothing else, it is an equal share of the
-    /// slots not taken by terminals with a rate of their own.
+    /// one slot. With the scheme `cra`, which has no other slots, it is an equal share of the slots
+    /// that are not taken by terminals with their own `cra`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
-    /// Division of the free slots if more are requested; in proportion to the requests by default.
+    /// Division of the free slots if the requests exceed them; in proportion to the requests by
+    /// default.
     pub allocator: allocator::Config,
     /// Time from the arrival of a request until the allocator can use it; 0 s by default.
     pub processing: Span,
@@ -181,7 +183,7 @@ pub struct Dama {
     /// Errors that hit requests in addition to those of the return link; none by default.
     pub request_error: channel::Config,
     /// Errors that hit burst time plans in addition to those of the forward link; none by default.
-    /// Each terminal has errors of its own.
+    /// They are drawn separately for each terminal.
     pub plan_error: channel::Config,
     /// Number of superframes from a request to its assignment (L). If set, a request made at the
     /// start of superframe n takes effect in superframe n + L. If unset, L follows from
@@ -223,12 +225,13 @@ impl Default for Dama {
 }
 
 impl Forward {
-    /// The rate of burst time plans and other signalling, for which all terminals listen.
+    /// Returns the rate of burst time plans and other signalling, which all terminals receive.
     pub fn signalling_rate(&self) -> Rate {
         self.acm.as_ref().map_or(*self.rate, |acm| acm.most_robust().rate(*self.rate))
     }
 
-    /// The framing of signalling, in frames of the most robust MODCOD with ACM.
+    /// Returns the framing of signalling. With ACM, signalling uses frames of the most robust
+    /// MODCOD.
     pub fn signalling_framer(&self) -> Option<Box<dyn Framer>> {
         let bytes = self.acm.as_ref().map(|acm| acm.most_robust().frame_bytes());
         self.framing.build(bytes.filter(|_| self.framing.has_frames()))
@@ -251,7 +254,7 @@ impl Config {
         }
     }
 
-    /// The time structure; `None` if a slot would not carry a whole number of bytes.
+    /// Returns the time structure, or `None` if a slot would not carry a whole number of bytes.
     pub fn frame(&self) -> Option<Frame> {
         let (link, length) = (&self.return_link, self.frame_length());
         let slots = link.slots_per_frame.value();
@@ -275,13 +278,14 @@ impl Config {
         Link { longest, ..link }
     }
 
-    /// The return link as if its only carrier were that of its `rate`.
+    /// Returns the return link as if its only carrier had the link's `rate`.
     fn one_carrier(&self) -> Link {
         let slots = self.return_link.slots_per_frame.value();
         Link { rate: self.return_link.rate, slots, longest: slots }
     }
 
-    /// Number of slots in the frame of each carrier; `None` if any is not a whole number.
+    /// Returns the number of slots per frame of each carrier, or `None` if one is not a whole
+    /// number.
     pub fn carriers(&self) -> Option<Vec<u32>> {
         let link = &self.return_link;
         if link.carriers.is_empty() {
@@ -310,7 +314,7 @@ impl Config {
         }
     }
 
-    /// Returns the times of requests and plans, the number of superframes that a plan is made
+    /// Returns the times of requests and plans, the number of superframes that plans are made
     /// ahead, and L.
     pub fn response(&self, frame: &Frame, members: &[Member]) -> (Schedule, u64, u64) {
         let (dama, timings) = (&self.return_link.dama, || members.iter().map(|member| &member.timing));
@@ -320,10 +324,10 @@ impl Config {
         (schedule, lead, dama.response.map_or(emergent, |response| response.value()))
     }
 
-    /// Longest transmission time of a plan or a logon response on the forward link.
+    /// Returns the maximum transmission time of a plan or a logon response on the forward link.
     pub fn plan_transmission(&self, frame: &Frame, terminals: usize) -> Span {
         let slots: u64 = self.carriers().into_iter().flatten().map(u64::from).sum();
-        // A terminal's slots may lie in several places of the plan.
+        // A terminal's slots may be split into several runs of the plan.
         let carriers = self.return_link.carriers.len().min(1);
         let logoffs = self.terminals.iter().any(|entry| entry.group().logoff.is_some());
         let entries = match logoffs {
@@ -336,8 +340,8 @@ impl Config {
         self.forward.signalling_rate().span_of(u64::from(framed.unwrap_or(bytes)))
     }
 
-    /// Constant slots of a terminal with this rate of its own; `None` if they are not a whole
-    /// number.
+    /// Returns the number of constant slots of a terminal with this `cra`, or `None` if it is not a
+    /// whole number.
     pub(super) fn slots_of(&self, own: Option<RateOrZero>) -> Option<u32> {
         match own.or(self.return_link.dama.cra) {
             Some(cra) => self.link().whole_slots(cra),
@@ -345,8 +349,8 @@ impl Config {
         }
     }
 
-    /// Constant slots of a terminal without a rate of its own: one, or its equal share if there is
-    /// no other way to get slots.
+    /// Returns the number of constant slots of a terminal without its own `cra`: one, or an equal
+    /// share if the scheme has no other slots.
     fn default_slots(&self) -> u32 {
         let scheme::Config::Cra(_) = self.return_link.dama.scheme else { return 1 };
         let mut plan = Plan::new(&self.carriers().unwrap_or_default());
@@ -368,12 +372,15 @@ impl Config {
 }
 
 /// Length of a frame in the study.
+/// Default length of a frame, from the study.
 const FRAME: Span = Span::from_micros(23_500);
-/// Slots are numbered in 16 bits.
+/// Maximum number of slots per frame. Slots are numbered in 16 bits.
 pub(super) const MAX_SLOTS: u32 = 60_000;
-/// More than any burst carries. Keeps arithmetic on a superframe's bytes within 32 bits.
+/// Maximum size of a slot, larger than any real burst. It keeps arithmetic on a superframe's bytes
+/// within 32 bits.
 pub(super) const MAX_SLOT_BYTES: u32 = 1 << 20;
-/// Longer than in any real system, and short enough for 64-bit arithmetic on slots.
+/// Maximum length of a frame, longer than in any real system and short enough for 64-bit arithmetic
+/// on slots.
 pub(super) const MAX_FRAME: Span = Span::from_secs(60);
-/// Logon identifiers have 16 bits.
+/// Maximum number of terminals. Logon identifiers have 16 bits.
 pub(super) const MAX_TERMINALS: usize = 65_000;

@@ -14,10 +14,10 @@ use bentpipe_stage::facts::{self, moments, Access, Course, Crossing, Hop, Traffi
 use std::collections::BTreeMap;
 
 impl Config {
-    /// The hops of network `name` that paths take, each between the gateway and a terminal.
+    /// Returns the hops of paths through network `name`, each between the gateway and a terminal.
     ///
-    /// # Panics
-    /// If [`Config::check`] has found a problem, or an end is not one of the network's nodes.
+    /// # Panics If [`Config::check`] has found a problem, or if an end of a crossing is outside the
+    /// network.
     pub(super) fn path_hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
         let members = self.members();
         let frame = self.frame().expect("the configuration has been checked");
@@ -47,7 +47,7 @@ impl Config {
 }
 
 impl Config {
-    /// The queues of the network: what each stands in, the rate behind it, and its discipline.
+    /// Returns the queues of the network: the location, the rate and the discipline of each.
     pub(super) fn described_queues(&self) -> Vec<(String, Rate, queue::Config)> {
         let (forward, back) = (&self.forward, &self.return_link);
         let mut queues = vec![("forward".to_owned(), *forward.rate, forward.queue.clone())];
@@ -67,13 +67,15 @@ struct Star<'a> {
     config: &'a Config,
     frame: Frame,
     link: Link,
-    /// Slots of all carriers in a frame, and those of them that are constant.
+    /// Slots of all carriers in a frame.
     slots: u32,
+    /// Constant slots of all terminals in a frame.
     constant: u32,
     /// Response time L in superframes, at the longest delays.
     response: u64,
     /// Times of requests and plans within a superframe.
     schedule: Schedule,
+    /// Number of superframes that plans are made ahead.
     lead: u64,
     /// The satellites, if they move.
     ephemeris: Option<SharedEphemeris>,
@@ -85,14 +87,15 @@ struct Star<'a> {
 struct Coverage {
     delay_s: Course,
     access: Option<Access>,
-    /// Part of the run in which a satellite serves.
+    /// Fraction of the run in which a satellite serves the terminal.
     served: f64,
-    /// Least and greatest response time L during the run, in superframes.
+    /// Minimum and maximum response time L during the run, in superframes.
     response: Option<(u64, u64)>,
 }
 
 impl Coverage {
-    /// The rate of a hop in the course of a run, of which satellites serve a part.
+    /// Returns the distribution of a hop's rate over a run, from its distribution while a satellite
+    /// serves.
     fn rate(&self, served: Course) -> Course {
         match self.served < 1.0 {
             false => served,
@@ -102,7 +105,7 @@ impl Coverage {
 }
 
 impl Star<'_> {
-    /// The satellites as one terminal sees them during a run.
+    /// Returns the coverage of one terminal by the satellites during a run.
     fn coverage(&self, member: &Member, run: Span) -> Coverage {
         let one_way = Course::constant(member.timing.one_way.as_secs_f64());
         let (Some(ephemeris), Some(site)) = (&self.ephemeris, self.config.site(member)) else {
@@ -122,8 +125,8 @@ impl Star<'_> {
         }
     }
 
-    /// L while the satellite has this delay to the gateway, as derived in [`super::timing`];
-    /// `longest` is R there.
+    /// Returns L while the satellite has this delay to the gateway, as derived in
+    /// [`super::timing`]. `longest` is the R of that derivation.
     fn response_with(&self, gateway: Span, longest: Span) -> u64 {
         let dama = &self.config.return_link.dama;
         let timing = Timing { up: longest, one_way: longest + gateway, offset: Span::ZERO };
@@ -137,12 +140,12 @@ impl Star<'_> {
         let frames = acm.as_ref().filter(|_| framing.has_frames());
         let clear = frames.map(|acm| acm.in_clear_sky(member.esn0_db.0).unwrap_or(acm.most_robust()));
         let framed = framing.framed(clear.map(Modcod::frame_bytes), traffic.bytes);
-        // Burst time plans take their share.
+        // Burst time plans take a fraction of the rate.
         let left = 1.0 - self.plan.as_secs_f64() / self.frame.superframe().as_secs_f64();
         let part = format!("{}.forward", self.name);
         let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
         let mut notes = error.notes();
-        notes.extend(coming_and_going(member));
+        notes.extend(logon_note(member));
         let symbols = rate.bits_per_second() as f64 * left.max(0.0);
         let of = |modcod: &Modcod| {
             symbols * modcod.efficiency * acm::frames::efficiency(framing, modcod, traffic.bytes)
@@ -232,8 +235,8 @@ impl Star<'_> {
         .within(framed.efficiency)
     }
 
-    /// The rate of a terminal in the course of a run with ACM, by the rate with each MODCOD, and
-    /// its MODCODs.
+    /// Returns the distribution of a terminal's rate over a run with ACM, and the terminal's
+    /// MODCODs. `rate` returns the rate with a given MODCOD.
     fn adapted(
         &self,
         acm: &acm::Config,
@@ -248,13 +251,14 @@ impl Star<'_> {
         (played.rate, played.acm)
     }
 
-    /// The most slots that a terminal can have in a frame, and those that all terminals share.
+    /// Returns the maximum number of slots that a terminal can have in a frame, and the number of
+    /// slots that all terminals share.
     fn slots(&self, member: &Member) -> (u32, u32) {
         let others = self.constant - member.constant;
-        let asked = self.config.return_link.dama.scheme.max_slots(&self.link).min(member.max);
+        let by_request = self.config.return_link.dama.scheme.max_slots(&self.link).min(member.max);
         let longest = u32::try_from(self.link.longest).unwrap_or(u32::MAX);
-        let most = member.constant.saturating_add(asked).min(longest);
-        (most.min(self.slots.saturating_sub(others)).max(member.constant), self.slots)
+        let max_slots = member.constant.saturating_add(by_request).min(longest);
+        (max_slots.min(self.slots.saturating_sub(others)).max(member.constant), self.slots)
     }
 
     fn notes(&self, dama: &Dama, member: &Member) -> Vec<String> {
@@ -278,13 +282,13 @@ impl Star<'_> {
                 notes.push(format!("signalling is lost ({key})"));
             }
         }
-        notes.extend(coming_and_going(member));
+        notes.extend(logon_note(member));
         notes
     }
 }
 
-/// That a terminal is not logged on all the time.
-fn coming_and_going(member: &Member) -> Option<String> {
-    let comes = member.logon.is_some() || member.logoff.is_some();
-    comes.then(|| format!("{} logs on or off (logon, logoff, period)", member.name))
+/// Returns a note on a terminal that logs on or off during the run.
+fn logon_note(member: &Member) -> Option<String> {
+    let changes = member.logon.is_some() || member.logoff.is_some();
+    changes.then(|| format!("{} logs on or off (logon, logoff, period)", member.name))
 }

@@ -1,35 +1,35 @@
 //! The forward link (DVB-S): one transmitter at the gateway that all terminals hear.
 //!
-//! Data pass through one queue and are delivered to the terminal for which they are destined.
-//! Signalling does not queue behind them: a plan is sent at once, as in real systems, which reserve
+//! Data pass through one queue and are delivered to the terminal to which they are addressed.
+//! Signalling does not wait in this queue: a plan is sent at once, because real systems reserve
 //! capacity for it. Its transmission time is still taken from the data: packets that arrive later
-//! leave later by that time. (The deviation: packets that wait at that moment are not delayed, and
-//! the packet in transmission is not waited for; both effects are below a millisecond at usual
-//! rates.) A plan reaches only the terminals to which it assigns slots, so that the others can
-//! sleep.
+//! are sent later by that time. Two effects are neglected, both below a millisecond at usual rates:
+//! packets already in the queue are not delayed by the plan, and the plan does not wait for the
+//! packet in transmission. A plan reaches only the terminals to which it assigns slots, so that the
+//! others can sleep.
 //!
-//! With a framing, plans are framed like data. For a unit that two packets share, errors are drawn
-//! for each of them separately, as they may be for different terminals.
+//! With a framing, plans are framed like data. If two packets share a unit, errors are drawn for
+//! each packet separately, because the packets may be for different terminals.
 //!
 //! **ACM.** A packet waits until its transmission starts, and is then sent with the MODCOD that the
-//! loop of its terminal ([`acm`]) has chosen: all terminals share one queue, and a packet for a
-//! terminal in the rain takes longer. The queue's discipline learns the rate of each packet
-//! that is sent. A terminal in an outage gets nothing: its packets are dropped when it is their
-//! turn, as [`acm::OUTAGE`]. What was sent with a MODCOD whose threshold is above the terminal's
-//! signal when it arrives is lost ([`acm::FADED`]). Signalling is sent with the most robust MODCOD,
-//! and lost below its threshold.
+//! control loop of its terminal ([`acm`]) has chosen. All terminals share one queue, and a packet
+//! for a terminal in the rain takes longer. The queue discipline is informed of the rate of each
+//! packet. Packets for a terminal in an outage are dropped when they reach the head of the queue
+//! ([`acm::OUTAGE`]). A packet is lost ([`acm::FADED`]) if the terminal's signal on arrival is
+//! below the threshold of the packet's MODCOD. Signalling is sent with the most robust MODCOD, and
+//! lost below the threshold of that MODCOD.
 //!
 //! With ACM and GSE, packets of all terminals with one MODCOD share baseband frames
-//! ([`acm::frames`]). Without a framing a packet takes its own bits, which is what frames take that
-//! are always full; with others whole units of its own.
+//! ([`acm::frames`]). Without a framing, a packet takes only its own bits, as in frames that are
+//! always full. With any other framing, each packet takes whole units.
 //!
-//! **Moving satellites.** Delays are those of the control centre's superframe in which a packet is
+//! **Moving satellites.** A packet has the delay of the control centre's superframe in which it is
 //! sent ([`super::timing`]). While no satellite serves, data wait in the queue, and signalling is
 //! lost ([`NO_SATELLITE`]).
 //!
-//! Ports: input port i takes data for terminal i, input port n signalling, where n is the number of
-//! terminals; output port i leads to terminal i, and output port n + i past it to its node, where
-//! data go for which the terminal does nothing.
+//! Ports: input port i takes data for terminal i, and input port n takes signalling, where n is the
+//! number of terminals. Output port i leads to terminal i. Output port n + i bypasses terminal i
+//! and leads to its node; it takes data on which the terminal does not act.
 
 use super::board::SharedBoard;
 use super::config::Config;
@@ -55,7 +55,7 @@ pub struct Parts {
     pub config: super::config::Forward,
     /// Fraction of the rate that may be granted to Quick-Start requests.
     pub grants: Option<Fraction>,
-    /// The terminals: address, propagation delay, errors.
+    /// The terminals, with their addresses, propagation delays and errors.
     pub terminals: Vec<ForwardTerminal>,
     /// Time structure of the return link.
     pub frame: Frame,
@@ -80,15 +80,15 @@ pub struct ForwardTerminal {
     pub timeline: Timeline,
     /// True if the terminal finds its slots on the board when it is awake.
     pub reads_board: bool,
-    /// True if arriving data change nothing at the terminal; they then bypass its stage.
+    /// True if arriving data do not change the terminal's state; they then bypass its stage.
     pub bypass: bool,
     /// Errors on the path to the terminal.
     pub errors: Option<Errors>,
     /// Additional errors of the burst time plans for the terminal.
     pub plan_errors: Option<Errors>,
-    /// Its MODCODs, with ACM, and what results call them.
+    /// With ACM: the terminal's name in results, and its control loop.
     pub acm: Option<(String, Adaptation)>,
-    /// Its own Es/N0 in clear sky.
+    /// The terminal's own Es/N0 in clear sky.
     pub esn0_db: Option<acm::Decibel>,
 }
 
@@ -113,10 +113,10 @@ pub struct Forward {
     terminals: Vec<ForwardTerminal>,
     frame: Frame,
     board: SharedBoard,
-    /// Offset of the terminal that starts its superframes last.
+    /// Offset of the superframes of the terminal that starts them last.
     last: Span,
     handovers: Option<Handovers>,
-    /// End of the present superframe over moving satellites: the delays are those of this
+    /// End of the present superframe, if satellites move. The delays are constant within a
     /// superframe.
     until: Time,
     /// True if no satellite serves in the present superframe.
@@ -125,9 +125,9 @@ pub struct Forward {
     in_flight: VecDeque<Flight>,
     held_bytes: u64,
     error_drops: u64,
-    /// The terminals behind which destinations lie, if packets wait in a buffer.
+    /// The terminal that leads to each destination, if packets wait in a buffer.
     exits: BTreeMap<NodeId, u16>,
-    /// The rates of the link by MODCOD, with ACM.
+    /// The symbol rate and the signalling rate, with ACM.
     rates: Option<Rates>,
     /// Baseband frames that packets share, with ACM and GSE.
     frames: Option<Frames>,
@@ -152,7 +152,7 @@ impl Forward {
         let Parts { name, config, grants, mut terminals, frame, last, handovers, board, stream, probe } =
             parts;
         if 2 * terminals.len() > usize::from(u16::MAX) {
-            // There is no port for each to pass.
+            // The link has no output port that bypasses each terminal.
             terminals.iter_mut().for_each(|terminal| terminal.bypass = false);
         }
         let (longest, queue) = (config.framing.longest(), config.queue.build(*config.rate));
@@ -160,7 +160,7 @@ impl Forward {
             Transmitter::new(*config.rate, queue, config.signalling_framer(), stream, probe);
         transmitter.grant(grants);
         if config.acm.is_some() || handovers.is_some() {
-            // Whether and how a packet can be sent is known when its transmission starts.
+            // The MODCOD of a packet is chosen when its transmission starts.
             transmitter.hold();
         }
         Forward {
@@ -183,11 +183,11 @@ impl Forward {
         }
     }
 
-    /// Adds a packet to those in flight to a terminal. Delays differ little, so its place is near
-    /// the end.
+    /// Adds a packet to those in flight to a terminal, in order of arrival. Delays differ little,
+    /// so it is inserted near the end.
     fn launch(&mut self, sent: Time, terminal: u16, modcod: Option<&'static Modcod>, packet: Packet) {
-        // A unit that a packet shares with the previous one, which may be for another terminal,
-        // counts for both.
+        // A unit that a packet shares with the previous packet counts for both, since the packets
+        // may be for different terminals.
         let added = self.transmitter.framed().map_or(Added::default(), |(_, added)| Added {
             units: added.units + u32::from(added.shares),
             shares: false,
@@ -212,14 +212,14 @@ impl Forward {
         self.in_flight.insert(at, Flight { arrival, sent, terminal, added, modcod, packet });
     }
 
-    /// Returns true for data that are not yet sent. (A plan is counted once, however many terminals
-    /// receive it.)
+    /// Returns true for data whose transmission has not ended. (A plan is counted once, however
+    /// many terminals receive it.)
     fn is_unsent(&self, flight: &Flight, now: Time) -> bool {
         flight.sent > now && !flight.packet.body.is_signalling()
     }
 
-    /// Takes the delays of the superframe that has started, and keeps data back while no satellite
-    /// serves.
+    /// Applies the delays of the superframe that has started, and holds data back while no
+    /// satellite serves.
     fn enter_superframe(&mut self, now: Time) {
         let superframe = now.since(Time::ZERO) / self.frame.superframe();
         self.until = Time::ZERO + self.frame.superframe() * (superframe + 1);
@@ -233,7 +233,7 @@ impl Forward {
         }
     }
 
-    /// Brings delays and handovers up to date.
+    /// Updates delays and handovers to `now`.
     #[inline]
     fn advance(&mut self, now: Time, out: &mut Outbox) {
         if self.handovers.is_some() {
@@ -251,14 +251,14 @@ impl Forward {
         }
     }
 
-    /// Applies another rate to the data that have not been sent. Signalling in transmission keeps
-    /// its time.
+    /// Applies a new rate to the data that have not been sent. The end of a transmission of
+    /// signalling does not change.
     fn change_rate(&mut self, now: Time, rate: Rate) {
         let ends = self.transmitter.set_rate(now, rate);
         let is_unsent = |index: &usize| self.is_unsent(&self.in_flight[*index], now);
         let mut waiting: Vec<usize> = (0..self.in_flight.len()).filter(is_unsent).collect();
         waiting.sort_by_key(|index| self.in_flight[*index].sent);
-        // From the last: the transmitter may be busy with signalling.
+        // In reverse, because the transmitter may also be busy with signalling.
         for (index, end) in waiting.into_iter().rev().zip(ends.into_iter().rev()) {
             let flight = &mut self.in_flight[index];
             flight.arrival = end + flight.arrival.since(flight.sent);
@@ -287,14 +287,16 @@ impl Forward {
         }
     }
 
-    /// Starts transmitting the next packet, or frame, with the MODCOD of its terminal, if the
-    /// transmitter is free.
+    /// If the transmitter is free, starts transmitting the next packet or frame with the MODCOD of
+    /// its terminal.
     fn start_adapted(&mut self, now: Time, out: &mut Outbox) {
         let (Some(rates), exits, terminals) = (&self.rates, &self.exits, &mut self.terminals) else { return };
         let mut choose = |packet: &Packet, out: &mut Outbox| {
             let terminal = exits[&packet.destination];
-            let (_, adaptation) =
-                terminals[usize::from(terminal)].acm.as_mut().expect("with ACM each has a loop");
+            let (_, adaptation) = terminals[usize::from(terminal)]
+                .acm
+                .as_mut()
+                .expect("with ACM each terminal has a control loop");
             let modcod = adaptation.at(now);
             adaptation.record(now, out);
             (terminal, modcod)
@@ -355,7 +357,7 @@ impl Forward {
         if let Some(response) = packet.body.of::<LogonResponse>() {
             self.launch(sent, response.terminal, None, packet);
         } else {
-            // Each terminal hears a copy of its own, so that packets stay countable.
+            // Each terminal receives its own copy, so that packet counts remain consistent.
             let plan = out.consume(packet);
             let Some(Tbtp { superframe, entries }) = plan.body.of() else { return };
             let shared = self.board.clone();
@@ -412,7 +414,7 @@ impl Stage for Forward {
         }
         while self.in_flight.front().is_some_and(|flight| flight.arrival <= now) {
             let Flight { arrival, terminal, added, modcod, mut packet, .. } =
-                self.in_flight.pop_front().expect("there is a front");
+                self.in_flight.pop_front().expect("a wake at an arrival follows a flight");
             self.held_bytes -= u64::from(packet.size);
             let is_plan = packet.body.of::<Tbtp>().is_some();
             if !self.is_received(arrival, terminal, modcod, packet.body.is_signalling()) {
@@ -451,7 +453,7 @@ impl Stage for Forward {
         let (before, after) = change.of::<Config>();
         let (before, after) = (&before.forward, &after.forward);
         if let (Some(rates), Some(acm)) = (&mut self.rates, &after.acm) {
-            // What is in transmission is sent to its end as it was begun.
+            // Transmissions in progress end as they were started.
             if let Some(changed) = Rates::of(after) {
                 *rates = changed;
             }

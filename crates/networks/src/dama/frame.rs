@@ -1,15 +1,15 @@
 //! The return link's time structure (EN 301 790, section 6.7): slots make up a frame, frames make
 //! up a superframe.
 //!
-//! All times are in whole nanoseconds: the i-th of N slots in a frame of length T starts floor(i T
-//! / N) after the frame. In the study's structure (23.5 ms, 32 slots) that is a multiple of 734 375
-//! ns, without rounding. All carriers have the same frame length and slot size; a faster one has
-//! more and shorter slots.
+//! All times are whole nanoseconds: slot i of N in a frame of length T starts floor(i T / N) after
+//! the start of the frame. In the study's structure (23.5 ms, 32 slots) this is a multiple of 734
+//! 375 ns, without rounding. All carriers have the same frame length and slot size. A carrier with
+//! a higher rate has more and shorter slots.
 //!
 //! *One slot* of an assignment is the same slot in each frame of the superframe, as in the study: 4
-//! x 188 = 752 bytes per superframe, or 64 kbit/s. A terminal's own slots in a superframe are
-//! numbered from 0 in order of time. The time at which a byte has been sent is then a closed form,
-//! so that a packet costs the same however many slots it takes.
+//! x 188 = 752 bytes per superframe, or 64 kbit/s. The slots of a terminal in a superframe are
+//! numbered from 0 in order of time. The time at which a byte has been sent then has a closed form,
+//! so that the work per packet does not depend on the number of its slots.
 
 use bentpipe_core::Span;
 
@@ -37,8 +37,8 @@ pub struct Run {
     pub count: u16,
 }
 
-/// The slots of a terminal in one superframe: in each frame its constant slots (CRA) and its
-/// assigned ones, which never overlap in time.
+/// The slots of a terminal in one superframe. Each frame has the terminal's constant slots (CRA)
+/// and its assigned slots, which never overlap in time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Assignment {
     /// The runs in order of time, none of them empty.
@@ -53,13 +53,14 @@ impl Frame {
         self.length * u64::from(self.frames)
     }
 
-    /// Bytes per superframe of an assignment of one slot, the unit of requests and assignments.
+    /// Bytes per superframe in an assignment of one slot; the unit of requests and assignments.
     #[inline]
     pub fn unit(&self) -> u64 {
         u64::from(self.frames * self.slot_bytes)
     }
 
-    /// Converts bytes to units, rounded up: what it takes to carry them in one superframe.
+    /// Converts bytes to units, rounded up: the number of slots that carries them in one
+    /// superframe.
     #[inline]
     pub fn units(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.unit())
@@ -69,21 +70,21 @@ impl Frame {
         Span::from_nanos(u64::from(slot) * self.length.as_nanos() / u64::from(of))
     }
 
-    /// The first of a carrier's slots that starts at least `since` after the frame; `of` if there
-    /// is none.
+    /// Returns the first slot of a carrier that starts at least `since` after the start of the
+    /// frame, or `of` if no slot does.
     fn slot_from(&self, since: Span, of: u16) -> u32 {
         (since.as_nanos() * u64::from(of)).div_ceil(self.length.as_nanos()) as u32
     }
 }
 
 impl Run {
-    /// The slot after the last one of the run.
+    /// Returns the number of the slot after the run.
     #[inline]
     pub fn end(self) -> u32 {
         u32::from(self.first) + u32::from(self.count)
     }
 
-    /// The number of slots of the run before `slot`.
+    /// Returns the number of slots of the run that precede `slot`.
     fn before(self, slot: u32) -> u32 {
         slot.clamp(u32::from(self.first), self.end()) - u32::from(self.first)
     }
@@ -129,7 +130,7 @@ impl Assignment {
         u64::from(self.count()) * frame.unit()
     }
 
-    /// Own slot `index` as frame, run and slot.
+    /// Returns the frame, the run and the slot number of the terminal's slot `index`.
     #[inline]
     pub fn position(&self, index: u32) -> (u32, Run, u32) {
         let (in_frame, mut within) = (index / self.count, index % self.count);
@@ -140,23 +141,24 @@ impl Assignment {
             }
             within -= count;
         }
-        unreachable!("the runs have as many slots as they count")
+        unreachable!("the count of an assignment is the sum of its runs")
     }
 
-    /// The start of own slot `index`, relative to that of the superframe.
+    /// Returns the start of the terminal's slot `index`, relative to the start of the superframe.
     #[inline]
     pub fn start_of(&self, frame: &Frame, index: u32) -> Span {
         let (in_frame, run, slot) = self.position(index);
         frame.length * u64::from(in_frame) + frame.slot_start(slot, run.of)
     }
 
-    /// The end of own slot `index`, relative to the start of the superframe.
+    /// Returns the end of the terminal's slot `index`, relative to the start of the superframe.
     #[inline]
     pub fn end_of(&self, frame: &Frame, index: u32) -> Span {
         self.span_of(frame, index).1
     }
 
-    /// Start and end of own slot `index`, relative to the start of the superframe.
+    /// Returns the start and the end of the terminal's slot `index`, relative to the start of the
+    /// superframe.
     #[inline]
     pub fn span_of(&self, frame: &Frame, index: u32) -> (Span, Span) {
         let (in_frame, run, slot) = self.position(index);
@@ -164,8 +166,8 @@ impl Assignment {
         (start + frame.slot_start(slot, run.of), start + frame.slot_start(slot + 1, run.of))
     }
 
-    /// The first own slot that starts at least `since` after the superframe; the number of own
-    /// slots if there is none.
+    /// Returns the terminal's first slot that starts at least `since` after the start of the
+    /// superframe, or the number of its slots if no slot does.
     #[inline]
     pub fn first_from(&self, frame: &Frame, since: Span) -> u32 {
         if since == Span::ZERO || self.count == 0 {
@@ -176,8 +178,8 @@ impl Assignment {
             return self.count * frame.frames;
         }
         let since = since - frame.length * in_frame;
-        let gone: u32 = self.runs.iter().map(|run| run.before(frame.slot_from(since, run.of))).sum();
-        in_frame as u32 * self.count + gone
+        let passed: u32 = self.runs.iter().map(|run| run.before(frame.slot_from(since, run.of))).sum();
+        in_frame as u32 * self.count + passed
     }
 }
 
@@ -186,7 +188,7 @@ pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The study's structure: 32 slots of 188 bytes in 23.5 ms, four frames.
+    /// The study's structure: 32 slots of 188 bytes in a frame of 23.5 ms, and four frames.
     pub const STUDY: Frame = Frame { frames: 4, slot_bytes: 188, length: Span::from_micros(23_500) };
 
     /// A run on the study's carrier.
@@ -205,7 +207,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_frame_has_the_numbers_of_the_study() {
+    fn frame_has_the_values_of_the_study() {
         assert_eq!(STUDY.superframe(), Span::from_millis(94));
         assert_eq!(STUDY.unit(), 752);
         assert_eq!(STUDY.slot_start(1, 32), Span::from_nanos(734_375));
@@ -213,7 +215,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn own_slots_follow_each_other_over_gaps_and_frames() {
+    fn slots_are_numbered_in_order_across_gaps_and_frames() {
         // Slots 2, 3 and 10 of each frame, given in either order.
         for assignment in
             [assignment(&[run(2, 2), run(10, 1)]), assignment(&[run(10, 1), run(0, 0), run(2, 2)])]
@@ -227,7 +229,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_slot_that_begins_now_is_still_free() {
+    fn slot_that_starts_now_is_still_usable() {
         let assignment = one(5, 1);
         let start = assignment.start_of(&STUDY, 1);
         assert_eq!(assignment.first_from(&STUDY, start), 1);
@@ -237,8 +239,9 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn runs_on_carriers_of_different_rates_are_compared_in_time() {
-        // The last quarter of the frame on a carrier of 32 slots; parts of a frame of 64.
+    fn overlap_of_runs_on_different_carriers_is_decided_in_time() {
+        // The last quarter of the frame on a carrier with 32 slots, and parts of a frame with 64
+        // slots.
         let late = run(24, 8);
         let fast = |first, count| Run { carrier: 1, of: 64, first, count };
         assert!(!late.overlaps(fast(0, 48)) && !fast(0, 48).overlaps(late));
@@ -252,7 +255,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn the_closed_form_agrees_with_looking_at_every_slot(
+        fn closed_form_equals_a_search_over_all_slots(
             slots in 1u32..40, frames in 1u32..6, length in 1_000u64..50_000_000, cut in 0u32..40, rest in 0u32..40,
             a in 0u32..10, b in 0u32..10, since in 0f64..1.2,
         ) {

@@ -1,4 +1,4 @@
-//! The terminals of a network one by one, with the values that follow from the network's.
+//! The terminals of a network, each with its settings and the values derived from them.
 
 use super::config::Config;
 use super::terminals::{Member, Terminals};
@@ -9,12 +9,12 @@ use bentpipe_link::acm::Decibel;
 use bentpipe_orbit::site::Site;
 
 impl Config {
-    /// Node names of all terminals, in the order in which they are listed.
+    /// Returns the node names of all terminals, in the order in which they are listed.
     pub fn terminal_names(&self) -> Vec<String> {
         self.terminals.iter().flat_map(Terminals::names).collect()
     }
 
-    /// The terminals one by one, with their delays.
+    /// Returns the terminals, each with its delays.
     ///
     /// # Panics
     /// If the configuration has not passed [`Config::check`].
@@ -53,7 +53,7 @@ impl Config {
             }
         }
         if self.propagation.orbit().is_some() {
-            // As planned for: the terminal is as far from the satellite as any may be.
+            // Plans assume the maximum delay, so every terminal is treated as being the farthest.
             let farthest = members.iter().map(|member| member.timing.up).max().unwrap_or(Span::ZERO);
             for Member { timing, .. } in &mut members {
                 *timing = Timing {
@@ -67,7 +67,7 @@ impl Config {
         members
     }
 
-    /// The position of a terminal, if propagation is computed from positions.
+    /// Returns the position of a terminal, if propagation is computed from positions.
     pub(super) fn site(&self, member: &Member) -> Option<Site> {
         match &self.propagation {
             Propagation::Delay(_) => None,
@@ -75,21 +75,21 @@ impl Config {
         }
     }
 
-    /// The satellites that serve these terminals, if they move.
+    /// Returns the satellites that serve these terminals, if they move.
     pub(super) fn ephemeris(&self, members: &[Member]) -> Option<SharedEphemeris> {
         let (positions, orbit) = self.propagation.orbit()?;
         let sites: Vec<Site> = members.iter().filter_map(|member| self.site(member)).collect();
         Some(SharedEphemeris::new(positions, orbit, &sites))
     }
 
-    /// Bytes that each slot of a terminal with this Es/N0 carries in clear sky, with the most
-    /// robust waveform if its signal is too weak.
+    /// Returns the number of bytes that each slot of a terminal with this Es/N0 carries in clear
+    /// sky. If the signal is too weak for any waveform, the most robust one counts.
     pub fn slot_bytes_of(&self, esn0_db: Option<Decibel>) -> Option<u32> {
         let Some(acm) = &self.return_link.acm else { return self.frame().map(|frame| frame.slot_bytes) };
         Some(acm.in_clear_sky(esn0_db).unwrap_or_else(|| acm.most_robust()).bytes())
     }
 
-    /// The names that columns of a fade may have for terminals.
+    /// Returns the names that the columns of a fade file may have for terminals.
     pub(super) fn columns(&self) -> Vec<String> {
         let groups = self.terminals.iter().filter_map(Terminals::group_name);
         self.terminal_names().into_iter().chain(groups).collect()

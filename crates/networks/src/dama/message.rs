@@ -1,5 +1,5 @@
-//! The messages between terminals and the network control centre (NCC). They are packets that
-//! travel like others; their sizes are those of the fields that the model needs.
+//! The messages between terminals and the network control centre (NCC). They are sent as packets.
+//! Their sizes include only the fields that the model needs.
 
 use super::frame::{Frame, Run};
 use super::requests::contention::Contention;
@@ -15,11 +15,11 @@ use std::sync::Arc;
 pub struct Request {
     /// Logon identifier: the terminal's index in the list of terminals.
     pub terminal: u16,
-    /// The superframe at whose start the request was made.
+    /// The superframe at the start of which the request was made.
     pub superframe: u64,
     /// The capacity that the terminal requests.
     pub capacity: CapacityRequest,
-    /// The mini-slots in which it was sent, if others may have sent there too.
+    /// The mini-slots in which the request was sent, if several terminals share them.
     pub shared: Option<Contention>,
 }
 
@@ -40,7 +40,7 @@ pub struct DataBurst {
 pub struct Tbtp {
     /// The superframe for which it is valid.
     pub superframe: u64,
-    /// Terminals with their assigned slots, in ascending order; a terminal may occur several times.
+    /// Terminals with their assigned slots, in ascending order. A terminal may occur several times.
     pub entries: Vec<(u16, Run)>,
 }
 
@@ -51,12 +51,12 @@ pub struct LogonRequest {
     pub terminal: u16,
 }
 
-/// A terminal's message that it logs off and sends nothing from this superframe on.
+/// A terminal's message that it logs off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Logoff {
     /// Index of the terminal.
     pub terminal: u16,
-    /// The first superframe in which it sends nothing.
+    /// The first superframe in which the terminal sends nothing.
     pub superframe: u64,
 }
 
@@ -83,15 +83,15 @@ macro_rules! messages {
 messages!(Request, DataBurst, Tbtp, LogonRequest, LogonResponse, Logoff);
 
 impl Tbtp {
-    /// The slots that the plan assigns to this terminal.
+    /// Returns the slots that the plan assigns to this terminal.
     pub fn runs_of(&self, terminal: u16) -> impl Iterator<Item = Run> + '_ {
         let from = self.entries.partition_point(|(other, _)| *other < terminal);
         self.entries[from..].iter().take_while(move |(other, _)| *other == terminal).map(|(_, run)| *run)
     }
 
-    /// Size in bytes of the section with `entries` terminals: section header 8, group 1, superframe
-    /// count 2, frame loop count 1, CRC 4; in each frame its number 1 and the loop count 2; in each
-    /// entry the logon identifier 2, flags and start slot 2, slot count 1.
+    /// Returns the size in bytes of the section with `entries` entries: section header 8, group 1,
+    /// superframe count 2, frame loop count 1, CRC 4; for each frame, frame number 1 and loop count
+    /// 2; for each entry, logon identifier 2, flags and start slot 2, slot count 1.
     pub fn bytes(frame: &Frame, entries: usize) -> u32 {
         16 + frame.frames * (3 + 5 * entries as u32)
     }
@@ -107,7 +107,7 @@ pub const LOGOFF_BYTES: u32 = 16;
 pub const LOGON_RESPONSE_BYTES: u32 = 48;
 /// The flow number of messages that belong to no flow.
 pub const NO_FLOW: FlowId = FlowId(u32::MAX);
-/// The destination of messages that all terminals hear.
+/// The destination of messages that all terminals receive.
 pub const ALL_TERMINALS: NodeId = NodeId(u16::MAX);
 
 /// Wraps a message in a packet.

@@ -1,18 +1,18 @@
-//! A DVB-RCS star network (EN 301 790): terminals share a return link on demand.
+//! A DVB-RCS star network (EN 301 790): terminals share a return link by demand assignment.
 //!
-//! A packet of a terminal waits in its queue ([`terminal`]), is divided over the slots that the
-//! terminal has in the superframe ([`slots`], [`frame`]) and reaches the gateway. A terminal has
-//! its constant slots (CRA) from logon on; it requests what it needs beyond them ([`scheme`]) with
-//! messages that travel like packets ([`message`]). The network control centre ([`ncc`]) divides
-//! the slots ([`allocator`]), lays them out in the frame ([`plan`]) and sends the burst time plan
-//! over the forward link ([`forward`]). [`timing`] determines how long that takes.
+//! A terminal's packet waits in the terminal's queue ([`terminal`]), is fragmented over the
+//! terminal's slots in the superframe ([`slots`], [`frame`]) and reaches the gateway. A terminal
+//! has its constant slots (CRA) from logon on. It requests further slots ([`scheme`]) with messages
+//! that are sent as packets ([`message`]). The network control centre ([`ncc`]) divides the slots
+//! ([`allocator`]), lays them out in the frame ([`plan`]) and sends the burst time plan over the
+//! forward link ([`forward`]). [`timing`] derives the duration of this exchange.
 //!
 //! The defaults are those of the study by M. Luglio, C. Roseti, F. Zampognaro, "Performance
 //! evaluation of TCP-based applications over DVB-RCS DAMA schemes", Int. J. Satell. Commun.
 //! Network. 2009; equation numbers refer to it.
 //!
-//! Limits: the whole network uses one scheme; a logoff message that is lost leaves the terminal
-//! logged on at the control centre until it logs on again.
+//! Limits: the whole network uses one scheme. If a logoff message is lost, the control centre keeps
+//! the terminal logged on until the terminal logs on again.
 
 pub mod allocator;
 mod board;

@@ -1,13 +1,13 @@
-//! The network control centre (NCC, EN 301 790) at the gateway: collects requests, divides the
+//! The network control centre (NCC, EN 301 790) at the gateway. It collects requests, divides the
 //! slots and sends the burst time plan.
 //!
-//! At each superframe boundary at which anything is pending it plans the superframe that is `lead`
-//! ahead (see [`super::timing`]) and sends the plan over the forward link. A terminal's demand is
-//! limited to its maximum. It is first served from what is guaranteed to the terminal; the
-//! allocator divides the remaining slots; spare slots go in turn to the terminals that take them
-//! (FCA). A request is used at the first boundary after its arrival and processing or, with an
-//! imposed response, at the boundary that plans the superframe in which it is to take effect. While
-//! nothing is pending the NCC sleeps.
+//! At each superframe boundary at which any request is pending, it plans the superframe that starts
+//! `lead` superframes later (see [`super::timing`]) and sends the plan over the forward link. A
+//! terminal's demand is limited to its maximum. The demand is first served from the terminal's
+//! guaranteed slots. The allocator then divides the remaining slots, and spare slots go in turn to
+//! the terminals that accept them (FCA). A request is used at the first boundary after its arrival
+//! and processing. With an imposed response, it is used at the boundary that plans the superframe
+//! in which it is to take effect. The NCC sleeps while nothing is pending.
 //!
 //! Ports: input 0 from the terminals; output 0 to the gateway's router, output 1 to the forward
 //! link's signalling.
@@ -72,8 +72,8 @@ pub struct Parts {
     pub frame: Frame,
     /// Times at which the control centre acts on a request.
     pub controller: Controller,
-    /// Superframes from a request to its assignment: as results for the farthest terminal, unless
-    /// it is imposed.
+    /// Number of superframes from a request to its assignment: the value for the farthest terminal,
+    /// or the imposed value.
     pub response: u64,
     /// The terminals that the control centre serves.
     pub terminals: Vec<Member>,
@@ -91,17 +91,17 @@ pub struct Parts {
 pub struct Member {
     /// Address of the terminal.
     pub address: NodeId,
-    /// Number of constant slots that it gets at logon.
+    /// Number of constant slots that the terminal gets at logon.
     pub constant: u32,
-    /// Number of slots that it gets ahead of others when it requests them.
+    /// Number of slots that the terminal gets before others when it requests them.
     pub guaranteed: u32,
-    /// Maximum number of slots that it gets by request.
+    /// Maximum number of slots that the terminal gets by request.
     pub max_slots: u32,
-    /// Its weight, for allocators that use weights.
+    /// Weight of the terminal, for allocators that use weights.
     pub weight: u32,
-    /// The account of its scheme.
+    /// The account that the scheme keeps for the terminal.
     pub account: Box<dyn Account>,
-    /// Its constant slots and their first superframe, once it has logged on.
+    /// The terminal's constant slots and their first superframe, once it has logged on.
     pub logon: Option<(Run, u64)>,
 }
 
@@ -112,11 +112,11 @@ impl Member {
     }
 }
 
-/// A request that has not been entered in its account yet.
+/// A request that has not been entered in its terminal's account yet.
 struct QueuedRequest {
-    /// The superframe from which it may be served.
+    /// The superframe from which on the request may be served.
     superframe: u64,
-    /// The superframe in which it was made.
+    /// The superframe in which the request was made.
     made: u64,
     /// Time at which the request arrives at the control centre.
     arrival: Time,
@@ -129,21 +129,22 @@ pub struct Ncc {
     parts: Parts,
     /// Requests in the order in which they fall due.
     due: VecDeque<QueuedRequest>,
-    /// Terminals whose account is not at rest, in ascending order.
+    /// Terminals whose account still has a demand, in ascending order.
     pending: Vec<u16>,
-    /// Logged-on terminals that take spare slots, in ascending order, and the one whose turn is
-    /// next.
+    /// Logged-on terminals that take spare slots, in ascending order.
     spare_takers: Vec<u16>,
+    /// The terminal that gets the next spare slot.
     turn: u16,
-    /// Bursts received in shared mini-slots, and when they are decoded.
+    /// Bursts received in shared mini-slots.
     shared: Vec<(Contention, Packet)>,
+    /// Time at which these bursts are decoded.
     decode: Option<Time>,
     /// The boundary after the last one at which a plan was made.
     next_boundary: u64,
     demands: Vec<Demand>,
     grants: Vec<u32>,
     layout: Vec<Grant>,
-    /// Terminals with the slots that they get by request.
+    /// Terminals with the number of slots that they get by request.
     requested: Vec<(u16, u32)>,
     counters: Counters,
     messages: u32,
@@ -187,8 +188,8 @@ impl Ncc {
         self.counters.requests += 1;
         self.counters.requested += request.capacity.slots();
         let &PostedRequest { terminal, superframe: made, capacity, arrival } = request;
-        // An arrival at a boundary has missed it, whichever of the two the event loop processes
-        // first.
+        // A request that arrives at a boundary is too late for it, even if the event loop processes
+        // the arrival first.
         let superframe = self.parts.controller.earliest(&self.parts.frame, arrival, made);
         let due = QueuedRequest { superframe, made, arrival, terminal, capacity };
         if self.due.back().is_none_or(|last| last.superframe <= superframe) {
@@ -198,21 +199,21 @@ impl Ncc {
         self.due.insert(at, due);
     }
 
-    /// Collects what terminals have posted, of which some may arrive later.
+    /// Collects the posted requests, some of which may arrive later.
     fn collect_requests(&mut self) {
         let mut posted = std::mem::take(self.parts.board.open().requests());
         posted.drain(..).for_each(|request| self.receive_request(&request));
         *self.parts.board.open().requests() = posted;
     }
 
-    /// Stores what arrived in shared mini-slots until everything has arrived that may have collided
-    /// with it.
+    /// Stores a burst received in shared mini-slots until all bursts have arrived that may have
+    /// collided with it.
     fn receive_shared(&mut self, now: Time, shared: Contention, packet: Packet) {
         self.shared.push((shared, packet));
         self.decode = Some(now + Span::from_nanos(1));
     }
 
-    /// Resolves what arrived in shared mini-slots.
+    /// Resolves the collisions among the bursts received in shared mini-slots.
     fn decode_shared(&mut self, now: Time, out: &mut Outbox) {
         self.decode = None;
         let slots: Vec<Contention> = self.shared.iter().map(|(shared, _)| *shared).collect();
@@ -227,7 +228,10 @@ impl Ncc {
                 self.receive_request(&posted_request(now, &request));
             } else {
                 let packet = out.consume(packet);
-                let burst = packet.body.of::<DataBurst>().expect("these come in mini-slots");
+                let burst = packet
+                    .body
+                    .of::<DataBurst>()
+                    .expect("only requests and data bursts are sent in mini-slots");
                 burst.packets.iter().for_each(|packet| out.create(TO_ROUTER, packet.clone()));
             }
         }
@@ -237,7 +241,7 @@ impl Ncc {
         let superframe = self.parts.controller.earliest(&self.parts.frame, now, 0);
         let member = &mut self.parts.terminals[usize::from(terminal)];
         if member.logon.is_none() {
-            // If there is no room the NCC does not answer, and the terminal tries again.
+            // If too few slots are free, the NCC does not answer, and the terminal tries again.
             let Some(constant) = self.parts.plan.add_constant(member.constant) else { return };
             member.logon = Some((constant, superframe));
             if let (true, Err(at)) =
@@ -263,7 +267,7 @@ impl Ncc {
         self.pending.retain(|other| *other != terminal);
         self.spare_takers.retain(|other| *other != terminal);
         self.due.retain(|due| due.terminal != terminal);
-        // Perhaps nothing is pending any more, so that nobody would collect them.
+        // If nothing is pending any more, no later boundary would collect the posted requests.
         self.collect_requests();
         self.parts.board.open().collects = false;
     }
@@ -273,7 +277,7 @@ impl Ncc {
         self.messages += 1;
     }
 
-    /// Enters the requests that fall due in their accounts.
+    /// Enters the requests that fall due in the accounts of their terminals.
     fn enter_requests(&mut self, superframe: u64) {
         while self.due.front().is_some_and(|due| due.superframe <= superframe) {
             let QueuedRequest { made, terminal, capacity, .. } =
@@ -289,8 +293,8 @@ impl Ncc {
         }
     }
 
-    /// Determines what each terminal gets by request: its guaranteed slots, then what the allocator
-    /// gives.
+    /// Determines the slots that each terminal gets by request: first its guaranteed slots, then
+    /// the slots granted by the allocator.
     fn allocate_slots(&mut self, superframe: u64) -> u64 {
         let free = self.parts.plan.free();
         let longest = self.parts.plan.demand_limit();
@@ -330,8 +334,8 @@ impl Ncc {
         demanded
     }
 
-    /// Assigns `left` spare slots in turn. The terminals' shares are in `layout` in ascending
-    /// order, before and after.
+    /// Assigns `left` spare slots in turn. `layout` has the terminals' grants in ascending order,
+    /// before and after.
     fn assign_spare(&mut self, superframe: u64, left: u32) {
         if left == 0 || self.spare_takers.is_empty() {
             return;
@@ -375,7 +379,7 @@ impl Ncc {
         let unplaced: u32 = self.layout.iter().map(|grant| grant.slots).sum();
         let mut by_request = 0;
         for &(terminal, slots) in &requested {
-            // What found no place reduces the spare slots first.
+            // Slots that did not fit into the layout are first deducted from the spare slots.
             let mut slots = slots;
             if unplaced > 0 {
                 let runs = entries.iter().filter(|(other, _)| *other == terminal);
@@ -447,7 +451,7 @@ impl Stage for Ncc {
         }
         let first = Time::ZERO + self.parts.controller.phase;
         let boundary = now.since(first) / self.parts.frame.superframe();
-        // A wake to decode is not one to plan.
+        // Not every wake is at a boundary: some only decode bursts.
         if now >= first && now == self.boundary(boundary) && boundary >= self.next_boundary {
             self.next_boundary = boundary + 1;
             self.collect_requests();
@@ -498,7 +502,7 @@ impl Stage for Ncc {
     }
 }
 
-/// A request that came as a message.
+/// Returns the posted form of a request that arrived as a message.
 fn posted_request(now: Time, request: &Request) -> PostedRequest {
     let &Request { terminal, superframe, capacity, .. } = request;
     PostedRequest { terminal, superframe, capacity, arrival: now }

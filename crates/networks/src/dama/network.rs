@@ -21,11 +21,10 @@ use bentpipe_link::queue::classes;
 use bentpipe_stage::packet::quick_start::Grants;
 use bentpipe_stage::Supply;
 
-/// The stages of a star network. The terminals are in the order in which the configuration lists
-/// them.
+/// The stages of a star network. The terminals are in the order of the configuration.
 ///
-/// To be wired, with `g` the gateway's router, `t[i]` the router of terminal i and n the number of
-/// terminals:
+/// The stages are connected as follows. `g` is the gateway's router, `t[i]` the router of terminal
+/// i, and n the number of terminals.
 ///
 /// | from | to |
 /// | --- | --- |
@@ -47,12 +46,12 @@ pub struct Star {
     pub forward: Forward,
 }
 
-/// Builds network `name` for the addresses of its nodes; `labels` are what results call the
-/// terminals.
+/// Builds network `name` for the addresses of its nodes. `labels` are the names of the terminals in
+/// results.
 ///
 /// # Panics
-/// If the configuration has not passed [`Config::check`], or `terminals` are not as many as the
-/// configuration's.
+/// If the configuration has not passed [`Config::check`], or if the number of `terminals` differs
+/// from the configuration's.
 pub fn build(
     name: &str,
     config: &Config,
@@ -82,17 +81,17 @@ pub fn build(
 
 const CHECKED: &str = "the configuration has been checked";
 
-/// The name of the stage that is the forward link of network `name`, and of that link in results.
+/// Returns the name of the forward link of network `name`, both as a stage and in results.
 pub fn forward_name(name: &str) -> String {
     format!("{name}.forward")
 }
 
-/// The name of the stage that is the control centre of network `name`.
+/// Returns the name of the control centre's stage of network `name`.
 pub fn ncc_name(name: &str) -> String {
     format!("{name}.ncc")
 }
 
-/// The name of the stage of a terminal of network `name`.
+/// Returns the name of the stage of a terminal of network `name`.
 pub fn terminal_name(name: &str, terminal: &str) -> String {
     format!("{name}.{terminal}")
 }
@@ -134,7 +133,7 @@ impl<'a> StarBuilder<'a> {
     /// Maximum delay from the start of a superframe at the control centre to its start at this
     /// terminal.
     fn max_offset(&self, member: &Member) -> Span {
-        // Over moving satellites the offset is less than the longest delay.
+        // With moving satellites, the offset is always less than the maximum delay.
         if self.ephemeris.is_some() {
             member.timing.up
         } else {
@@ -142,7 +141,7 @@ impl<'a> StarBuilder<'a> {
         }
     }
 
-    /// The superframes of a terminal.
+    /// Returns the superframes of a terminal.
     fn timeline(&self, member: &Member) -> Timeline {
         match &self.ephemeris {
             None => Timeline::constant(member.timing),
@@ -153,7 +152,7 @@ impl<'a> StarBuilder<'a> {
         }
     }
 
-    /// The frame with slots of the capacity of a terminal's.
+    /// Returns the frame with the slot capacity of a terminal.
     fn frame_of(&self, member: &Member) -> Frame {
         Frame { slot_bytes: member.slot_bytes, ..self.frame }
     }
@@ -181,8 +180,8 @@ impl<'a> StarBuilder<'a> {
             request_offset: self.schedule.request_offset,
             logon,
             logoff: member.logoff.map(|at| (Time::ZERO + at, member.period)),
-            // The answer has arrived after two one-way delays and a plan's transmission, which the
-            // lead exceeds.
+            // The answer arrives after two one-way delays and the transmission of a plan. The lead
+            // covers one of these delays and the transmission.
             retry: self.frame.superframe() * (self.controller.lead + 1) + member.timing.one_way,
             traffic: traffic(link, member.slot_bytes),
             by_dscp: classes::by_dscp(&link.classes),
@@ -221,13 +220,13 @@ impl<'a> StarBuilder<'a> {
         }
     }
 
-    /// Returns true if a terminal is logged on for the whole run and has request slots of its own.
+    /// Returns true if a terminal is logged on for the whole run and has its own request slots.
     fn reads_board(&self, member: &Member) -> bool {
         let shared = self.config.return_link.dama.requests.shared_slots() > 0;
         member.logon.is_none() && member.logoff.is_none() && !shared
     }
 
-    /// The loop of a terminal's MODCODs in one direction, and what results call it.
+    /// Returns the control loop of a terminal's MODCODs in one direction, with its name in results.
     fn adaptation(
         &self,
         config: Option<&acm::Config>,
@@ -299,7 +298,7 @@ impl<'a> StarBuilder<'a> {
     }
 }
 
-/// The traffic classes of a terminal: a single one, unless the scenario names some.
+/// Returns the traffic classes of a terminal: those of the scenario, or a single one.
 fn traffic(link: &Return, slot_bytes: u32) -> Vec<Traffic> {
     let framer = || link.framing.build(Some(slot_bytes));
     if link.classes.is_empty() {

@@ -1,56 +1,55 @@
-//! The time plan: which slots of the frame are assigned to which terminal, on every carrier.
+//! The time plan: the assignment of the slots of every carrier's frame to terminals.
 //!
-//! The constant slots of a terminal (CRA) stay where they were assigned at logon, so that no
-//! terminal has to be told of a plan in which nothing changes for it. A logon takes the first gap
-//! that is wide enough, on the carrier with the smallest share of constant slots; a logoff leaves a
-//! gap.
+//! The constant slots of a terminal (CRA) keep the position that they got at logon, so that a
+//! terminal needs no plan in which nothing changes for it. A logon takes the first gap that is wide
+//! enough, on the carrier with the smallest share of constant slots. A logoff leaves a gap.
 //!
-//! Assigned slots fill what is free, superframe by superframe, carrier after carrier in the order
-//! of the terminals, and continue on the next carrier where one ends. A terminal has a single
-//! transmitter: its slots on the next carrier must end before those on the previous one start, and
-//! it does not continue on a third. This is McNaughton's wrap-around rule (Management Science 6,
-//! 1959): a share no longer than a frame never overlaps itself. If a terminal's constant slots on
-//! another carrier are in the way, other terminals come first. With several carriers the order
-//! starts with another terminal in each superframe, so that it is not always the same terminal that
-//! finds no room.
+//! Assigned slots fill the gaps, in each superframe again, carrier after carrier in the order of
+//! the terminals. A share that does not fit into the rest of one carrier continues on the next. A
+//! terminal has a single transmitter, so its slots on the next carrier must end before those on the
+//! previous carrier start, and its share does not continue on a third carrier. This is McNaughton's
+//! wrap-around rule (Management Science 6, 1959): a share no longer than a frame never overlaps
+//! itself. If a terminal's constant slots on another carrier are in the way, other terminals are
+//! served first. With several carriers each superframe starts with a different terminal, so that no
+//! terminal is always the last one.
 
 use super::frame::Run;
 
-/// The slots of the carriers while they are assigned.
+/// The assignment of the carriers' slots.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Number of slots in each carrier's frame.
     carriers: Vec<u16>,
-    /// Constant slots, by carrier and position.
+    /// Constant slots, ordered by carrier and position.
     constant: Vec<Run>,
     /// Number of constant slots in each carrier's frame.
     constant_slots: Vec<u32>,
-    /// The gaps between them, in the same order.
+    /// The gaps between the constant slots, in the same order.
     gaps: Vec<Run>,
 }
 
-/// A share of slots to be laid out for one terminal.
+/// The slots to be laid out for one terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
     /// Number of the terminal.
     pub terminal: u16,
-    /// Constant slots (CRA) of the terminal, which come first.
+    /// Constant slots (CRA) of the terminal, which are laid out first.
     pub constant: Run,
     /// Number of slots to lay out.
     pub slots: u32,
-    /// The range from the first to the last slot laid out on the last carrier, and on the one
-    /// before.
+    /// The ranges from the first to the last slot laid out on the last carrier and on the carrier
+    /// before it.
     laid_out: [Run; 2],
 }
 
 impl Grant {
-    /// Creates a share of `slots` for a terminal with these constant slots.
+    /// Creates a grant of `slots` for a terminal with these constant slots.
     pub fn new(terminal: u16, constant: Run, slots: u32) -> Grant {
         Grant { terminal, constant, slots, laid_out: [Run::default(); 2] }
     }
 
-    /// Number of slots of `at`, from the first on, that the terminal can have in addition to its
-    /// present slots.
+    /// Returns the number of slots, counted from the start of `at`, that the terminal can use in
+    /// addition to its present slots.
     fn fitting_slots(&self, at: Run) -> u32 {
         let mut count = self.slots.min(u32::from(at.count));
         let [last, earlier] = self.laid_out;
@@ -60,7 +59,7 @@ impl Grant {
         for other in [last, earlier, self.constant] {
             let wanted = Run { count: count as u16, ..at };
             if other.carrier != at.carrier && wanted.overlaps(other) {
-                // Whole slots that end before the other run starts.
+                // Number of complete slots that end before the other run starts.
                 let before = u32::from(other.first) * u32::from(at.of) / u32::from(other.of);
                 count = before.saturating_sub(u32::from(at.first)).min(count);
             }
@@ -108,26 +107,27 @@ impl Plan {
         }
     }
 
-    /// Assigns constant slots; `None` if no carrier has `count` free slots in a row.
+    /// Assigns `count` constant slots, or returns `None` if no carrier has that many free slots in
+    /// a row.
     pub fn add_constant(&mut self, count: u32) -> Option<Run> {
         if count == 0 {
             return Some(Run::default());
         }
-        // Constant slots that start the frames of all carriers, for the same time, obstruct others
-        // least.
+        // Constant slots obstruct other terminals least if they start the frames of all carriers
+        // and end at the same time.
         let share =
             |gap: &Run| (u64::from(self.constant_slots[usize::from(gap.carrier)]) << 32) / u64::from(gap.of);
         let wide = self.gaps.iter().enumerate().filter(|(_, gap)| u32::from(gap.count) >= count);
-        let (place, gap) = wide.min_by_key(|(_, gap)| share(gap))?;
+        let (index, gap) = wide.min_by_key(|(_, gap)| share(gap))?;
         let run = Run { count: count as u16, ..*gap };
         let order = |run: &Run| (run.carrier, run.first);
         let at = self.constant.partition_point(|other| order(other) < order(&run));
         self.constant.insert(at, run);
         self.constant_slots[usize::from(run.carrier)] += count;
-        let gap = &mut self.gaps[place];
+        let gap = &mut self.gaps[index];
         (gap.first, gap.count) = (gap.first + run.count, gap.count - run.count);
         if gap.count == 0 {
-            self.gaps.remove(place);
+            self.gaps.remove(index);
         }
         Some(run)
     }
@@ -142,23 +142,25 @@ impl Plan {
         self.find_gaps();
     }
 
-    /// The number of slots that are not constant.
+    /// Returns the number of slots that are not constant.
     pub fn free(&self) -> u32 {
         self.gaps.iter().map(|gap| u32::from(gap.count)).sum()
     }
 
-    /// The lengths of the gaps.
+    /// Returns the lengths of the gaps.
     pub fn gaps(&self) -> impl Iterator<Item = u32> + '_ {
         self.gaps.iter().map(|gap| u32::from(gap.count))
     }
 
-    /// The maximum number of slots of one terminal: those of the fastest carrier.
+    /// Returns the maximum number of slots of one terminal, the number of slots of the fastest
+    /// carrier.
     pub fn longest(&self) -> u32 {
         self.carriers.iter().copied().max().map_or(0, u32::from)
     }
 
-    /// The limit to which a demand may be cut without loss to anyone. On one carrier there is none,
-    /// since a demand that cannot be met still counts in proportions.
+    /// Returns the limit to which demands may be truncated without a disadvantage for any terminal.
+    /// A single carrier has no limit, because a demand that cannot be met still affects the
+    /// proportions.
     pub fn demand_limit(&self) -> u32 {
         if self.carriers.len() > 1 {
             self.longest()
@@ -167,7 +169,7 @@ impl Plan {
         }
     }
 
-    /// On one carrier nothing is obstructed.
+    /// Lays out the slots of a single carrier, on which a terminal cannot obstruct itself.
     fn lay_out_single_carrier(&self, of: u16, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
         let mut gaps = self.gaps.iter();
         let mut gap = Run { of, ..Run::default() };
@@ -186,9 +188,9 @@ impl Plan {
         }
     }
 
-    /// Lays out the slots of superframe number `superframe`: appends the runs in ascending order of
-    /// the terminals and deducts from each grant what was laid out. On one carrier nothing remains
-    /// of the grants.
+    /// Lays out the slots of superframe number `superframe`. Appends the runs in ascending order of
+    /// the terminals and deducts the slots that were laid out from each grant. On a single carrier
+    /// the grants are always laid out completely.
     pub fn lay_out(&self, superframe: u64, grants: &mut [Grant], runs: &mut Vec<(u16, Run)>) {
         if let [carrier] = self.carriers[..] {
             return self.lay_out_single_carrier(carrier, grants, runs);
@@ -196,24 +198,24 @@ impl Plan {
         let begin = runs.len();
         let turn = if self.carriers.len() > 1 { superframe as usize % grants.len().max(1) } else { 0 };
         grants.rotate_left(turn);
-        // Grants before this index are done.
+        // Grants before this index have been laid out.
         let mut first = 0;
         for gap in &self.gaps {
             let mut slot = gap.first;
             while u32::from(slot) < gap.end() && first < grants.len() {
                 let at = Run { first: slot, count: (gap.end() - u32::from(slot)) as u16, ..*gap };
-                // Prefer a grant that nothing obstructs to the next one in pieces.
+                // A grant that fits undivided is preferred to the next grant in pieces.
                 let whole = |grant: &Grant| {
                     grant.slots > 0 && grant.fitting_slots(at) == grant.slots.min(u32::from(at.count))
                 };
                 let fitting = grants[first..].iter().position(whole);
                 let fitting =
                     fitting.or_else(|| grants[first..].iter().position(|grant| grant.fitting_slots(at) > 0));
-                let Some(place) = fitting else {
+                let Some(offset) = fitting else {
                     slot += 1;
                     continue;
                 };
-                let grant = &mut grants[first + place];
+                let grant = &mut grants[first + offset];
                 let run = Run { count: grant.fitting_slots(at) as u16, ..at };
                 grant.add(run);
                 runs.push((grant.terminal, run));
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_slots_come_first_and_assigned_ones_follow() {
+    fn assigned_slots_follow_constant_slots() {
         let mut plan = Plan::new(&[32]);
         assert_eq!(plan.add_constant(2), Some(run(0, 2)));
         assert_eq!(plan.add_constant(1), Some(run(2, 1)));
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_wraps_around_and_never_overlaps_itself() {
+    fn share_wraps_around_to_the_next_carrier_without_overlap() {
         let plan = Plan::new(&[32, 32]);
         let (runs, left) = lay_out(&plan, 0, &[20, 32, 12]);
         let at = |carrier, first, count| Run { carrier, of: 32, first, count };
@@ -284,7 +286,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_slot_is_assigned_twice_and_no_terminal_on_two_carriers_at_once(
+        fn assigned_runs_never_overlap_on_a_carrier_or_for_a_terminal(
             carriers in prop::collection::vec(1u32..40, 1..6),
             constants in prop::collection::vec(0u32..6, 1..12),
             gone in prop::collection::vec(any::<bool>(), 12),
@@ -312,11 +314,11 @@ mod tests {
             plan.lay_out(superframe, &mut grants, &mut runs);
             let own = held.iter().zip(0u16..).filter_map(|(run, terminal)| run.map(|run| (terminal, run)));
             let all: Vec<_> = own.chain(runs.iter().copied()).filter(|(_, run)| run.count > 0).collect();
-            for (place, (terminal, run)) in all.iter().enumerate() {
+            for (index, (terminal, run)) in all.iter().enumerate() {
                 prop_assert!(run.end() <= carriers[run.carrier as usize]);
-                for (other, beside) in &all[..place] {
-                    if run.carrier == beside.carrier || other == terminal {
-                        prop_assert!(!run.overlaps(*beside), "{run:?} of {terminal} and {beside:?} of {other}");
+                for (other, earlier) in &all[..index] {
+                    if run.carrier == earlier.carrier || other == terminal {
+                        prop_assert!(!run.overlaps(*earlier), "{run:?} of {terminal} and {earlier:?} of {other}");
                     }
                 }
             }

@@ -1,10 +1,10 @@
-//! A terminal's own slots, as they fill up in the course of a superframe.
+//! A terminal's slots in the present superframe, and their occupancy.
 
 use super::frame::{Assignment, Frame, Run};
 use super::timing::{Timeline, Timing};
 use bentpipe_core::Time;
 
-/// The present superframe and how far its slots are filled.
+/// The slots of the present superframe, and the extent to which they are filled.
 #[derive(Clone)]
 pub struct Slots {
     frame: Frame,
@@ -13,7 +13,7 @@ pub struct Slots {
     start: Time,
     end: Time,
     assignment: Assignment,
-    /// Bytes of the superframe's capacity that are filled or have passed empty.
+    /// Bytes of the superframe's capacity that have been filled or have passed empty.
     filled: u64,
 }
 
@@ -22,16 +22,17 @@ pub struct Slots {
 pub struct Placement {
     /// Number of bytes that were placed.
     pub bytes: u64,
-    /// Start of the slot with the first of them.
+    /// Start of the slot with the first byte.
     pub begin: Time,
-    /// Start of the slot with the last of them.
+    /// Start of the slot with the last byte.
     pub last_begin: Time,
-    /// End of the slot with the last of them.
+    /// End of the slot with the last byte.
     pub end: Time,
 }
 
 impl Placement {
-    /// The place of data in the last unit of what was placed, which takes no further capacity.
+    /// Returns the placement of data that share the last unit of this placement, and so take no
+    /// further capacity.
     pub fn shared(self) -> Placement {
         Placement { bytes: 0, begin: self.last_begin, ..self }
     }
@@ -51,7 +52,7 @@ impl Slots {
         }
     }
 
-    /// Moves to the superframe of `now`, in which the terminal has no slots yet.
+    /// Moves to the superframe at `now`, in which the terminal has no slots yet.
     pub fn go_to(&mut self, now: Time) {
         if now == self.end {
             self.superframe += 1;
@@ -65,7 +66,7 @@ impl Slots {
         self.assign(std::iter::empty());
     }
 
-    /// From this superframe on, slots carry so many bytes; none in an outage.
+    /// Sets the capacity of a slot from this superframe on; 0 in an outage.
     pub fn set_slot_bytes(&mut self, bytes: u32) {
         self.frame.slot_bytes = bytes;
     }
@@ -76,7 +77,8 @@ impl Slots {
         self.filled = 0;
     }
 
-    /// Places the next `bytes` into slots that start at `now` or later, as far as there is room.
+    /// Places up to `bytes` into slots that start at `now` or later, as far as their capacity
+    /// allows.
     #[inline]
     pub fn place(&mut self, now: Time, bytes: u64) -> Option<Placement> {
         let slot_bytes = u64::from(self.frame.slot_bytes);
@@ -98,7 +100,7 @@ impl Slots {
         })
     }
 
-    /// Start and end of the slot for the next bytes at `now`.
+    /// Returns the start and the end of the slot for the next byte at `now`.
     pub fn next(&self, now: Time) -> Option<(Time, Time)> {
         let slot_bytes = u64::from(self.frame.slot_bytes);
         let begun = self.assignment.first_from(&self.frame, now.since(self.start));
@@ -118,7 +120,7 @@ impl Slots {
         self.place(now, bytes.min(slot_bytes - from % slot_bytes))
     }
 
-    /// Frame, run and slot of the last byte that was placed in this superframe.
+    /// Returns the frame, the run and the slot of the last byte that was placed in this superframe.
     pub fn last_slot(&self) -> (u32, Run, u32) {
         let last = self.filled.saturating_sub(1) / u64::from(self.frame.slot_bytes);
         self.assignment.position(last as u32)
@@ -166,7 +168,7 @@ impl Slots {
         self.assignment.count()
     }
 
-    /// The capacity of the assignment in the whole superframe, in bytes.
+    /// The capacity of all slots of the superframe, in bytes.
     #[inline]
     pub fn capacity(&self) -> u64 {
         self.assignment.capacity(&self.frame)
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_spans_frames_and_its_rest_waits() {
+    fn packet_spans_frames_and_its_remainder_waits() {
         let mut slots = slots(3, 1);
         let frame = 23_500_000;
         let placed = slots.place(Time::ZERO, 1500).unwrap();
@@ -200,19 +202,19 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_a_slot_that_has_begun_is_lost() {
+    fn remainder_of_a_started_slot_is_not_used() {
         let mut slots = slots(0, 32);
         assert_eq!(slots.place(Time::ZERO, 100).unwrap().end, Time::from_nanos(SLOT));
         let placed = slots.place(Time::from_nanos(1), 100).unwrap();
         assert_eq!((placed.begin, placed.end), (Time::from_nanos(SLOT), Time::from_nanos(2 * SLOT)));
-        // In time for slot 1, whose other 88 bytes it fills before it goes on in slot 2.
+        // In time for slot 1: it fills the other 88 bytes of the slot and one byte of slot 2.
         let placed = slots.place(Time::from_nanos(SLOT), 89).unwrap();
         assert_eq!((placed.begin, placed.end), (Time::from_nanos(SLOT), Time::from_nanos(3 * SLOT)));
     }
 
     proptest! {
         #[test]
-        fn bytes_leave_in_order_and_no_slot_is_overfilled(
+        fn bytes_are_sent_in_order_and_no_slot_is_overfilled(
             first in 0u16..20, count in 0u16..12,
             packets in prop::collection::vec((0u64..4_000_000, 1u64..2000), 1..80),
         ) {

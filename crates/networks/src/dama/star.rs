@@ -1,4 +1,4 @@
-//! The star as an access network: its nodes, the names of its stages, and how they are wired.
+//! The star as an access network: its nodes, the names of its stages, and their connections.
 
 use super::config::Config;
 use super::network::{self, forward_name, ncc_name, terminal_name};
@@ -69,13 +69,13 @@ impl AccessNetwork for Config {
     }
 
     fn framings(&self, name: &str) -> Vec<(String, framing::Config)> {
-        // The return link is as many stages as there are terminals, all of one framing.
+        // The return link has one stage per terminal; all have the same framing.
         let back = (format!("{name}.return"), self.return_link.framing.clone());
         vec![(forward_name(name), self.forward.framing.clone()), back]
     }
 
     fn rated(&self, name: &str) -> Vec<RatedLink> {
-        // All terminals of a star have nearly the same delay; the first stands for them.
+        // All terminals of a star have nearly the same delay, so the delay of the first is used.
         let delay = self.members().first().map_or(Span::ZERO, |member| member.timing.one_way);
         let (rate, error) = (self.forward.rate, self.forward.error.clone());
         // With ACM the rate depends on the terminal and on the weather.
@@ -94,7 +94,7 @@ impl AccessNetwork for Config {
     }
 
     fn check_change(&self, start: &Changing, problems: &mut Problems) {
-        let start = start.config.downcast_ref().expect("a network stays of its kind");
+        let start = start.config.downcast_ref().expect("a change keeps the kind of a network");
         Config::check_change(self, start, problems);
     }
 }
@@ -102,7 +102,7 @@ impl AccessNetwork for Config {
 /// Noun for the part of the network at each node except the gateway.
 const TERMINAL: &str = "terminal";
 
-/// Adds the stages of network `name`, wired as [`network::Star`] says.
+/// Adds the stages of network `name`, connected as described at [`network::Star`].
 pub fn build(name: &str, config: &Config, site: &mut dyn Construction<'_>) {
     let gateway = site.node(&config.gateway);
     let members = config.members();

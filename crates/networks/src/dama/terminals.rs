@@ -1,4 +1,5 @@
-//! The terminals of a network: how a scenario lists them, and each with all its values.
+//! The terminals of a network: their entries in a scenario, and each terminal with all its
+//! settings.
 
 use super::timing::Timing;
 use bentpipe_core::text_or_table;
@@ -8,15 +9,16 @@ use bentpipe_orbit::geo::Site;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// One terminal, or several identical ones. Values that are unset are the network's.
+/// One terminal, or several identical ones. Unset values are taken from the network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Group {
-    /// Node name of the terminal, or of `count` terminals: the numbers from 1 stand at `{}` in it,
-    /// or follow it.
+    /// Node name of the terminal. For `count` terminals, the numbers from 1 replace `{}` in the
+    /// name, or are appended to it.
     #[serde(alias = "prefix", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Number of identical terminals. If unset, there is one, and `name` is its name as it stands.
+    /// Number of identical terminals. If unset, there is one terminal, and `name` is used
+    /// unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 65_000>>,
     /// Constant rate of each terminal (CRA), instead of the network's.
@@ -29,11 +31,10 @@ pub struct Group {
     /// logs off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logoff: Option<Span>,
-    /// Period after which logon and logoff repeat, for terminals that come and go. If unset, they
-    /// happen once.
+    /// Period after which logon and logoff repeat. If unset, they happen once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
-    /// Rate that each terminal gets ahead of others when it requests it; must be a whole number of
+    /// Rate that each terminal gets before others when it requests slots; must be a whole number of
     /// slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<RateOrZero>,
@@ -44,12 +45,12 @@ pub struct Group {
     /// Weight of each terminal relative to the others, for the allocator `max-min`; 1 if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<Count<1, 1000>>,
-    /// Es/N0 of each terminal on the return link in clear sky in dB, for adaptive coding and
-    /// modulation; that of the return link's `acm` if unset.
+    /// Es/N0 of each terminal on the return link in clear sky, in dB, for adaptive coding and
+    /// modulation. If unset, it is that of the return link's `acm`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub esn0_db: Option<Decibel>,
-    /// Es/N0 of each terminal on the forward link in clear sky in dB, for adaptive coding and
-    /// modulation; that of the forward link's `acm` if unset.
+    /// Es/N0 of each terminal on the forward link in clear sky, in dB, for adaptive coding and
+    /// modulation. If unset, it is that of the forward link's `acm`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forward_esn0_db: Option<Decibel>,
     /// Position of the terminals, if propagation is computed from positions.
@@ -61,46 +62,46 @@ pub struct Group {
 #[derive(Clone, Debug, PartialEq, JsonSchema)]
 #[serde(untagged)]
 pub enum Terminals {
-    /// The node name of a terminal that has the network's values.
+    /// The node name of a terminal with the network's settings.
     Name(String),
-    /// One or more terminals with values of their own.
+    /// One or more terminals with their own settings.
     Group(Group),
 }
 
-/// A single terminal with all its values.
+/// A single terminal with all its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// Name of the terminal's node.
     pub name: String,
     /// Number of constant slots of the terminal (CRA).
     pub constant: u32,
-    /// Time at which it starts to log on; `None` if it is logged on from the start.
+    /// Time at which the terminal starts to log on; `None` if it is logged on from the start.
     pub logon: Option<Span>,
-    /// Time at which it logs off.
+    /// Time at which the terminal logs off.
     pub logoff: Option<Span>,
     /// Period after which logon and logoff repeat.
     pub period: Option<Span>,
-    /// Number of slots that it gets ahead of others when it requests them.
+    /// Number of slots that the terminal gets before others when it requests them.
     pub min: u32,
-    /// Maximum number of slots that it gets by request.
+    /// Maximum number of slots that the terminal gets by request.
     pub max: u32,
-    /// Its weight relative to other terminals.
+    /// Weight of the terminal relative to other terminals.
     pub weight: u32,
-    /// Bytes that each of its slots carries in clear sky; of the most robust waveform if its signal
-    /// is too weak.
+    /// Number of bytes that each slot of the terminal carries in clear sky. If its signal is too
+    /// weak for any waveform, the most robust one counts.
     pub slot_bytes: u32,
-    /// Its own Es/N0 in clear sky on the forward and on the return link.
+    /// The terminal's own Es/N0 in clear sky, on the forward link and on the return link.
     pub esn0_db: (Option<Decibel>, Option<Decibel>),
-    /// Names by which a fade may have its column: its own, and that of its group.
+    /// Names of the terminal in fade files: its own name, and the name of its group.
     pub names: Vec<String>,
-    /// Propagation delays of the terminal; the longest ones over moving satellites.
+    /// Propagation delays of the terminal; their maxima if satellites move.
     pub timing: Timing,
-    /// Its own position.
+    /// The terminal's own position.
     pub site: Option<Site>,
 }
 
 impl Terminals {
-    /// Node names of the terminals of this entry.
+    /// Returns the node names of the terminals of this entry.
     pub fn names(&self) -> Vec<String> {
         match self {
             Terminals::Name(name) => vec![name.clone()],
@@ -112,7 +113,7 @@ impl Terminals {
         }
     }
 
-    /// The name of a group of terminals, as it is written in the scenario.
+    /// Returns the name of a group of terminals, as it is written in the scenario.
     pub(super) fn group_name(&self) -> Option<String> {
         match self {
             Terminals::Group(Group { name: Some(name), count: Some(_), .. }) => Some(name.clone()),
@@ -120,7 +121,7 @@ impl Terminals {
         }
     }
 
-    /// Number of terminals of this entry.
+    /// Returns the number of terminals of this entry.
     pub(super) fn count(&self) -> u64 {
         match self {
             Terminals::Group(Group { count: Some(count), .. }) => count.value(),

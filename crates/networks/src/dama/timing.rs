@@ -1,42 +1,43 @@
 //! Timing: propagation, the alignment of terminals, and the number L of superframes from a request
 //! to its assignment.
 //!
-//! Superframe n starts at n D for the network control centre (D is the length of a superframe). A
-//! terminal starts it at n D + offset: nearer terminals wait for as long as the farthest one's
-//! burst takes longer to reach the satellite, so that bursts of one superframe do not collide
-//! there, wherever they come from. With equal delays all offsets are zero.
+//! Superframe n starts at n D for the network control centre (D is the length of a superframe), and
+//! at n D + offset for a terminal. The offset of a terminal is the time by which a burst of the
+//! farthest terminal takes longer to reach the satellite. Bursts of one superframe are thereby
+//! aligned at the satellite and do not collide. With equal delays all offsets are zero.
 //!
 //! A request made at the start of superframe n is used at the control centre's first boundary after
-//! its arrival and processing. At boundary b the centre plans superframe b + lead, where lead is
-//! the smallest number for which the plan reaches every terminal before its superframe starts. With
-//! 250 ms one way and superframes of 94 ms, a request arrives at 2.66 D and is used at 3 D; the
-//! plan arrives at 5.66 D and holds from 6 D: L = 6.
+//! its arrival and processing. At boundary b the centre plans superframe b + lead. The lead is the
+//! smallest number for which the plan reaches every terminal before its superframe starts. With 250
+//! ms one way and superframes of 94 ms, a request arrives at 2.66 D and is used at 3 D. The plan
+//! arrives at 5.66 D and applies from 6 D on: L = 6.
 //!
-//! With long superframes the waits for boundaries make up most of L. A network may shift both
-//! ([`Schedule`]): terminals make requests some time after the start of their superframe, and the
-//! centre plans some time after the start of its own. *Just in time* means that a plan leaves so
-//! that it arrives when its superframe starts, and a request is made so that it arrives when the
-//! plan is made.
+//! With long superframes, L consists mostly of the waits for boundaries. A network may shift the
+//! times of requests and plans ([`Schedule`]): terminals make requests some time after the start of
+//! their superframe, and the centre plans some time after the start of its own. *Just in time*
+//! means that a plan arrives when its superframe starts, and a request arrives when the plan is
+//! made.
 //!
-//! **Moving satellites.** Let R be the longest delay between a terminal and the satellite
-//! ([`Orbit::longest`]), u(t) and g(t) the delays at time t from the satellite to a terminal and to
-//! the gateway. A terminal starts superframe n at
+//! **Moving satellites.** Let R be the maximum delay between a terminal and the satellite
+//! ([`Orbit::longest`]), u(t) the delay at time t between the satellite and a terminal, and g(t)
+//! the delay between the satellite and the gateway. A terminal starts superframe n at
 //!
 //! ```text
 //! n D + R - u(n D + R)
 //! ```
 //!
-//! so that bursts of all terminals reach the satellite at n D + R, wherever it is. A request of superframe n reaches the
-//! control centre at n D + R + g: u cancels out. The lead must suffice for the longest delays, and stays the same for the whole run.
-//! So L varies during a pass as floor((R + g + processing) / D) + 1 + lead does.
+//! so that bursts of all terminals reach the satellite at n D + R, independent of its position. A
+//! request of superframe n reaches the control centre at n D + R + g: u cancels out. The lead must
+//! suffice for the maximum delays, and is constant during a run. L therefore varies during a pass:
+//! L = floor((R + g + processing) / D) + 1 + lead.
 //!
-//! For example, superframes of 23.5 ms over satellites at 8062 km with a mask of 10 deg, all
-//! stations on the equator: the slant range is 11 895 km at the mask (R = 39.68 ms) and 8062 km
+//! For example, take superframes of 23.5 ms over satellites at 8062 km with a mask of 10 deg, and
+//! all stations on the equator. The slant range is 11 895 km at the mask (R = 39.68 ms) and 8062 km
 //! overhead (26.89 ms). A plan arrives up to 2 R + 0.03 ms = 79.39 ms after its boundary, relative
 //! to the start of a superframe at the terminal: lead = 4. A request arrives between 66.57 ms (2.83
-//! D) and 79.36 ms (3.38 D) after the control centre's superframe started, and is used at 3 D or 4
-//! D: L = 7 while the satellite is closer to the gateway than 30.82 ms (9240 km), and L = 8 before
-//! and after.
+//! D) and 79.36 ms (3.38 D) after the start of the control centre's superframe, and is used at 3 D
+//! or 4 D. L = 7 while the delay between satellite and gateway is below 30.82 ms (9240 km), and L =
+//! 8 before and after.
 //!
 //! [`Orbit::longest`]: crate::propagation::Orbit::longest
 
@@ -54,15 +55,15 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule in which plans arrive when their superframe starts, and requests when plans are
-    /// made.
+    /// Returns the schedule in which plans arrive when their superframe starts, and requests arrive
+    /// when plans are made.
     pub fn just_in_time<'a>(
         frame: &Frame,
         processing: Span,
         transmission: Span,
         timings: impl Iterator<Item = &'a Timing> + Clone,
     ) -> Schedule {
-        // By a nanosecond, so that it is strictly earlier.
+        // Earlier by one nanosecond, because the arrival must be strictly before the start.
         let before = |span: Span| {
             let superframe = frame.superframe().as_nanos();
             let early = (span.as_nanos() + 1) % superframe;
@@ -78,8 +79,8 @@ impl Schedule {
         }
     }
 
-    /// Superframes from the one in which a plan is made to the one for which it is made, if sending
-    /// it takes `transmission`.
+    /// Returns the number of superframes by which a plan is made ahead of its superframe, if
+    /// sending the plan takes `transmission`.
     pub fn lead<'a>(
         &self,
         frame: &Frame,
@@ -91,8 +92,8 @@ impl Schedule {
         timings.map(|timing| arrival(timing) / frame.superframe() + 1).max().unwrap_or(1)
     }
 
-    /// The limit below which the transmission of a plan must stay so that it reaches every terminal
-    /// in time if it is made `lead` superframes ahead.
+    /// Returns the upper limit for the transmission time of a plan. Below this limit, a plan made
+    /// `lead` superframes ahead reaches every terminal in time.
     pub fn longest_plan<'a>(
         &self,
         frame: &Frame,
@@ -105,7 +106,8 @@ impl Schedule {
         timings.map(left).min().unwrap_or(Span::ZERO)
     }
 
-    /// L: superframes from a request to its assignment, for the terminal that waits longest.
+    /// Returns L, the number of superframes from a request to its assignment, for the terminal with
+    /// the longest wait.
     pub fn response<'a>(
         &self,
         frame: &Frame,
@@ -127,9 +129,9 @@ impl Schedule {
 /// The delays of one terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Timing {
-    /// Propagation to the satellite (with a fixed delay, to the gateway).
+    /// Propagation delay to the satellite (with a fixed delay, to the gateway).
     pub up: Span,
-    /// Propagation to the gateway, and back.
+    /// Propagation delay to the gateway, which is the same in both directions.
     pub one_way: Span,
     /// Delay from the start of a superframe at the control centre to its start at the terminal.
     pub offset: Span,
@@ -146,25 +148,24 @@ impl Timing {
     }
 }
 
-/// Starts of the superframes of one terminal, and its delays in each.
+/// Starts of the superframes of one terminal, and the delays in each.
 #[derive(Clone)]
 pub struct Timeline {
-    /// Delays in the superframe that was entered last; with constant delays those of all
-    /// superframes.
+    /// Delays in the superframe that was entered last. Constant delays apply to all superframes.
     timing: Timing,
     ephemeris: Option<Box<MovingTiming>>,
 }
 
-/// The delays of a terminal over moving satellites.
+/// The delays of a terminal with moving satellites.
 #[derive(Clone)]
 struct MovingTiming {
     track: Track,
-    /// R, the longest delay between a terminal and the satellite.
+    /// R, the maximum delay between a terminal and the satellite.
     longest: Span,
 }
 
 impl MovingTiming {
-    /// The moment at which the bursts of a superframe reach the satellite.
+    /// Returns the time at which the bursts of a superframe reach the satellite.
     fn passage(&self, frame: &Frame, superframe: u64) -> Time {
         Time::ZERO + frame.superframe() * superframe + self.longest
     }
@@ -181,20 +182,20 @@ impl Timeline {
         Timeline { timing, ephemeris: None }
     }
 
-    /// Creates the superframes of a terminal over moving satellites, for which `longest` are the
-    /// longest delays.
+    /// Creates the superframes of a terminal with moving satellites. `longest` are its maximum
+    /// delays.
     pub fn moving(frame: &Frame, longest: Timing, track: Track) -> Timeline {
         let course = MovingTiming { track, longest: longest.up };
         Timeline { timing: course.timing(frame, 0), ephemeris: Some(Box::new(course)) }
     }
 
-    /// Delays in the superframe that was entered last.
+    /// Returns the delays in the superframe that was entered last.
     #[inline]
     pub fn timing(&self) -> Timing {
         self.timing
     }
 
-    /// Takes the delays of a superframe.
+    /// Updates the delays to those of a superframe.
     #[inline]
     pub fn enter(&mut self, frame: &Frame, superframe: u64) {
         if let Some(course) = &self.ephemeris {
@@ -202,7 +203,7 @@ impl Timeline {
         }
     }
 
-    /// The start of a superframe at the terminal.
+    /// Returns the start of a superframe at the terminal.
     #[inline]
     pub fn start(&self, frame: &Frame, superframe: u64) -> Time {
         let timing = match &self.ephemeris {
@@ -212,13 +213,13 @@ impl Timeline {
         Time::ZERO + timing.offset + frame.superframe() * superframe
     }
 
-    /// The present superframe of a terminal; the first one until it has started.
+    /// Returns the present superframe of a terminal; 0 until superframe 0 has started.
     #[inline]
     pub fn superframe(&self, frame: &Frame, now: Time) -> u64 {
         let mut superframe = now.since(Time::ZERO + self.timing.offset) / frame.superframe();
         if self.ephemeris.is_some() {
-            // The delays have changed since the superframe that was entered last, by less than a
-            // superframe.
+            // The delays may have changed since the superframe that was entered last, by less than
+            // a superframe.
             while superframe > 0 && self.start(frame, superframe) > now {
                 superframe -= 1;
             }
@@ -229,8 +230,8 @@ impl Timeline {
         superframe
     }
 
-    /// Returns true if bursts of a superframe reach the gateway: a satellite serves for its whole
-    /// length.
+    /// Returns true if bursts of a superframe reach the gateway, that is, if a satellite serves for
+    /// the whole superframe.
     #[inline]
     pub fn is_served(&self, frame: &Frame, superframe: u64) -> bool {
         self.ephemeris.as_ref().is_none_or(|course| {
@@ -254,9 +255,9 @@ mod tests {
     }
 
     #[test]
-    fn just_in_time_by_hand() {
-        // Superframes of 820 ms, 250 ms one way: the plan leaves 251 ms before its superframe, the
-        // request 501 ms before.
+    fn just_in_time_schedule_equals_hand_computed_values() {
+        // Superframes of 820 ms, and 250 ms one way: the plan is sent 251 ms before its superframe
+        // starts, and the request 501 ms before.
         let skyplex = Frame { frames: 3, slot_bytes: 1504, length: Span::from_nanos(273_333_333) };
         let timings =
             [Timing { up: Span::from_millis(250), one_way: Span::from_millis(250), offset: Span::ZERO }];
@@ -268,21 +269,21 @@ mod tests {
         let lead = schedule.lead(&skyplex, millisecond, timings.iter());
         assert_eq!(lead, 1);
         assert_eq!(schedule.response(&skyplex, Span::ZERO, lead, timings.iter()), 1);
-        // At the boundaries it takes two.
+        // If both are made at the boundaries, it takes two superframes.
         let plain = Schedule::default();
         let lead = plain.lead(&skyplex, millisecond, timings.iter());
         assert_eq!((lead, plain.response(&skyplex, Span::ZERO, lead, timings.iter())), (1, 2));
     }
 
     #[test]
-    fn the_response_by_hand() {
+    fn response_equals_hand_computed_values() {
         assert_eq!(response(250, 0), 6);
-        // 250 + 40 = 290 ms is past 3 x 94 = 282 ms: used at 4 D.
+        // 250 + 40 = 290 ms is after 3 x 94 = 282 ms, so the request is used at 4 D.
         assert_eq!(response(250, 40), 7);
-        // 282 ms is no longer before the boundary at 3 D, and the plan then misses 3 D by its
-        // transmission.
+        // 282 ms is not before the boundary at 3 D, and the plan misses its superframe by the time
+        // of its transmission.
         assert_eq!(response(282, 0), 8);
-        // The study's 11: 250 ms + processing ends between 7 D and 8 D.
+        // The study's 11: propagation and processing end between 7 D and 8 D.
         assert_eq!(response(250, 450), 11);
         assert_eq!(response(0, 0), 2);
     }

@@ -1,12 +1,12 @@
-//! Traffic classes of a terminal: each has a queue of its own and a kind of request by which slots
-//! for its data are requested.
+//! Traffic classes of a terminal. Each class has its own queue, and its own kind of request for
+//! slots.
 //!
-//! The scenario lists the classes in order of priority; a packet belongs to the class that names
-//! its DSCP, or to the last one. A class whose packets have slots first takes them slot by slot: if
-//! classes are named, a slot is filled when it starts, from the first class that has something
-//! waiting, and its rest from the next. An EF packet therefore waits at most for the slot in
-//! transmission. Each class frames its packets separately (its own virtual channel, PID or fragment
-//! identifier); units are not shared between classes.
+//! The scenario lists the classes in order of priority. A packet belongs to the class that lists
+//! its DSCP, or to the last class. If the scenario lists classes, each slot is filled when it
+//! starts: first with data of the first class that has waiting packets, then with data of the next.
+//! An EF packet therefore waits at most for the slot in transmission. Each class frames its packets
+//! separately (with its own virtual channel, PID or fragment identifier); classes do not share
+//! units.
 //!
 //! ```toml
 //! [[network.sat.return.classes]]
@@ -38,16 +38,16 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// Name of the class, by which messages refer to it.
+    /// Name of the class, for messages.
     pub name: String,
-    /// Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that
-    /// no class lists.
+    /// Code points (DSCP) of packets of the class (RFC 2474). The last class also includes all code
+    /// points that no class lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
     /// Requests for slots for the data of this class: by volume (the default), by rate, or none.
     #[serde(default)]
     pub asks: Asks,
-    /// Queue discipline of the class. If unset, that of the return link.
+    /// Queue discipline of the class. If unset, the return link's discipline applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<queue::Config>,
 }
@@ -56,7 +56,7 @@ pub struct Class {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Asks {
-    /// Not at all: the class uses the constant slots.
+    /// No requests: the class uses the constant slots.
     Nothing,
     /// Capacity is requested as a rate (RBDC).
     Rate,
@@ -75,7 +75,7 @@ impl Named for Class {
     }
 }
 
-/// Adds the problems of a list of classes.
+/// Adds the problems of a list of classes to `problems`.
 pub fn check(classes: &[Class], problems: &mut Problems) {
     classes::check(classes, problems);
     for (index, class) in classes.iter().enumerate() {
@@ -86,7 +86,7 @@ pub fn check(classes: &[Class], problems: &mut Problems) {
     }
 }
 
-/// A packet that has not been placed into slots completely.
+/// A packet of which some bytes do not have a slot yet.
 pub(super) struct QueuedPacket {
     pub arrival: Time,
     /// Bytes without a slot.
@@ -104,15 +104,15 @@ pub(super) struct Traffic {
     pub framer: Option<Box<dyn Framer>>,
     pub verdicts: Verdicts,
     pub waiting: VecDeque<QueuedPacket>,
-    /// Bytes of `waiting` without a slot.
+    /// Number of unsent bytes in `waiting`.
     pub unsent: u64,
     /// Bytes that have arrived from the host.
     pub arrived: u64,
-    /// Packets whose first slot has not started, with the times and sizes of those that have a
-    /// slot.
+    /// Packets whose first slot has not started.
     pub backlog: Backlog,
+    /// Start of the first slot and size of the packets in `backlog` that have a slot.
     pub beginning: VecDeque<(Time, u32)>,
-    /// Place of the last bytes that have a slot.
+    /// Placement of the last bytes that have a slot.
     pub last: Option<Placement>,
 }
 
@@ -132,7 +132,7 @@ impl Traffic {
         }
     }
 
-    /// The cost of a packet: bytes of slots, and units if it is framed.
+    /// Returns the cost of a packet: bytes in slots and, with a framing, units.
     #[inline]
     pub fn frame(&mut self, now: Time, size: u32) -> (u64, Added) {
         let Some(framer) = &mut self.framer else { return (u64::from(size), Added::default()) };
@@ -142,8 +142,8 @@ impl Traffic {
         (u64::from(added.units) * u64::from(framer.unit()), added)
     }
 
-    /// Frames what waits for bursts of another size. Of a packet in pieces only the part that is
-    /// left is framed.
+    /// Frames the waiting packets again for bursts of another size. Only the unsent part of a
+    /// packet is framed again.
     pub fn reframe(&mut self, now: Time, framer: Option<Box<dyn Framer>>) {
         let before = self.framer.as_ref().map(|framer| u64::from(framer.unit()));
         let (Some(before), Some(_)) = (before, &framer) else { return };
@@ -162,7 +162,7 @@ impl Traffic {
             self.unsent += one.unsent_bytes;
         }
         self.waiting = waiting;
-        // What arrives next may share the last unit of these.
+        // The next packet may share the last unit of these packets.
         self.release_begun(now);
     }
 
@@ -186,7 +186,7 @@ impl Traffic {
         }
     }
 
-    /// Moves the next bytes of the first packet to `placed`; returns the packet if it is complete.
+    /// Moves the next bytes of the first packet to `placed`. Returns the packet if it is complete.
     #[inline]
     pub fn commit(&mut self, placed: Placement) -> Option<QueuedPacket> {
         let first = &mut self.waiting[0];

@@ -1,21 +1,21 @@
-//! Causes of the wait of each packet in a terminal.
+//! The causes of each packet's wait in a terminal.
 //!
 //! The wait lasts from the packet's arrival at the terminal to the end of the slot with its last
 //! byte. It is exactly the sum of its parts:
 //!
 //! | part | cause | ends |
 //! | --- | --- | --- |
-//! | `wait_earlier` | slots that were there without a request of the packet's own: constant, spare, or requested before it arrived | at the start of the superframe with the packet's last byte |
-//! | `wait_request` | waiting for a request slot | when the first request after the arrival was made |
-//! | `wait_lost` | lost requests | when the first request was made that arrived |
-//! | `wait_propagation` | propagation of request and plan | after both |
+//! | `wait_earlier` | slots available without a request for the packet: constant, spare, or requested before the packet arrived | at the start of the superframe with the packet's last byte |
+//! | `wait_request` | waiting for a request slot | when the first request after the arrival is made |
+//! | `wait_lost` | lost requests | when the first request is made that reaches the control centre |
+//! | `wait_propagation` | propagation of request and plan | after both delays |
 //! | `wait_controller` | processing, the next boundary, the plan's lead, an imposed response | at the start of the earliest superframe in which this request can be served |
 //! | `wait_competition` | slots of other terminals or earlier packets, lost plans | at the start of the superframe with the packet's last byte |
-//! | `wait_slot` | the slot's position in that superframe, and transmission | at the end |
+//! | `wait_slot` | the slot's position in that superframe, and transmission | at the end of the slot |
 //!
-//! A packet has either the first part or the five that follow it. If the superframe with its last
-//! byte starts before the first request after its arrival can be served, that request did not bring
-//! the slot, and no part of the wait was for it.
+//! A packet has either the first part or the five parts that follow it. If the superframe with its
+//! last byte starts before the first request after its arrival can be served, the slot was not
+//! assigned by that request, and the packet did not wait for it.
 
 use super::frame::Frame;
 use super::timing::Timeline;
@@ -56,16 +56,16 @@ pub type Row = [f64; 17];
 pub struct Controller {
     /// Time of plans, relative to the start of the control centre's superframe.
     pub phase: Span,
-    /// Superframes from the one in which a plan is made to the one for which it is made.
+    /// Number of superframes by which a plan is made ahead of its superframe.
     pub lead: u64,
     /// Time from a request's arrival until it may be used.
     pub processing: Span,
-    /// Superframes from a request to its assignment, if imposed.
+    /// Number of superframes from a request to its assignment, if imposed.
     pub imposed: Option<u64>,
 }
 
 impl Controller {
-    /// The first boundary after `now`.
+    /// Returns the first boundary after `now`.
     pub fn boundary_after(&self, frame: &Frame, now: Time) -> u64 {
         let first = Time::ZERO + self.phase;
         if now < first {
@@ -74,18 +74,18 @@ impl Controller {
         now.since(first) / frame.superframe() + 1
     }
 
-    /// The earliest superframe in which a request that arrives `now` and was made in superframe
-    /// `made` may be served.
+    /// Returns the earliest superframe in which a request may be served that arrives at `now` and
+    /// was made in superframe `made`.
     pub fn earliest(&self, frame: &Frame, now: Time, made: u64) -> u64 {
         let superframe = self.boundary_after(frame, now + self.processing) + self.lead;
         self.imposed.map_or(superframe, |response| superframe.max(made + response))
     }
 }
 
-/// The requests of a terminal that packets may have caused which still wait.
+/// The requests of a terminal that may have been made for packets that still wait.
 #[derive(Default)]
 pub(super) struct Requests {
-    /// For each request: time, superframe, time of arrival, and true if the request is known to be
+    /// For each request: the time, the superframe, the time of arrival, and true if the request was
     /// lost.
     made: VecDeque<(Time, u64, Time, bool)>,
 }
@@ -109,18 +109,19 @@ impl Requests {
     }
 
     /// Marks the request that was to arrive at `arrival` as lost.
-    pub fn lose(&mut self, arrival: Time) {
+    pub fn mark_lost(&mut self, arrival: Time) {
         self.made.iter_mut().filter(|(_, _, at, _)| *at == arrival).for_each(|request| request.3 = true);
     }
 
-    /// Removes requests that no packet has caused that arrived at `oldest` or later.
-    pub fn forget(&mut self, oldest: Time) {
+    /// Removes requests that were made before the arrival of the oldest waiting packet, at
+    /// `oldest`.
+    pub fn remove_before(&mut self, oldest: Time) {
         while self.made.front().is_some_and(|(made, ..)| *made < oldest) {
             self.made.pop_front();
         }
     }
 
-    /// Splits a wait from `arrival` to `end` into its parts; the superframe with the packet's last
+    /// Splits a wait from `arrival` to `end` into its parts. The superframe with the packet's last
     /// byte starts at `start`.
     pub fn explain(
         &self,
@@ -129,7 +130,7 @@ impl Requests {
         timeline: &Timeline,
         controller: &Controller,
     ) -> Parts {
-        // It may have arrived after the superframe started.
+        // The packet may have arrived after the superframe started.
         let start = start.max(arrival);
         let mut after = self.made.iter().skip_while(|(made, ..)| *made < arrival).peekable();
         let first = after.peek().map(|(made, ..)| *made);
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_by_hand() {
+    fn parts_of_a_wait_equal_hand_computed_values() {
         let one_way = Span::from_millis(250);
         let timing = Timeline::constant(Timing { up: one_way, one_way, offset: Span::ZERO });
         let controller = Controller { lead: 3, ..Controller::default() };
@@ -184,8 +185,8 @@ mod tests {
             requests.add(ms(94 * superframe), superframe, ms(94 * superframe + 250));
         }
         let explain = |requests: &Requests, at| requests.explain(at, &STUDY, &timing, &controller);
-        // Arrival at 100 ms, request at 188; it may be served 6 superframes later, at 752; the
-        // packet leaves in the one at 846.
+        // The packet arrives at 100 ms, and the request is made at 188 ms. It may be served 6
+        // superframes later, at 752 ms. The packet is sent in the superframe that starts at 846 ms.
         let at = (ms(100), ms(846), ms(860));
         let millis = |parts: &Parts| {
             let Parts { earlier, request, lost, propagation, controller, competition, position, .. } = *parts;
@@ -193,13 +194,15 @@ mod tests {
                 .map(|span| span.as_micros() / 1000)
         };
         assert_eq!(millis(&explain(&requests, at)), [0, 88, 0, 500, 64, 94, 14]);
-        // That request is lost: the next one, a superframe later, is served a superframe later.
-        requests.lose(ms(188 + 250));
+        // This request is lost. The next one is made and served one superframe later.
+        requests.mark_lost(ms(188 + 250));
         assert_eq!(millis(&explain(&requests, at)), [0, 88, 94, 500, 64, 0, 14]);
-        // It leaves before its request can have been served, in what was asked for before.
+        // The packet is sent before its request can have been served, in a slot that was requested
+        // earlier.
         let early = (ms(100), ms(470), ms(480));
         assert_eq!(millis(&explain(&requests, early)), [370, 0, 0, 0, 0, 0, 10]);
-        // In the superframe in which it came; and in the next one, before any request.
+        // The packet is sent in the superframe of its arrival, or in the next one before any
+        // request.
         assert_eq!(millis(&explain(&requests, (ms(100), ms(94), ms(107)))), [0, 0, 0, 0, 0, 0, 7]);
         assert_eq!(millis(&explain(&requests, (ms(100), ms(188), ms(190)))), [88, 0, 0, 0, 0, 0, 2]);
     }

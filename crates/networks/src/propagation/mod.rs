@@ -7,9 +7,9 @@
 //! | GEO by location | `propagation.satellite` | slant ranges to a satellite above one longitude ([`bentpipe_orbit::geo`]) |
 //! | orbit | `propagation.orbit` | slant ranges to moving satellites with handovers ([`orbit`]) |
 //!
-//! The medium access control of a network ([`crate::dama`]) knows none of these. It asks for the
-//! [`Legs`] of each terminal: constant ones, or the longest ones of a run to plan with and a
-//! [`Track`] for those at a moment.
+//! The medium access control of a network ([`crate::dama`]) does not depend on the source. It uses
+//! the [`Legs`] of each terminal, which are either constant or the maxima of a run, for planning. A
+//! [`Track`] has the legs at a given time.
 
 pub mod orbit;
 
@@ -39,12 +39,12 @@ pub struct Positions {
     /// Longitude of a satellite in geostationary orbit, east positive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub satellite: Option<Angle>,
-    /// Moving satellites that serve the network one after the other.
+    /// Moving satellites that serve the network one after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orbit: Option<Orbit>,
     /// Position of the gateway on the ground.
     pub gateway: Site,
-    /// Position of the terminals that have no `site` of their own.
+    /// Position of the terminals without their own `site`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminals: Option<Site>,
 }
@@ -52,10 +52,9 @@ pub struct Positions {
 /// The two legs of a path between a terminal and the gateway, in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Legs {
-    /// Propagation between terminal and satellite (with a fixed delay, between terminal and
-    /// gateway).
+    /// Delay between terminal and satellite (with a fixed delay, between terminal and gateway).
     pub terminal: Span,
-    /// Propagation between satellite and gateway.
+    /// Delay between satellite and gateway.
     pub gateway: Span,
 }
 
@@ -76,8 +75,8 @@ text_or_table!(
 );
 
 impl Propagation {
-    /// The legs of a terminal with this position; with an orbit the longest ones that may occur.
-    /// `None` if the position is required and unknown.
+    /// Returns the legs of a terminal at this position; with an orbit, their maxima. Returns `None`
+    /// if the position is required and unknown.
     pub fn legs(&self, site: Option<&Site>) -> Option<Legs> {
         let positions = match self {
             Propagation::Delay(delay) => return Some(Legs { terminal: *delay, gateway: Span::ZERO }),
@@ -93,7 +92,7 @@ impl Propagation {
         Some(Legs { terminal, gateway })
     }
 
-    /// The orbit over which delays change, if any.
+    /// Returns the orbit, if delays change during a run.
     pub fn orbit(&self) -> Option<(&Positions, &Orbit)> {
         match self {
             Propagation::Positions(positions) => positions.orbit.as_ref().map(|orbit| (positions, orbit)),
@@ -101,7 +100,8 @@ impl Propagation {
         }
     }
 
-    /// Adds the problems of the propagation, for terminals with these positions of their own.
+    /// Adds the problems of the propagation to `problems`. `sites` are the terminals' own
+    /// positions.
     pub fn check(&self, sites: &[Option<Site>], problems: &mut Problems) {
         let Propagation::Positions(positions) = self else {
             for index in sites.iter().enumerate().filter(|(_, site)| site.is_some()).map(|(index, _)| index) {
@@ -160,7 +160,7 @@ impl Propagation {
 }
 
 impl Positions {
-    /// The position of a terminal: its own, or that of all terminals without one.
+    /// Returns the position of a terminal: its own, or the common one.
     pub fn site(&self, own: Option<&Site>) -> Option<Site> {
         own.or(self.terminals.as_ref()).copied()
     }

@@ -1,4 +1,4 @@
-//! Moving satellites as the delay source of a star network: one satellite at a time joins the
+//! Moving satellites as the delay source of a star network: one satellite at a time connects the
 //! gateway and all terminals.
 //!
 //! **Serving satellite.** A satellite can serve while the gateway and every terminal see it above
@@ -6,28 +6,28 @@
 //! Rises, sets and handovers happen at the roots of these conditions, as in a
 //! [constellation](crate::constellation).
 //!
-//! **Delays.** A leg is the slant range over the speed of light. The network asks for the legs once
-//! per superframe, at the moment at which the superframe passes the satellite; they hold for the
-//! whole superframe. Over 100 ms the range to an O3b satellite changes by at most 250 m, that is by
-//! 0.8 us.
+//! **Delays.** The delay of a leg is the slant range divided by the speed of light. The network
+//! requests the legs once per superframe, for the time at which the superframe passes the
+//! satellite. They apply to the whole superframe. Over 100 ms the range to an O3b satellite changes
+//! by at most 250 m, or 0.8 us.
 //!
 //! **Handover.** A superframe passes the satellite that serves at its start. With `interruption`,
-//! no superframe that begins or lasts within that time after a handover is used; the same holds
-//! while no satellite serves. Packets that are on their way arrive: gateway and terminals have a
-//! second antenna for the satellite that sets.
+//! superframes that overlap with this time after a handover are not used; the same holds for
+//! superframes in which no satellite serves. Packets in flight arrive: gateway and terminals have a
+//! second antenna for the setting satellite.
 //!
-//! **Longest delays.** At elevation E a satellite at distance r from the Earth's centre is
+//! **Maximum delays.** The range from a site at distance p from the Earth's centre to a satellite
+//! at elevation E and at distance r from the centre is
 //!
 //! ```text
 //! d(E) = sqrt(r^2 - p^2 cos^2 E') - p sin E'
 //! ```
 //!
-//! away from a site at distance p from the centre. E' is E less the angle between the vertical and
-//! the line to the centre, at most 0.2 deg. d(mask) bounds the range for the whole run, whatever
-//! its length: networks plan with it.
+//! E' is E minus the angle between the vertical and the line to the centre, at most 0.2 deg.
+//! d(mask) is an upper limit of the range for runs of any length, which networks use for planning.
 //!
 //! Limits: one satellite serves all terminals, so sites that never see the same satellite have no
-//! service; the Doppler shift is not modelled.
+//! service; Doppler shift is not modelled.
 
 use super::{Legs, Positions};
 use crate::constellation::choice;
@@ -69,25 +69,26 @@ pub struct Orbit {
     /// -5 deg to below 90 deg.
     #[serde(default = "default_mask")]
     pub mask: Angle,
-    /// Policy that chooses one of the satellites that all stations see, by its elevation and its
-    /// window at the gateway; the highest one by default.
+    /// Policy for choosing one of the satellites that all stations see, from the elevation and the
+    /// visibility window at the gateway; the highest satellite by default.
     #[serde(default)]
     pub choice: choice::Config,
-    /// Time after a handover for which nothing is sent over the new satellite; 0 s by default.
+    /// Time after a handover during which the new satellite is not used; 0 s by default.
     /// Superframes that overlap with this time are not used.
     #[serde(default)]
     pub interruption: Span,
 }
 
 impl Orbit {
-    /// Adds the problems of this configuration.
+    /// Adds the problems of this configuration to `problems`.
     pub fn check(&self, problems: &mut Problems) {
         shell::check(&self.shell, self.epoch, problems);
         check_mask(self.mask, problems);
         problems.within("choice", |problems| self.choice.check(problems));
     }
 
-    /// Upper bound of the propagation delay between a site and a satellite above the mask.
+    /// Returns an upper limit of the propagation delay between a site and a satellite above the
+    /// mask.
     pub fn longest(&self, site: &Site) -> Span {
         let (position, vertical) = (site.position(), site.up());
         let radius = length(&position);
@@ -99,7 +100,7 @@ impl Orbit {
         Span::from_nanos((range / SPEED_OF_LIGHT * 1e9).ceil() as u64)
     }
 
-    /// Lower bound of the propagation delay between a site and a satellite.
+    /// Returns a lower limit of the propagation delay between a site and a satellite.
     pub fn shortest(&self, site: &Site) -> Span {
         let lowest = self.shell.iter().map(|shell| shell.min_altitude()).fold(f64::INFINITY, f64::min);
         let range = (EQUATORIAL_RADIUS + lowest - length(&site.position())).max(0.0);
@@ -122,11 +123,11 @@ pub struct SharedEphemeris(Arc<Mutex<Ephemeris>>);
 #[derive(Clone)]
 pub struct Track {
     ephemeris: SharedEphemeris,
-    /// Index of the terminal's position.
-    place: usize,
+    /// Index of the terminal's observer.
+    observer: usize,
 }
 
-/// A time for which one satellite serves, or none.
+/// A period in which one satellite serves, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ServicePeriod {
     begin: Time,
@@ -148,13 +149,13 @@ struct Ephemeris {
     topology: Topology,
     rotation: EarthRotation,
     gateway: Observer,
-    /// Indices in `places` by site.
+    /// Index in `observers` of each site.
     sites: BTreeMap<Coordinates, usize>,
-    places: Vec<Observer>,
-    /// Longest legs, which hold as long as no satellite has served.
+    observers: Vec<Observer>,
+    /// Maximum legs, which apply until a satellite has served.
     longest: (Vec<Span>, Span),
     interruption: Span,
-    /// Serving satellites up to `known`, in order of time.
+    /// Service periods up to `known`, in order of time.
     periods: Vec<ServicePeriod>,
     known: Time,
     snapshot: Option<Snapshot>,
@@ -162,14 +163,14 @@ struct Ephemeris {
 
 impl SharedEphemeris {
     /// Creates the satellites of a network whose terminals are at these sites. The configuration
-    /// has passed its check.
+    /// must have passed its check.
     pub fn new(positions: &Positions, orbit: &Orbit, sites: &[Site]) -> SharedEphemeris {
         let rotation = EarthRotation::new(orbit.epoch, 0.0);
-        let (mut places, mut by_site) = (Vec::new(), BTreeMap::new());
+        let (mut distinct, mut by_site) = (Vec::new(), BTreeMap::new());
         for site in sites {
             by_site.entry(coordinates(site)).or_insert_with(|| {
-                places.push(*site);
-                places.len() - 1
+                distinct.push(*site);
+                distinct.len() - 1
             });
         }
         let observe = |site: &Site| Observer::new(site, rotation);
@@ -183,7 +184,7 @@ impl SharedEphemeris {
                 observer: observe(&positions.gateway),
                 mask,
                 antennas: 1,
-                others: places.iter().map(|site| (observe(site), mask)).collect(),
+                others: distinct.iter().map(|site| (observe(site), mask)).collect(),
             }],
             isl_rules: isl::Config::None(isl::none::Config {}),
             choice: orbit.choice.clone(),
@@ -191,9 +192,9 @@ impl SharedEphemeris {
         let periods = vec![ServicePeriod { begin: Time::ZERO, satellite: topology.sites[0].serving[0] }];
         SharedEphemeris(Arc::new(Mutex::new(Ephemeris {
             gateway: observe(&positions.gateway),
-            places: places.iter().map(observe).collect(),
+            observers: distinct.iter().map(observe).collect(),
             longest: (
-                places.iter().map(|site| orbit.longest(site)).collect(),
+                distinct.iter().map(|site| orbit.longest(site)).collect(),
                 orbit.longest(&positions.gateway),
             ),
             sites: by_site,
@@ -206,13 +207,13 @@ impl SharedEphemeris {
         })))
     }
 
-    /// The delays of a terminal at one of the network's sites.
+    /// Returns the delays of a terminal at one of the network's sites.
     ///
     /// # Panics
     /// If no terminal is at the site.
     pub fn track(&self, site: &Site) -> Track {
-        let place = self.open().sites.get(&coordinates(site)).copied();
-        Track { ephemeris: self.clone(), place: place.expect("it is the site of a terminal") }
+        let observer = self.open().sites.get(&coordinates(site)).copied();
+        Track { ephemeris: self.clone(), observer: observer.expect("the site belongs to a terminal") }
     }
 
     fn open(&self) -> MutexGuard<'_, Ephemeris> {
@@ -224,8 +225,8 @@ impl SharedEphemeris {
         self.open().serves(begin, end)
     }
 
-    /// Returns the periods up to `end`: when each ends, in seconds, and which satellite serves in
-    /// it.
+    /// Returns the periods up to `end`. For each period: its end in seconds, and the serving
+    /// satellite.
     fn service_periods(&self, end: Time) -> Vec<(f64, Option<u32>)> {
         let mut ephemeris = self.open();
         ephemeris.extend(end);
@@ -234,7 +235,7 @@ impl SharedEphemeris {
         periods.map(|(period, until)| (seconds(until.min(end)), period.satellite)).collect()
     }
 
-    /// The handovers and outages of a run.
+    /// Returns the handovers and outages of a run.
     pub fn facts(&self, run: Span) -> facts::Orbit {
         let periods = self.service_periods(Time::ZERO + run);
         let changes = periods.windows(2).filter(|pair| pair[0].1.is_some() && pair[1].1.is_some());
@@ -244,7 +245,7 @@ impl SharedEphemeris {
         facts::Orbit { handovers: changes.count() as u64, outages }
     }
 
-    /// The serving satellite at `at`, by number.
+    /// Returns the number of the satellite that serves at `at`.
     pub fn satellite(&self, at: Time) -> Option<u32> {
         let mut ephemeris = self.open();
         let period = ephemeris.period(at);
@@ -253,10 +254,10 @@ impl SharedEphemeris {
 }
 
 impl Track {
-    /// The legs at `at`, which may be in the future. While no satellite serves, the legs of the
-    /// last one at its end.
+    /// Returns the legs at `at`, which may be in the future. While no satellite serves, these are
+    /// the legs at the end of the last period with a satellite.
     pub fn legs(&self, at: Time) -> Legs {
-        self.ephemeris.open().legs(at, self.place)
+        self.ephemeris.open().legs(at, self.observer)
     }
 
     /// Returns true if a satellite serves from `begin` to `end` without an interruption.
@@ -281,7 +282,7 @@ impl Ephemeris {
         self.known = to;
     }
 
-    /// Index of the period at `at`.
+    /// Returns the index of the period at `at`.
     fn period(&mut self, at: Time) -> usize {
         self.extend(at);
         self.periods.partition_point(|period| period.begin <= at).saturating_sub(1)
@@ -292,24 +293,24 @@ impl Ephemeris {
         let first = self.period(begin);
         let mut periods = (first..).zip(&self.periods[first..]).take_while(|(_, period)| period.begin < end);
         periods.all(|(index, period)| {
-            // The run starts without a handover.
+            // The start of the run is not a handover.
             let interruption = if index == 0 { Span::ZERO } else { self.interruption };
             let free = period.begin + interruption;
             period.satellite.is_some() && (free <= begin || interruption == Span::ZERO)
         })
     }
 
-    fn legs(&mut self, at: Time, place: usize) -> Legs {
+    fn legs(&mut self, at: Time, observer: usize) -> Legs {
         let snapshot = match self.snapshot {
             Some(snapshot) if snapshot.at == at => snapshot,
             _ => self.take_snapshot(at),
         };
         match snapshot.position {
             Some(position) => Legs {
-                terminal: light_time(self.places[place].distance(&position)),
+                terminal: light_time(self.observers[observer].distance(&position)),
                 gateway: snapshot.gateway,
             },
-            None => Legs { terminal: self.longest.0[place], gateway: self.longest.1 },
+            None => Legs { terminal: self.longest.0[observer], gateway: self.longest.1 },
         }
     }
 
@@ -318,7 +319,8 @@ impl Ephemeris {
         let served = self.periods[..=index].iter().rposition(|period| period.satellite.is_some());
         let position = served.map(|served| {
             let moment = if served == index { at } else { self.periods[served + 1].begin };
-            let satellite = self.periods[served].satellite.expect("a satellite serves");
+            let satellite =
+                self.periods[served].satellite.expect("the search found a period with a satellite");
             let position = self.topology.satellites[satellite as usize].position(seconds(moment));
             self.rotation.earth_fixed(&position, seconds(moment))
         });
@@ -344,7 +346,7 @@ pub struct Handovers {
 }
 
 impl Handovers {
-    /// Creates the report of a run that has not started. `probe` is that of the trace
+    /// Creates the report of a run that has not started. `probe` is the probe of the trace
     /// [`HANDOVER`](crate::constellation::HANDOVER), if it is recorded.
     pub fn new(ephemeris: SharedEphemeris, name: String, probe: Option<Probe>) -> Handovers {
         let in_outage = ephemeris.satellite(Time::ZERO).is_none();
@@ -360,13 +362,13 @@ impl Handovers {
         handovers
     }
 
-    /// Earliest time of the next handover.
+    /// Returns the earliest time of the next handover.
     #[inline]
     pub fn due(&self) -> Option<Time> {
         self.due
     }
 
-    /// Reports what has happened up to `now`. `waiting` is the number of packets that wait at the
+    /// Reports the handovers up to `now`. `waiting` is the number of packets that wait at the
     /// gateway.
     pub fn catch_up(&mut self, now: Time, waiting: u64, out: &mut Outbox) {
         if self.due.is_none_or(|due| due > now) {

@@ -22,7 +22,7 @@ pub struct Elements {
     pub inclination: f64,
     /// Right ascension of the ascending node in degrees.
     pub node: f64,
-    /// Eccentricity of the orbit: 0 is a circle, and values stay below 1.
+    /// Eccentricity of the orbit, from 0 (a circle) to below 1.
     pub eccentricity: f64,
     /// Argument of perigee in degrees.
     pub perigee: f64,
@@ -37,9 +37,9 @@ pub struct Elements {
 /// An error in a text of element sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// Number of the line, from 1; `None` if the text as a whole is wrong.
+    /// Number of the line, from 1; `None` if the fault is not in a single line.
     pub line: Option<usize>,
-    /// The fault, as a sentence for the user.
+    /// Description of the fault for the user.
     pub message: String,
 }
 
@@ -96,12 +96,12 @@ impl ElementSets {
     }
 }
 
-/// Makes names unique: appends the catalogue number to repeated names, and the position if that is
-/// not enough.
+/// Makes names unique. Appends the catalogue number to repeated names, and the position in the text
+/// if they are still not unique.
 fn make_names_unique(sets: &mut [Elements]) {
     for naming in [
         |set: &Elements, _| format!("{} {}", set.name, set.catalogue),
-        |set: &Elements, place| format!("{} #{place}", set.name),
+        |set: &Elements, position| format!("{} #{position}", set.name),
     ] {
         let mut count: BTreeMap<String, u32> = BTreeMap::new();
         sets.iter().for_each(|set| *count.entry(set.name.clone()).or_default() += 1);

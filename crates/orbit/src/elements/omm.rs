@@ -44,7 +44,7 @@ pub fn xml(text: &str) -> Result<Vec<Elements>, ParseError> {
 pub fn csv(text: &str) -> Result<Vec<Elements>, ParseError> {
     let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim().is_empty());
-    let (_, header) = lines.next().expect("the caller has seen a line");
+    let (_, header) = lines.next().expect("the caller has checked that the text is not empty");
     let keys = cells(header);
     let read = |(index, line): (usize, &str)| {
         let values = cells(line);
@@ -52,7 +52,7 @@ pub fn csv(text: &str) -> Result<Vec<Elements>, ParseError> {
             let message = format!("{} values for {} keywords", values.len(), keys.len());
             return Err(ParseError::at(index + 1, message));
         }
-        let field = |key: &str| keys.iter().position(|other| other == key).map(|place| values[place].clone());
+        let field = |key: &str| keys.iter().position(|other| other == key).map(|index| values[index].clone());
         elements(&field).map_err(|fault| ParseError::at(index + 1, fault))
     };
     lines.map(read).collect()
@@ -64,7 +64,7 @@ fn cells(line: &str) -> Vec<String> {
     let mut quoted = false;
     let mut characters = line.trim_end().chars().peekable();
     while let Some(character) = characters.next() {
-        let cell = cells.last_mut().expect("there is one at least");
+        let cell = cells.last_mut().expect("the list starts with one cell");
         match character {
             '"' if quoted && characters.peek() == Some(&'"') => {
                 characters.next();

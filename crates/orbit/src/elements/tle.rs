@@ -1,14 +1,14 @@
-//! Two-line element sets (Hoots and Roehrich 1980, section 1; the format as CelesTrak describes
-//! it).
+//! Two-line element sets (Hoots and Roehrich 1980, section 1), in the format described by
+//! CelesTrak.
 
 use super::{Elements, ParseError};
 use crate::epoch::Epoch;
 
-/// Length of a line, its checksum included.
+/// Length of a line, including its checksum.
 const LENGTH: usize = 69;
 
-/// Parses all sets of a text. Empty lines and lines that start with `#` are skipped. A line before
-/// a set is its name.
+/// Parses all sets of a text. Empty lines and lines that start with `#` are skipped. A line in
+/// front of a set is its name.
 pub fn parse(text: &str) -> Result<Vec<Elements>, ParseError> {
     let mut sets = Vec::new();
     let mut name = None;
@@ -52,8 +52,8 @@ pub fn parse(text: &str) -> Result<Vec<Elements>, ParseError> {
     Ok(sets)
 }
 
-/// Checks the length of a line and its checksum: the last digit is the sum of the others modulo 10,
-/// with a minus sign counted as 1.
+/// Checks the length of a line and its checksum: the last digit is the sum of the other digits
+/// modulo 10, where a minus sign counts as 1.
 fn check_line(number: usize, line: &str) -> Result<(), ParseError> {
     if !line.is_ascii() {
         return Err(ParseError::at(number, "contains characters that are not ASCII"));
@@ -71,16 +71,17 @@ fn check_line(number: usize, line: &str) -> Result<(), ParseError> {
             _ => 0,
         })
         .sum();
-    let (should, is) = (sum % 10, bytes[LENGTH - 1]);
-    if is != b'0' + should as u8 {
-        let message = format!("the checksum is {}, but the line's digits add up to {should}", is as char);
+    let (expected, found) = (sum % 10, bytes[LENGTH - 1]);
+    if found != b'0' + expected as u8 {
+        let message =
+            format!("the checksum is {}, but the line's digits add up to {expected}", found as char);
         return Err(ParseError::at(number, message));
     }
     Ok(())
 }
 
-/// Parses a NORAD catalogue number. From 100000 on, its first digits are a letter ("Alpha-5"): A
-/// for 10 to Z for 33, without I and O.
+/// Parses a NORAD catalogue number. From 100000 on, its first two digits are encoded as a letter
+/// ("Alpha-5"): A for 10 to Z for 33, without I and O.
 fn catalogue(text: &str) -> Option<u64> {
     const LETTERS: &str = "ABCDEFGHJKLMNPQRSTUVWXYZ";
     match text.chars().next()? {
@@ -126,7 +127,8 @@ impl Fields<'_> {
             .ok_or_else(|| self.error(field, first, last))
     }
 
-    /// Parses a field with an implied decimal point and a power of ten: `-12345-3` is -0.12345e-3.
+    /// Parses a field with an implied decimal point and a power of ten: `-12345-3` means
+    /// -0.12345e-3.
     fn power(&self, field: &str, first: usize, last: usize) -> Result<f64, ParseError> {
         let error = || self.error(field, first, last);
         let text = self.text(first, last);
@@ -142,7 +144,7 @@ impl Fields<'_> {
         format!("{sign}0.{digits}e{exponent}").parse().map_err(|_| error())
     }
 
-    /// Parses year and day. Years from 57 on are in the last century, because the first satellite
+    /// Parses year and day. Years from 57 on are in the 20th century, because the first satellite
     /// was launched in 1957.
     fn epoch(&self) -> Result<Epoch, ParseError> {
         let year: u32 = self.text(19, 20).parse().map_err(|_| self.error("year", 19, 20))?;
@@ -151,7 +153,7 @@ impl Fields<'_> {
         if !(1.0..367.0).contains(&day) {
             return Err(self.error("day of the year", 21, 32));
         }
-        // The whole days are converted separately, so that the fraction keeps its digits.
+        // Whole days are converted separately, so that the fraction keeps its precision.
         let start: Epoch =
             format!("{year}-01-01T00:00:00Z").parse().map_err(|_| self.error("year", 19, 20))?;
         Ok(start.after((day.trunc() - 1.0) * 86_400.0).after(day.fract() * 86_400.0))

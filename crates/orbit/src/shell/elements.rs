@@ -1,6 +1,7 @@
 //! Real satellites, described by their element sets.
 //!
-//! Neighbours follow from the positions at the start of the run: see [`super::planes`].
+//! The neighbours of a satellite are determined from the positions at the start of the run: see
+//! [`super::planes`].
 
 use super::planes::{self, Orbit};
 use super::{Neighbours, Shell};
@@ -23,15 +24,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The element sets, or the file that contains them, with a path relative to the folder of the
+    /// The element sets, or the file that contains them. Its path is relative to the folder of the
     /// scenario.
     pub elements: ElementSets,
 }
 
-/// Age of elements, in days, beyond which a run has a warning.
+/// Age of elements in days from which on a run has a warning.
 const MAX_AGE: f64 = 30.0;
-/// Error of a low orbit's elements in km per day of age, 1 to 3 according to Vallado et al. 2006
-/// (section VI).
+/// Minimum and maximum growth of the position error in a low orbit, in km per day of age (Vallado
+/// et al. 2006, section VI).
 const ERROR_GROWTH: (f64, f64) = (1.0, 3.0);
 
 /// Returns the semi-major axis in metres.
@@ -60,9 +61,9 @@ impl Sample for Config {
     const SAMPLE: &'static str = r#"elements = "1 00001U 00001A   00001.50000000  .00000000  00000-0  00000-0 0    12\n2 00001   0.0100   0.0000 0000100   0.0000 280.4600  1.00273791    16\n""#;
 }
 
-/// Bound in metres of the periodic terms by which SGP4 moves a satellite away from the ellipse of
-/// its mean elements. The largest term in the radius is about 1.5 J2 R^2 / a: 10 km in a low orbit,
-/// less in higher ones.
+/// Upper limit in metres of the periodic terms by which SGP4 moves a satellite away from the
+/// ellipse of its mean elements. The largest term in the radius is about 1.5 J2 R^2 / a, or 10 km
+/// in a low orbit and less in higher orbits.
 const PERIODIC_BOUND: f64 = 50_000.0;
 
 impl Shell for Config {
@@ -83,8 +84,8 @@ impl Shell for Config {
     fn satellites(&self, start: Epoch, _rotation: EarthRotation) -> Vec<Satellite> {
         let build = |set: &Elements| {
             let motion = Sgp4::new(set, start).expect("the configuration has been checked");
-            // The speed is highest at perigee; the rotation of the Earth counts most at apogee. The
-            // margin covers the terms that SGP4 adds.
+            // The satellite is fastest at perigee; the rotation of the Earth contributes most at
+            // apogee. The margin covers the periodic terms of SGP4.
             let semi_major = semi_major_axis(set);
             let (near, far) = (semi_major * (1.0 - set.eccentricity), semi_major * (1.0 + set.eccentricity));
             let fastest = (GM * (2.0 / near - 1.0 / semi_major)).sqrt();

@@ -1,5 +1,5 @@
-//! Geostationary satellites at given longitudes. Neighbours are adjacent satellites around the
-//! equator, like satellites in one plane.
+//! Geostationary satellites at given longitudes. Satellites that are adjacent along the equator are
+//! neighbours, like satellites in one plane.
 
 use super::{NeighbourKind, Neighbours, Shell};
 use crate::circular::Circular;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Longitudes of the satellites, east positive; at least one, all different.
+    /// Longitudes of the satellites, east positive; at least one, and all different.
     pub longitudes: Vec<Angle>,
 }
 
@@ -27,7 +27,7 @@ impl Config {
     /// Returns the indices in order of longitude.
     fn by_longitude(&self) -> Vec<u32> {
         let mut indices: Vec<u32> = (0..self.longitudes.len() as u32).collect();
-        let east = |place: u32| self.longitudes[place as usize].degrees().rem_euclid(360.0);
+        let east = |index: u32| self.longitudes[index as usize].degrees().rem_euclid(360.0);
         indices.sort_by(|a, b| east(*a).total_cmp(&east(*b)));
         indices
     }
@@ -77,7 +77,7 @@ impl Shell for Config {
             problems.add("longitudes", "names no satellite; allowed: at least one");
         }
         let by_longitude = self.by_longitude();
-        let east = |place: u32| self.longitudes[place as usize].degrees().rem_euclid(360.0);
+        let east = |index: u32| self.longitudes[index as usize].degrees().rem_euclid(360.0);
         for pair in by_longitude.windows(2).filter(|pair| east(pair[0]) == east(pair[1])) {
             let longitude = self.longitudes[pair[0] as usize];
             problems.add("longitudes", format!("{longitude} is listed twice; allowed: each longitude once"));

@@ -1,4 +1,4 @@
-//! Shells: sets of satellites with a common design, or of real satellites.
+//! Shells: sets of satellites of a common design, or sets of real satellites.
 
 pub mod elements;
 pub mod geo;
@@ -31,11 +31,11 @@ pub trait Shell {
     /// Returns the height of the lowest satellite above the equatorial radius, in metres.
     fn min_altitude(&self) -> f64;
 
-    /// Returns an upper bound of the distance between a satellite and the Earth's centre during a
+    /// Returns an upper limit of the distance between a satellite and the Earth's centre during a
     /// run, in metres.
     fn max_radius(&self) -> f64;
 
-    /// Creates the satellites for a run that starts at `start`. The configuration has passed
+    /// Creates the satellites for a run that starts at `start`. The configuration must have passed
     /// `check`.
     fn satellites(&self, start: Epoch, rotation: EarthRotation) -> Vec<Satellite>;
 
@@ -43,7 +43,7 @@ pub trait Shell {
     /// the grid of inter-satellite links.
     fn neighbours(&self, satellites: &[Satellite]) -> Vec<Neighbours>;
 
-    /// Adds the problems of this configuration for a run that starts at `start`.
+    /// Adds the problems of this configuration to `problems`, for a run that starts at `start`.
     fn check(&self, start: Epoch, problems: &mut Problems);
 
     /// Returns warnings about settings that are allowed but probably unintended.
@@ -52,10 +52,10 @@ pub trait Shell {
     }
 }
 
-/// Maximum number of satellites in several shells together.
+/// Maximum total number of satellites of all shells.
 const SATELLITES: usize = 20_000;
 
-/// Adds the problems of the key `shell` of a network whose run starts at `start`.
+/// Adds the problems of the key `shell` of a network, for a run that starts at `start`.
 pub fn check(shells: &[Config], start: Epoch, problems: &mut Problems) {
     if shells.is_empty() {
         problems.add("shell", "has no satellites; allowed: at least one [[...shell]]");
@@ -71,8 +71,8 @@ pub fn check(shells: &[Config], start: Epoch, problems: &mut Problems) {
     }
 }
 
-/// Returns the satellites of several shells, shell by shell, and the pairs of them that may be
-/// linked. If there are several shells, names start with the number of the shell.
+/// Returns the satellites of all shells, in the order of the shells, and the pairs of satellites
+/// that may be linked. If there are several shells, names start with the number of the shell.
 pub fn fleet(shells: &[Config], start: Epoch, rotation: EarthRotation) -> (Vec<Satellite>, Vec<Neighbours>) {
     let (mut satellites, mut neighbours) = (Vec::new(), Vec::new());
     for (index, shell) in shells.iter().enumerate() {

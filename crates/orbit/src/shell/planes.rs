@@ -1,21 +1,21 @@
-//! Detection of orbital planes among satellites of unknown design, and the grid of neighbours in
-//! them.
+//! Detection of orbital planes among satellites of unknown design, and of the neighbours within and
+//! between planes.
 //!
 //! Two satellites belong to one plane if the normals of their orbits are within 1 deg and their
-//! mean semi-major axes within 3 km of each other; such pairs form chains. Planes of today's
+//! mean semi-major axes within 3 km of each other. Such pairs form chains. Planes of today's
 //! constellations are at least 4 deg apart, and satellites are kept within about 0.1 deg of their
-//! plane. A plane has at least three satellites. Ascending and descending satellites, and spares at
-//! other heights, belong to no plane and have no neighbours. Planes belong together if their
-//! inclinations are within 0.1 deg, which separates Starlink's shells of 53.05 and 53.22 deg, and
-//! their heights within 60 km (OneWeb's planes are 4 km apart). They are ordered by their ascending
-//! nodes.
+//! plane. A plane has at least three satellites. Satellites in transfer between orbits, and spares
+//! at other heights, belong to no plane and have no neighbours. Planes belong to one family if
+//! their inclinations are within 0.1 deg, which separates Starlink's shells of 53.05 and 53.22 deg,
+//! and if their heights are within 60 km (OneWeb's planes are 4 km apart). The planes of a family
+//! are ordered by their ascending nodes.
 //!
 //! Within a plane, neighbours are adjacent in argument of latitude. In adjacent planes, neighbours
 //! are the satellites with the nearest arguments of latitude at the start of the run; each has at
-//! most one neighbour on either side. The first and the last plane are also neighbours. If they
-//! move in opposite directions and the gap between them is wider than the other gaps, there is a
-//! seam between them. Across a seam no satellites stay close, and neighbours are those that pass
-//! each other at the start.
+//! most one neighbour in each adjacent plane. The first and the last plane are also adjacent. If
+//! they move in opposite directions and the gap between them is wider than the other gaps, there is
+//! a seam between them. No satellites stay close to each other across a seam; there, neighbours are
+//! satellites that pass each other at the start.
 
 use super::{NeighbourKind, Neighbours};
 use crate::vector::{cross, dot, length, Vector};
@@ -33,17 +33,17 @@ pub struct Orbit {
     pub semi_major: f64,
 }
 
-/// Maximum angle between normals of one plane, in radians.
+/// Maximum angle between normals of satellites in one plane, in radians.
 const MAX_NORMAL_ANGLE: f64 = PI / 180.0;
 /// Maximum difference of semi-major axes within a plane, in metres.
 const MAX_AXIS_DIFFERENCE: f64 = 3e3;
-/// Maximum differences of inclination, in radians, and of semi-major axis between planes that
-/// belong together.
+/// Maximum difference of inclination in radians, and of semi-major axis in metres, between planes
+/// of one family.
 const FAMILY_LIMITS: (f64, f64) = (PI / 1800.0, 60e3);
 /// Minimum number of satellites in a plane.
 const MIN_SATELLITES: usize = 3;
 
-/// A plane: its satellites in order of their arguments of latitude.
+/// A plane, with its satellites in order of their arguments of latitude.
 struct Plane {
     normal: Vector,
     node: f64,
@@ -57,17 +57,17 @@ pub fn neighbours(orbits: &[Orbit]) -> Vec<Neighbours> {
     let planes = detect_planes(orbits);
     let mut all = Vec::new();
     for plane in &planes {
-        for (index, (_, place)) in plane.satellites.iter().enumerate() {
+        for (index, (_, satellite)) in plane.satellites.iter().enumerate() {
             let (_, next) = plane.satellites[(index + 1) % plane.satellites.len()];
-            all.push(Neighbours { indices: (*place, next), kind: NeighbourKind::InPlane });
+            all.push(Neighbours { indices: (*satellite, next), kind: NeighbourKind::InPlane });
         }
     }
     for family in families(planes) {
         let gaps: Vec<f64> = (0..family.len())
             .map(|index| (family[(index + 1) % family.len()].node - family[index].node).rem_euclid(TAU))
             .collect();
-        // The circle of planes is cut at its widest gap. Across the gap, the first plane follows
-        // the last, or there is a seam.
+        // The circle of planes is cut at its widest gap. Across this gap, the last plane is
+        // adjacent to the first one, or there is a seam.
         let widest = (0..gaps.len()).max_by(|a, b| gaps[*a].total_cmp(&gaps[*b])).unwrap_or(0);
         let mut others: Vec<f64> =
             (0..gaps.len()).filter(|index| *index != widest).map(|index| gaps[index]).collect();
@@ -94,22 +94,22 @@ fn detect_planes(orbits: &[Orbit]) -> Vec<Plane> {
         orbits.iter().map(|orbit| unit(&cross(&orbit.position, &orbit.velocity))).collect();
     let near = math::cos(MAX_NORMAL_ANGLE);
     let mut left: Vec<u32> = (0..orbits.len() as u32)
-        .filter(|place| normals[*place as usize].iter().all(|x| x.is_finite()))
+        .filter(|index| normals[*index as usize].iter().all(|x| x.is_finite()))
         .collect();
     let mut planes = Vec::new();
     while let Some(first) = left.first().copied() {
         left.remove(0);
         let mut members = vec![first];
-        let mut looked = 0;
-        while looked < members.len() {
-            let of = members[looked] as usize;
-            looked += 1;
-            left.retain(|place| {
-                let other = *place as usize;
+        let mut examined = 0;
+        while examined < members.len() {
+            let of = members[examined] as usize;
+            examined += 1;
+            left.retain(|candidate| {
+                let other = *candidate as usize;
                 let joins = (orbits[of].semi_major - orbits[other].semi_major).abs() <= MAX_AXIS_DIFFERENCE
                     && dot(&normals[of], &normals[other]) >= near;
                 if joins {
-                    members.push(*place);
+                    members.push(*candidate);
                 }
                 !joins
             });
@@ -122,24 +122,24 @@ fn detect_planes(orbits: &[Orbit]) -> Vec<Plane> {
 }
 
 fn plane(orbits: &[Orbit], normals: &[Vector], members: &[u32]) -> Plane {
-    let sum = members.iter().fold([0.0; 3], |sum, place| {
-        let normal = normals[*place as usize];
+    let sum = members.iter().fold([0.0; 3], |sum, index| {
+        let normal = normals[*index as usize];
         std::array::from_fn(|i| sum[i] + normal[i])
     });
     let normal = unit(&sum);
-    // For an orbit over the equator any direction is valid.
+    // For an equatorial orbit any direction is valid.
     let towards = match math::hypot(normal[0], normal[1]) > 1e-6 {
         true => unit(&[-normal[1], normal[0], 0.0]),
         false => [1.0, 0.0, 0.0],
     };
     let ahead = cross(&normal, &towards);
-    let argument = |place: &u32| {
-        let position = &orbits[*place as usize].position;
+    let argument = |index: &u32| {
+        let position = &orbits[*index as usize].position;
         math::atan2(dot(position, &ahead), dot(position, &towards)).rem_euclid(TAU)
     };
-    let mut satellites: Vec<(f64, u32)> = members.iter().map(|place| (argument(place), *place)).collect();
+    let mut satellites: Vec<(f64, u32)> = members.iter().map(|index| (argument(index), *index)).collect();
     satellites.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let semi_major = members.iter().map(|place| orbits[*place as usize].semi_major).sum::<f64>();
+    let semi_major = members.iter().map(|index| orbits[*index as usize].semi_major).sum::<f64>();
     Plane {
         normal,
         node: math::atan2(towards[1], towards[0]).rem_euclid(TAU),
@@ -148,7 +148,7 @@ fn plane(orbits: &[Orbit], normals: &[Vector], members: &[u32]) -> Plane {
     }
 }
 
-/// Groups planes that belong together, in order of their nodes.
+/// Groups the planes into families, each in order of the nodes.
 fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
     let inclination = |plane: &Plane| math::acos(plane.normal[2].clamp(-1.0, 1.0));
     let mut families: Vec<Vec<Plane>> = Vec::new();
@@ -168,13 +168,13 @@ fn families(planes: Vec<Plane>) -> Vec<Vec<Plane>> {
     families
 }
 
-/// Returns pairs of satellites of two adjacent planes, the nearest first, each satellite in at most
-/// one pair.
+/// Returns the pairs of satellites of two adjacent planes, the nearest first. Each satellite is in
+/// at most one pair.
 fn pairs_between(a: &Plane, b: &Plane, seam: bool) -> Vec<(u32, u32)> {
     let apart = |one: f64, other: f64| {
         // On the two sides of a seam, one satellite ascends where the other descends.
-        let beside = if seam { PI - other } else { other };
-        let difference = (one - beside).rem_euclid(TAU);
+        let mirrored = if seam { PI - other } else { other };
+        let difference = (one - mirrored).rem_euclid(TAU);
         difference.min(TAU - difference)
     };
     let mut pairs: Vec<(f64, u32, u32)> = a
@@ -183,7 +183,7 @@ fn pairs_between(a: &Plane, b: &Plane, seam: bool) -> Vec<(u32, u32)> {
         .flat_map(|(one, from)| b.satellites.iter().map(move |(other, to)| (apart(*one, *other), *from, *to)))
         .collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // A satellite farther along the orbit than the next one is not adjacent.
+    // A satellite that is farther away along the orbit than the next satellite is not adjacent.
     let farthest = TAU / a.satellites.len().min(b.satellites.len()) as f64;
     let mut paired = std::collections::BTreeSet::new();
     pairs

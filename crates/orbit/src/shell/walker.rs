@@ -1,9 +1,9 @@
-//! The pattern of Walker (1984): planes of equal inclination with the same number of satellites
-//! each, all at one altitude.
+//! The pattern of Walker (1984): planes of equal inclination, each with the same number of
+//! satellites, all at one altitude.
 //!
-//! The ascending node of plane p is at p spread / P. Satellite j of plane p is at the argument of
-//! latitude 360 deg j / S + 360 deg p F / (P S), for P planes of S satellites and phasing F. A
-//! spread of 360 deg makes a delta, 180 deg a star.
+//! There are P planes with S satellites each, and the phasing is F. The ascending node of plane p
+//! is at p spread / P. Satellite j of plane p is at the argument of latitude 360 deg j / S + 360
+//! deg p F / (P S). A spread of 360 deg makes a delta pattern, and 180 deg a star pattern.
 
 use super::{NeighbourKind, Neighbours, Shell};
 use crate::circular::Circular;
@@ -32,8 +32,8 @@ pub struct Walker {
     pub closed: bool,
 }
 
-/// Minimum and maximum altitude of a designed orbit, in metres. Below, the atmosphere brings the
-/// satellite down within days; above, the Earth does not hold it.
+/// Minimum and maximum altitude of a designed orbit, in metres. Below the minimum, satellites decay
+/// within days; above the maximum, they are not bound to the Earth.
 const ALTITUDES: (f64, f64) = (160e3, 400_000e3);
 
 /// A configuration of a Walker pattern.
@@ -78,12 +78,13 @@ impl<P: Pattern> Shell for P {
 }
 
 impl Walker {
-    /// Returns the number of satellite `index` of `plane`.
+    /// Returns the number of satellite `index` of `plane`; indices wrap around.
     fn number(&self, plane: u32, index: i64) -> u32 {
         plane * self.satellites + index.rem_euclid(i64::from(self.satellites)) as u32
     }
 
-    /// Creates the satellites plane by plane. Their names contain plane and position, both from 1.
+    /// Creates the satellites in the order of the planes. Their names contain plane and position,
+    /// both from 1.
     pub fn build(&self) -> Vec<Satellite> {
         let (planes, satellites) = (f64::from(self.planes), f64::from(self.satellites));
         let radius = EQUATORIAL_RADIUS + self.altitude.metres();
@@ -104,8 +105,8 @@ impl Walker {
         all
     }
 
-    /// Returns the neighbours: ahead and behind in the plane, and those nearest in phase in the
-    /// adjacent planes.
+    /// Returns the pairs of neighbours: adjacent satellites in a plane, and the satellites of
+    /// adjacent planes that are nearest in phase.
     pub fn neighbours(&self) -> Vec<Neighbours> {
         let mut all = Vec::new();
         for plane in 0..self.planes {
@@ -113,11 +114,11 @@ impl Walker {
                 let index = i64::from(index);
                 let here = self.number(plane, index);
                 let mut join = |indices: (u32, u32), kind| all.push(Neighbours { indices, kind });
-                // Two satellites in a plane have one link; a single one has none.
+                // Two satellites in a plane have one link; a single satellite has none.
                 if self.satellites > 2 || (self.satellites == 2 && index == 0) {
                     join((here, self.number(plane, index + 1)), NeighbourKind::InPlane);
                 }
-                // Plane p + 1 is ahead by F / P of the distance between satellites in a plane.
+                // Plane p + 1 leads by F / P of the distance between satellites in a plane.
                 let shift = (self.phasing / f64::from(self.planes)).round() as i64;
                 if plane + 1 < self.planes {
                     join((here, self.number(plane + 1, index - shift)), NeighbourKind::BetweenPlanes);

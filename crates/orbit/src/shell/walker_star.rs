@@ -23,12 +23,12 @@ pub struct Config {
     pub inclination: Angle,
     /// Number P of orbital planes. Their ascending nodes are `raan_spread` / P apart.
     pub planes: Count<1, 1000>,
-    /// Number S of satellites in each plane, evenly spaced. The total T of the Walker notation
-    /// T/P/F is S times P.
+    /// Number S of satellites in each plane, evenly spaced. T in the Walker notation T/P/F is the
+    /// total S times P.
     pub satellites: Count<1, 1000>,
     /// Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the
-    /// total number of satellites. Default 0; less than `planes`. Half the number of planes places
-    /// satellites midway between those of the previous plane.
+    /// total number of satellites. Default 0; less than `planes`. With half the number of planes,
+    /// satellites are midway between those of the previous plane.
     #[serde(default = "default_phasing")]
     pub phasing: Real<0, 999_000>,
     /// Angle between the ascending nodes of adjacent planes, times the number of planes. Default

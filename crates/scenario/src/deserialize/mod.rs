@@ -1,14 +1,14 @@
 //! Deserialization of the tree to a typed value.
 //!
-//! The deserializer passes each node to serde together with its key path, so a fault raised by any
-//! `Deserialize` implementation gets the place of its node. serde stops at the first fault. To find
-//! more, the failed node is removed and the whole is deserialized again, until the next fault is
-//! merely that the node is missing.
+//! The deserializer passes each node to serde together with its key path, so a fault reported by
+//! any `Deserialize` implementation gets the location of its node. serde stops at the first fault.
+//! To find further faults, the failed node is removed and the tree is deserialized again. This ends
+//! when the only remaining fault is that the removed node is missing.
 
 mod variant;
 
 use crate::error::{Problem, SET};
-use crate::fault::{Fault, Place};
+use crate::fault::{Fault, Location};
 use crate::merge::KIND;
 use crate::nearest::nearest;
 use crate::renamed::Renamed;
@@ -22,10 +22,10 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
-/// Maximum number of unknown keys in the report.
+/// Maximum number of unknown keys that are reported.
 const PROBLEM_LIMIT: usize = 100;
 
-/// Maximum number of passes to find more faults.
+/// Maximum number of passes to find further faults.
 const TRIES: usize = 20;
 
 /// A typed value, with notes about keys that were dropped together with their `kind`.
@@ -36,7 +36,7 @@ pub(crate) struct Typed<T> {
 
 /// Deserializes the tree to a `T`, or returns its problems. If the only problems are unknown keys,
 /// it also returns a value, so that the value's own checks can run. It returns no value if a key
-/// has a former name, because other values may refer to that key.
+/// has a former name, because other values may refer to this key.
 pub(crate) fn deserialize<T: DeserializeOwned>(
     root: &Value,
     renamed: &'static [Renamed],
@@ -94,7 +94,7 @@ fn unset<'a>(value: &'a Value, node: usize, key: &str) -> Option<(String, &'a En
 pub(crate) struct Context {
     /// Former names with their current names.
     renamed: &'static [Renamed],
-    /// Nodes that failed and are skipped.
+    /// Nodes that failed and are skipped in later passes.
     out: BTreeSet<usize>,
     found: RefCell<Found>,
 }
@@ -107,25 +107,27 @@ struct Found {
     renamed: bool,
     /// Keys that have been reported, so that each key is reported once.
     seen: BTreeSet<usize>,
-    /// Nodes with a skipped part at any depth, from which further faults may follow.
+    /// Nodes of which some part is skipped. Further faults may be consequences of this.
     incomplete: BTreeSet<usize>,
-    /// Keys whose absence from a node is explained: skipped, or probably meant by an unknown key.
+    /// Keys whose absence from a node is explained: they were skipped, or an unknown key is
+    /// probably a misspelling of them.
     explained: BTreeSet<(usize, String)>,
 }
 
-/// Returns a node's address, which identifies it: the tree does not change while it is read.
+/// Returns a node's address, which identifies it because the tree does not change while it is
+/// deserialized.
 fn identity(value: &Value) -> usize {
     std::ptr::from_ref(value) as usize
 }
 
-/// A node, the path to it, and the context.
+/// A node, the path to the node, and the context.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     pub(crate) value: &'a Value,
     pub(crate) trail: Option<&'a Trail<'a>>,
     pub(crate) context: &'a Context,
-    /// True for a value of this scenario that may be a text or a table: keys that are unset are
-    /// missing in such a table.
+    /// True for a value that may be a text or a table in a scenario. Unset keys are omitted from
+    /// such a table.
     pub(crate) is_config: bool,
 }
 
@@ -161,12 +163,12 @@ impl<'a> Cursor<'a> {
         keys
     }
 
-    /// Returns the current name of `name`, a key or an element of this node, if `name` is a former
-    /// one.
+    /// Returns the current name for `name`, a key or an element of this node, if `name` is a former
+    /// name.
     fn today(&self, name: &str) -> Option<&'static str> {
         let of_name = |(former, _): &&Renamed| former.rsplit('.').next() == Some(name);
         let mut renamed = self.context.renamed.iter().filter(of_name).peekable();
-        // Former names are rare, so few paths are written out.
+        // Former names are rare, so few paths are built.
         renamed.peek()?;
         let keys = self.keys(Some(name));
         let found = renamed.find(|(former, _)| {
@@ -176,15 +178,15 @@ impl<'a> Cursor<'a> {
         found.map(|(_, today)| *today)
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn location(&self) -> Location {
         let problem = Problem::at(&self.value.origin, self.path(None), "").with_value(self.value.written());
-        Place { node: identity(self.value), problem, is_file: self.value.origin.is_file() }
+        Location { node: identity(self.value), problem, is_file: self.value.origin.is_file() }
     }
 
-    /// Passes the node to `seed`. Some types check the value after the deserializer has finished
-    /// (`try_from`, `deserialize_with`); the node gets their faults too.
+    /// Passes the node to `seed`. Some types check the value after deserialization (`try_from`,
+    /// `deserialize_with`); their faults are also attributed to the node.
     fn seed<'de, S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
-        seed.deserialize(self).map_err(|fault| fault.at(|| self.place()))
+        seed.deserialize(self).map_err(|fault| fault.at(|| self.location()))
     }
 
     /// Returns true if this part of the node failed in an earlier pass.
@@ -203,8 +205,8 @@ impl<'a> Cursor<'a> {
         out
     }
 
-    /// Returns the entries in the order of writing, without unset ones. For a struct, unknown keys
-    /// are left out; for one of `kinds`, the key `kind`.
+    /// Returns the entries in the order of writing, without unset entries. For a struct, unknown
+    /// keys are omitted. For a variant, the key `kind` is omitted.
     pub(crate) fn entries(
         &self,
         table: &'a Table,
@@ -224,7 +226,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Returns the entries that `choose` accepts, in the order of writing.
+    /// Returns the entries for which `choose` returns true, in the order of writing.
     fn chosen(&self, table: &'a Table, choose: impl Fn(&str, &Entry) -> bool) -> Entries<'a> {
         let entries = table.iter().map(|(key, entry)| (key.as_str(), entry));
         let mut entries: Vec<_> = entries.filter(|(key, entry)| choose(key, entry)).collect();
@@ -232,8 +234,8 @@ impl<'a> Cursor<'a> {
         Entries { of: *self, entries: entries.into_iter(), next: None }
     }
 
-    /// Returns true if `key` is one of `fields`. Reports any other key, and suggests kinds whose
-    /// names begin like the table's.
+    /// Returns true if `key` is one of `fields`. Reports any other key, and suggests the variants
+    /// whose names start with the same word.
     fn knows(&self, key: &str, entry: &Entry, fields: &'static [&'static str], relatives: &[&str]) -> bool {
         if fields.contains(&key) {
             return true;
@@ -270,14 +272,14 @@ impl<'a> Cursor<'a> {
             Node::Float(number) => visitor.visit_f64(*number),
             Node::Boolean(truth) => visitor.visit_bool(*truth),
             Node::Array(elements) => self.list(elements, visitor),
-            // Values for another scenario or for later, such as those of a campaign, may contain
+            // Values that another scenario will load, such as those of a campaign, may contain
             // `"unset"`.
             Node::Table(table) => visitor.visit_map(self.chosen(table, |key, entry| {
                 let is_missing = self.is_config && entry.value.is_unset();
                 !is_missing && !self.is_out(Some(key), &entry.value)
             })),
         };
-        result.map_err(|fault| fault.at(|| self.place()))
+        result.map_err(|fault| fault.at(|| self.location()))
     }
 
     fn list<'de, V: Visitor<'de>>(self, elements: &'a [Value], visitor: V) -> Result<V::Value, Fault> {
@@ -300,7 +302,7 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_some(self).map_err(|fault| fault.at(|| self.place()))
+        visitor.visit_some(self).map_err(|fault| fault.at(|| self.location()))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -309,22 +311,22 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         let cursor = Cursor { is_config: name == TEXT_OR_TABLE, ..self };
-        visitor.visit_newtype_struct(cursor).map_err(|fault| fault.at(|| self.place()))
+        visitor.visit_newtype_struct(cursor).map_err(|fault| fault.at(|| self.location()))
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         if matches!(self.value.node, Node::Table(_)) {
             let message = format!("expected a list, found a table; write [[{}]]", self.path(None));
-            return Err(<Fault as de::Error>::custom(message).at(|| self.place()));
+            return Err(<Fault as de::Error>::custom(message).at(|| self.location()));
         }
         self.any(visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match &self.value.node {
-            Node::Table(table) => {
-                visitor.visit_map(self.entries(table, None, None)).map_err(|fault| fault.at(|| self.place()))
-            }
+            Node::Table(table) => visitor
+                .visit_map(self.entries(table, None, None))
+                .map_err(|fault| fault.at(|| self.location())),
             _ => self.any(visitor),
         }
     }
@@ -338,7 +340,7 @@ impl<'de> Deserializer<'de> for Cursor<'_> {
         match &self.value.node {
             Node::Table(table) => visitor
                 .visit_map(self.entries(table, Some(fields), None))
-                .map_err(|fault| fault.at(|| self.place())),
+                .map_err(|fault| fault.at(|| self.location())),
             _ => self.any(visitor),
         }
     }
@@ -382,7 +384,7 @@ impl<'de> SeqAccess<'de> for Elements<'_> {
                 let element = Cursor { value, trail: Some(&trail), is_config: false, ..self.of };
                 if let Some(today) = today {
                     let fault: Fault = de::Error::custom(format!("unknown name; it is called {today} now"));
-                    return Err(fault.at(|| element.place()));
+                    return Err(fault.at(|| element.location()));
                 }
                 return element.seed(seed).map(Some);
             }
@@ -408,13 +410,13 @@ impl<'de> MapAccess<'de> for Entries<'_> {
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Fault> {
         self.next = self.entries.next();
         let Some((key, entry)) = self.next else { return Ok(None) };
-        let place = || Place {
+        let location = || Location {
             node: identity(&entry.value),
             problem: Problem::at(&entry.key, self.of.path(Some(key)), ""),
             is_file: false,
         };
         let deserializer: StrDeserializer<'_, Fault> = key.into_deserializer();
-        seed.deserialize(deserializer).map(Some).map_err(|fault| fault.at(place))
+        seed.deserialize(deserializer).map(Some).map_err(|fault| fault.at(location))
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Fault> {

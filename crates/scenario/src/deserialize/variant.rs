@@ -1,5 +1,5 @@
-//! Deserialization of variants: a table with the key `kind`, whose other keys belong to the
-//! variant, or the name alone for a variant without keys.
+//! Deserialization of variants. A variant is a table with the key `kind` and the variant's own
+//! keys, or only the name of a variant without keys.
 
 use super::{Cursor, Step, Trail};
 use crate::fault::Fault;
@@ -7,9 +7,10 @@ use crate::merge::KIND;
 use crate::value::{Node, Table};
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
 
+/// The keys of a variant that is given by its name.
 static NO_KEYS: Table = Table::new();
 
-/// Presents the node at `cursor` to `visitor` as an enum.
+/// Passes the node at `cursor` to `visitor` as an enum.
 pub(crate) fn visit<'de, V: Visitor<'de>>(
     cursor: Cursor<'_>,
     variants: &'static [&'static str],
@@ -18,12 +19,14 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
     match &cursor.value.node {
         Node::String(_) => {
             let content = Content { of: cursor, table: &NO_KEYS, kinds: variants };
-            visitor.visit_enum(Variant { kind: cursor, content }).map_err(|fault| fault.at(|| cursor.place()))
+            visitor
+                .visit_enum(Variant { kind: cursor, content })
+                .map_err(|fault| fault.at(|| cursor.location()))
         }
         Node::Table(table) => {
             let Some(entry) = table.get(KIND).filter(|entry| !cursor.is_out(Some(KIND), &entry.value)) else {
                 return Err(Fault::no_kind(table.keys().map(String::as_str).collect(), variants)
-                    .at(|| cursor.place()));
+                    .at(|| cursor.location()));
             };
             let trail = Trail { before: cursor.trail, of: cursor.value, step: Step::Key(KIND) };
             let kind = Cursor {
@@ -33,15 +36,15 @@ pub(crate) fn visit<'de, V: Visitor<'de>>(
                 context: cursor.context,
             };
             let content = Content { of: cursor, table, kinds: variants };
-            // Faults in the variant's keys already have their place; the remaining ones concern its
-            // name.
-            visitor.visit_enum(Variant { kind, content }).map_err(|fault| fault.at(|| kind.place()))
+            // Faults in the variant's keys already have their location. The other faults concern
+            // its name.
+            visitor.visit_enum(Variant { kind, content }).map_err(|fault| fault.at(|| kind.location()))
         }
         _ => cursor.any(visitor),
     }
 }
 
-/// A variant: the node with its name, and its keys.
+/// A variant: the node of its name, and its keys.
 struct Variant<'a, 'b> {
     kind: Cursor<'b>,
     content: Content<'a>,
@@ -56,7 +59,7 @@ impl<'de, 'a> EnumAccess<'de> for Variant<'a, '_> {
     }
 }
 
-/// The content of a variant: its keys.
+/// The keys of a variant, in the table that contains them.
 #[derive(Clone, Copy)]
 pub(crate) struct Content<'a> {
     of: Cursor<'a>,
@@ -72,7 +75,7 @@ impl Content<'_> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         let entries = self.of.entries(self.table, fields, Some(self.kinds));
-        visitor.visit_map(entries).map_err(|fault| fault.at(|| self.of.place()))
+        visitor.visit_map(entries).map_err(|fault| fault.at(|| self.of.location()))
     }
 }
 
@@ -86,7 +89,7 @@ impl<'de> VariantAccess<'de> for Content<'_> {
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Fault> {
-        seed.deserialize(self).map_err(|fault| fault.at(|| self.of.place()))
+        seed.deserialize(self).map_err(|fault| fault.at(|| self.of.location()))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Fault> {

@@ -5,10 +5,11 @@ use bentpipe_scenario::{load, parse_bytes, Presets, Source, SIZE_LIMIT};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// Returns the message for the file at `path`, with the folder left out.
+/// Returns the error message for the file at `path`, with the folder replaced by DIR.
 fn refusal(path: &Path) -> String {
-    let error = load::<Scenario>(Source::File(path), &Presets::new(), &[]).expect_err("it is no scenario");
-    error.to_string().replace(&path.parent().expect("it is in a folder").display().to_string(), "DIR")
+    let error =
+        load::<Scenario>(Source::File(path), &Presets::new(), &[]).expect_err("the file is not a scenario");
+    error.to_string().replace(&path.parent().expect("the file is in a folder").display().to_string(), "DIR")
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -19,7 +20,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 #[test]
-fn what_is_not_a_scenario_file_is_refused_at_once() {
+fn files_that_are_not_scenarios_are_rejected() {
     let folder = folder("files");
     let written = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
@@ -53,7 +54,7 @@ fn what_is_not_a_scenario_file_is_refused_at_once() {
 
 #[cfg(unix)]
 #[test]
-fn pipes_and_devices_are_refused_without_waiting_for_them() {
+fn pipes_and_devices_are_rejected_without_opening_them() {
     let folder = folder("pipes");
     let pipe = folder.join("pipe.toml");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is part of any Unix");
@@ -65,7 +66,7 @@ fn pipes_and_devices_are_refused_without_waiting_for_them() {
 }
 
 #[test]
-fn a_byte_order_mark_and_windows_line_ends_do_not_move_lines_and_columns() {
+fn byte_order_mark_and_windows_line_ends_do_not_change_positions() {
     let source = Source::Text { name: "a.toml", text: "\u{feff}nam = \"a\"\r\nduration = \"400 kg\"\r\n" };
     let error = load::<Scenario>(source, &Presets::new(), &[]).unwrap_err();
     let places: Vec<_> = error.problems.iter().map(|problem| (problem.line, problem.column)).collect();
@@ -73,7 +74,7 @@ fn a_byte_order_mark_and_windows_line_ends_do_not_move_lines_and_columns() {
 }
 
 #[test]
-fn problems_are_data_too() {
+fn problems_are_available_as_json() {
     let source = Source::Text { name: "a.toml", text: "duration = \"400 s\"\nsede = 3" };
     let error = load::<Scenario>(source, &Presets::new(), &[]).unwrap_err();
     let problem = &error.to_json()["problems"][0];
@@ -86,7 +87,7 @@ fn problems_are_data_too() {
 }
 
 #[test]
-fn a_long_list_is_fine_and_its_mistakes_are_found() {
+fn errors_in_long_lists_are_found() {
     let entries = "\"cwnd\", ".repeat(200_000);
     let text = format!("duration = \"400 s\"\nrecord = [{entries}3]");
     let error =
@@ -96,14 +97,15 @@ fn a_long_list_is_fine_and_its_mistakes_are_found() {
 }
 
 #[test]
-fn many_mistakes_end() {
+fn number_of_reported_unknown_keys_is_limited() {
     let keys: String = (0..50_000).map(|number| format!("k{number} = 1\n")).collect();
     let error =
         load::<Scenario>(Source::Text { name: "a.toml", text: &keys }, &Presets::new(), &[]).unwrap_err();
     assert!(error.to_string().ends_with("more"), "{error}");
 }
 
-/// Depth uses stack in the parser and when its tree is dropped, so a small stack tests the limit.
+/// Deep nesting uses stack in the parser and when its tree is dropped, so the test runs on a small
+/// stack.
 #[test]
 fn nesting_bombs_do_not_overflow_the_stack() {
     let keys = "a.".repeat(79);
@@ -122,6 +124,6 @@ fn nesting_bombs_do_not_overflow_the_stack() {
     let small = std::thread::Builder::new().stack_size(512 << 10);
     let tried = small.spawn(move || bombs.iter().filter(|bomb| parse_bytes(bomb.as_bytes()).is_ok()).count());
     let accepted = tried.expect("a thread starts").join().expect("no bomb makes it panic");
-    // Within the limit, the keys of a header and the depth of a value add up.
+    // Within the limit, the depth is the sum of the keys of a header and the depth of a value.
     assert_eq!(accepted, 2);
 }

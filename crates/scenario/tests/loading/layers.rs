@@ -1,4 +1,4 @@
-//! Presets below the file, overrides above it.
+//! Presets below the file, and overrides above it.
 
 use crate::model::{App, Congestion, Dama, Distribution, Network, Scenario, Transport};
 use bentpipe_scenario::{load, Loaded, Presets, Source};
@@ -72,12 +72,12 @@ fn overrides_reach_scalars_elements_by_name_and_variants_given_by_name_alone() {
     let Network::DvbRcs(star) = &scenario.network["sat"] else { panic!("the network stays") };
     assert_eq!(star.terminals.len(), 3);
     assert_eq!(star.r#return.rate.bits_per_second(), 1_000_000);
-    // A table merges: keys that it does not name remain.
+    // Tables are merged: keys that the override does not name are kept.
     assert!(matches!(dama(&scenario), Dama::Rbdc(_)));
 }
 
 #[test]
-fn the_last_override_wins_and_positions_address_what_has_no_name() {
+fn last_override_wins_and_unnamed_elements_are_addressed_by_position() {
     let scenario =
         with(FILE, &[], &["seed=2", "seed=3", "network.sat.terminals.1=st9", "flow.1.from=st9"]).value;
     assert_eq!(scenario.seed.value(), 3);
@@ -93,7 +93,7 @@ fn text_that_looks_like_another_type_is_quoted() {
 }
 
 #[test]
-fn another_kind_keeps_the_keys_it_knows_and_remarks_on_the_others() {
+fn another_kind_keeps_the_keys_it_knows_and_notes_the_others() {
     let loaded = with(FILE, &[], &["network.sat.return.dama.kind=cra"]);
     let Dama::Cra(cra) = dama(&loaded.value) else { panic!("the kind changed") };
     assert_eq!(cra.cra.bits_per_second(), 64_000);
@@ -107,7 +107,7 @@ fn another_kind_keeps_the_keys_it_knows_and_remarks_on_the_others() {
 }
 
 #[test]
-fn what_was_just_typed_never_falls_away_whatever_the_order() {
+fn keys_of_overrides_are_never_dropped_in_any_order() {
     for overrides in [
         ["network.sat.return.dama.gamma=0.5", "network.sat.return.dama.kind=cra"],
         ["network.sat.return.dama.kind=cra", "network.sat.return.dama.gamma=0.5"],
@@ -120,7 +120,7 @@ fn what_was_just_typed_never_falls_away_whatever_the_order() {
 }
 
 #[test]
-fn the_file_lies_over_its_presets_and_later_presets_over_earlier_ones() {
+fn file_overrides_presets_and_later_presets_override_earlier_ones() {
     let presets = [
         ("base", "duration = \"100 s\"\nseed = 7\nname = \"base\"\nrecord = [\"cwnd\", \"srtt\"]"),
         ("long", "preset = \"base\"\nduration = \"1000 s\""),
@@ -156,7 +156,7 @@ fn the_file_lies_over_its_presets_and_later_presets_over_earlier_ones() {
     assert_eq!(scenario.seed.value(), 7);
 }
 
-/// A key of any lower layer can be unset at every layer, and set again above.
+/// A key of any lower layer can be unset at every layer, and set again in a higher layer.
 #[test]
 fn unset_removes_what_lower_layers_set() {
     let below = "[network.sat.return.dama]\ncra = \"32 kbit/s\"\n[[flow]]\nname = \"upload\"\napp = { kind = \"cbr\", rate = \"64 kbit/s\" }";
@@ -171,7 +171,7 @@ fn unset_removes_what_lower_layers_set() {
     assert_eq!(cra(&above, &[unset]), None);
     assert_eq!(cra(&in_file, &[again]), Some(8_000));
     assert_eq!([cra(&above, &[unset, again]), cra(&above, &[again, unset])], [Some(8_000), None]);
-    // After the unset, another table does not merge with the previous one.
+    // A table that follows an unset does not merge with the previous table.
     let whole = "network.sat.return.dama=unset";
     let scenario = with(&above, &[("low", below)], &[whole]);
     let Network::DvbRcs(star) = &scenario.value.network["sat"] else { panic!("it is a star") };
@@ -181,7 +181,7 @@ fn unset_removes_what_lower_layers_set() {
         cra(&above, &[whole, "network.sat.return.dama.kind=rbdc", "network.sat.return.dama.gamma=0.1"]),
         None
     );
-    // The resolved scenario contains no trace of the key.
+    // The resolved scenario does not contain the unset key.
     assert!(!with(&above, &[("low", below)], &[unset]).to_toml().contains("unset"));
 }
 

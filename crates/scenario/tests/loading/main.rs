@@ -1,5 +1,5 @@
-//! Loading a scenario: files, layers, refusals, and the resolved result. One program, because each
-//! program compiles the model of its scenarios.
+//! Loading a scenario: files, layers, errors, and the resolved result. All are one program, because
+//! each program compiles the model of its scenarios.
 
 mod files;
 mod layers;

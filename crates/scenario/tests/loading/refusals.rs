@@ -1,14 +1,14 @@
-//! Complete error messages: `refusals.txt` contains inputs with the exact message for each.
+//! Complete error messages: `refusals.txt` contains inputs, each with its exact message.
 //!
-//! After an intended change of a message, `BLESS=1 cargo test -p bentpipe-scenario` rewrites the
-//! file; review the difference.
+//! After an intended change of a message, run `BLESS=1 cargo test -p bentpipe-scenario` to rewrite
+//! the file, and review the difference.
 
 use crate::model::Scenario;
 use bentpipe_scenario::{load, Presets, Source};
 use std::path::Path;
 
-/// Returns the transcript of a case. A case is a headline `== TITLE`, lines `$ --set
-/// KEY.PATH=VALUE` or `$ preset NAME: TEXT`, the input, and the message after lines beginning with
+/// Runs a case and returns its transcript. A case consists of a headline `== TITLE`, lines `$ --set
+/// KEY.PATH=VALUE` or `$ preset NAME: TEXT`, the input, and the message on lines that start with
 /// `=> `.
 fn run(case: &str) -> String {
     let mut presets = Presets::new();
@@ -42,7 +42,7 @@ fn run(case: &str) -> String {
 }
 
 #[test]
-fn every_bad_input_gets_its_message() {
+fn invalid_inputs_have_the_recorded_messages() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refusals.txt");
     let golden = std::fs::read_to_string(&path).expect("the table of refusals is readable");
     let cases = golden.split("\n== ").enumerate();

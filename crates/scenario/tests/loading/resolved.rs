@@ -7,7 +7,7 @@ use bentpipe_scenario::{load, parse_bytes, to_toml, Check, Presets, Source};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A scenario whose flows may have any ends.
+/// A scenario whose flows are not checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Unchecked(Scenario);
@@ -25,7 +25,7 @@ fn reload(text: &str) -> Scenario {
 }
 
 #[test]
-fn it_reads_as_a_person_would_have_written_it() {
+fn resolved_scenario_has_readable_layout() {
     let text = r#"
         [[flow]]
         name = "upload"
@@ -47,7 +47,7 @@ fn it_reads_as_a_person_would_have_written_it() {
     "#;
     let text = format!("duration = \"400 s\"\n{text}");
     let loaded = load::<Scenario>(Source::Text { name: "a.toml", text: &text }, &Presets::new(), &[])
-        .expect("it is right");
+        .expect("the scenario is valid");
     let resolved = r#"name = ""
 duration = "400 s"
 seed = 1
@@ -77,11 +77,11 @@ transport = { kind = "udp" }
     assert_eq!(loaded.to_toml(), resolved);
     assert_eq!(loaded.to_json()["flow"][1]["app"]["kind"], "cbr");
     let again = load::<Scenario>(Source::Text { name: "b.toml", text: resolved }, &Presets::new(), &[]);
-    assert_eq!(again.expect("the resolved scenario is right").value, loaded.value);
+    assert_eq!(again.expect("the resolved scenario is valid").value, loaded.value);
 }
 
 #[test]
-fn what_is_too_long_for_a_line_gets_lines_of_its_own() {
+fn long_values_are_broken_over_several_lines() {
     let mut scenario = reload("duration = \"1 s\"");
     scenario.record = (0..30).map(|number| format!("series-{number}")).collect();
     let text = to_toml(&scenario).expect("TOML can hold it");
@@ -90,7 +90,7 @@ fn what_is_too_long_for_a_line_gets_lines_of_its_own() {
 }
 
 #[test]
-fn what_toml_cannot_hold_is_an_error() {
+fn value_that_toml_cannot_represent_is_an_error() {
     assert!(to_toml(&3).is_err());
     assert!(to_toml(&std::collections::BTreeMap::from([("seed", u64::MAX)])).is_err());
 }
@@ -104,7 +104,7 @@ fn words() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(word(), 0..4)
 }
 
-/// A type that checks its value after reading it.
+/// A type that checks its value after deserialization.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 struct Even(#[allow(dead_code)] String);
@@ -136,10 +136,12 @@ impl Check for Never {
 }
 
 #[test]
-fn what_is_found_after_reading_has_its_place_too() {
+fn faults_found_after_deserialization_have_a_location() {
     let refused = |text| {
         let source = Source::Text { name: "a.toml", text };
-        load::<Never>(source, &Presets::new(), &[]).expect_err("it is never right").to_string()
+        load::<Never>(source, &Presets::new(), &[])
+            .expect_err("a value of this type is never valid")
+            .to_string()
     };
     assert_eq!(refused("x = ['ab']"), "a.toml:1:1: is never right");
     assert_eq!(refused("x = ['ab', 'abc']"), "a.toml:1:12: x.1 = 'abc': has an odd number of letters");
@@ -215,7 +217,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         })
 }
 
-/// Generates bytes that are similar enough to a scenario to get past the first line.
+/// Generates text that is similar enough to a scenario to pass the first checks.
 fn nearly_toml() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[a-z]{1,3}",
@@ -241,7 +243,7 @@ fn nearly_toml() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn it_loads_to_the_same_value(scenario in scenario()) {
+    fn resolved_scenario_loads_to_the_same_value(scenario in scenario()) {
         let text = to_toml(&scenario).expect("TOML can hold it");
         let again = reload(&text);
         prop_assert_eq!(&again, &scenario);
@@ -249,12 +251,12 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in any::<Vec<u8>>()) {
+    fn arbitrary_bytes_do_not_panic(bytes in any::<Vec<u8>>()) {
         let _ = parse_bytes(&bytes);
     }
 
     #[test]
-    fn no_text_or_override_makes_it_panic(text in nearly_toml(), over in nearly_toml(), preset in nearly_toml()) {
+    fn arbitrary_text_and_overrides_do_not_panic(text in nearly_toml(), over in nearly_toml(), preset in nearly_toml()) {
         let presets = Presets::from([("a".to_owned(), preset)]);
         let overrides = [over, "flow.x=".to_owned() + &text];
         let text = format!("preset = \"a\"\n{text}");

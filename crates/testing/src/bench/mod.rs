@@ -1,12 +1,13 @@
-//! A bench for stages: it offers packets, calls stages at their times, and collects the packets
-//! that leave or are dropped.
+//! A test bench for stages. It offers packets, calls stages at their times, and collects the
+//! packets that leave or are dropped.
 //!
-//! The engine's crate depends on those of the models, so tests of models cannot use its event loop.
-//! A [`Bench`] drives one [`Stage`], or several that a [`Network`] holds and wires. It checks two
-//! properties of every stage: no wake lies in the past, and packets are conserved.
+//! The crate of the engine depends on those of the models, so tests of models cannot use its event
+//! loop. A [`Bench`] drives a single [`Stage`], or several stages that a [`Network`] holds and
+//! connects. It checks two properties of every stage: no wake is in the past, and packets are
+//! conserved.
 //!
-//! It is a crate of its own, not a feature of bentpipe-stage: with the feature, tests would compile
-//! all crates above that one a second time.
+//! The bench is a separate crate, not a feature of bentpipe-stage. With a feature, tests would
+//! compile all crates that depend on bentpipe-stage a second time.
 
 mod network;
 mod path;
@@ -32,14 +33,14 @@ use std::ops::{Deref, DerefMut};
 pub struct Left {
     /// Time at which the packet left.
     pub at: Time,
-    /// The output of the stage that sent it.
+    /// The output port of the stage that sent the packet.
     pub port: Port,
-    /// The packet as it was then.
+    /// The packet as it left the bench.
     pub packet: Packet,
 }
 
 impl Left {
-    /// The time since the packet was created.
+    /// Returns the time since the packet was created.
     pub fn age(&self) -> Span {
         self.packet.age(self.at)
     }
@@ -50,7 +51,7 @@ impl Left {
 pub struct Dropped {
     /// Time at which the stage dropped the packet.
     pub at: Time,
-    /// Reason for which the stage dropped the packet.
+    /// Reason why the stage dropped the packet.
     pub reason: DropReason,
 }
 
@@ -68,9 +69,9 @@ pub struct Bench<N> {
     pub dropped: Vec<Dropped>,
     /// The number of calls of each stage.
     pub calls: Vec<u64>,
-    /// The maximum number of calls of all stages; one more panics. 100 million by default.
+    /// Maximum total number of calls of all stages, 100 million by default. A further call panics.
     pub most_calls: u64,
-    /// True to check conservation after every call; by default it is checked at the end of
+    /// True to check conservation after every call. By default it is checked only at the end of
     /// [`run`](Self::run).
     pub audited: bool,
     all_calls: u64,
@@ -95,12 +96,12 @@ impl<N> DerefMut for Bench<N> {
 }
 
 impl<N: Network> Bench<N> {
-    /// Sets up a bench at time 0, without traces.
+    /// Creates a bench at time 0, without traces.
     pub fn new(network: N) -> Bench<N> {
         Bench::supplied(network, Supplies::default())
     }
 
-    /// Sets up a bench at time 0 for a network that was built with these supplies.
+    /// Creates a bench at time 0 for a network that was built with these supplies.
     pub fn supplied(network: N, mut supplies: Supplies) -> Bench<N> {
         Bench {
             calls: vec![0; network.stages()],
@@ -118,23 +119,23 @@ impl<N: Network> Bench<N> {
         }
     }
 
-    /// Runs up to `at`, exclusively, and hands a new packet to a stage then.
-    pub fn offer(&mut self, at: Time, place: usize, port: Port, packet: Packet) {
+    /// Processes all events before `at`, and then passes a new packet to a stage at `at`.
+    pub fn offer(&mut self, at: Time, index: usize, port: Port, packet: Packet) {
         self.advance(at);
         self.out.create_held(&packet);
-        self.receive(place, port, packet);
+        self.receive(index, port, packet);
         self.settle();
     }
 
-    /// Runs up to `at`, exclusively, and changes the configuration of a stage then.
-    pub fn change<Config: Any>(&mut self, at: Time, place: usize, before: &Config, after: &Config) {
+    /// Processes all events before `at`, and then changes the configuration of a stage at `at`.
+    pub fn change<Config: Any>(&mut self, at: Time, index: usize, before: &Config, after: &Config) {
         self.advance(at);
-        self.call(place, |stage, now, out| stage.change(now, Change::new(before, after), out));
+        self.call(index, |stage, now, out| stage.change(now, Change::new(before, after), out));
         self.settle();
     }
 
-    /// Runs until nothing is due or `end` has come, inclusively. The bench's time stays that of the
-    /// last call.
+    /// Processes all events up to and including `end`. The bench's time is then the time of the
+    /// last event.
     pub fn run(&mut self, end: Time) {
         while let Some((time, due)) = self.next().filter(|(time, _)| *time <= end) {
             self.step(time, due);
@@ -142,7 +143,7 @@ impl<N: Network> Bench<N> {
         self.assert_conserved();
     }
 
-    /// Runs up to `time`, exclusively, and makes it the bench's time.
+    /// Processes all events before `time`, and sets the bench's time to `time`.
     pub fn advance(&mut self, time: Time) {
         while let Some((next, due)) = self.next().filter(|(next, _)| *next < time) {
             self.step(next, due);
@@ -154,20 +155,21 @@ impl<N: Network> Bench<N> {
     /// Returns the reports of all stages at the bench's time.
     pub fn report(&mut self) -> Report {
         let mut report = Report::default();
-        for place in 0..self.network.stages() {
-            self.network.stage(place).report(self.now, &mut report);
+        for index in 0..self.network.stages() {
+            self.network.stage(index).report(self.now, &mut report);
         }
         report
     }
 
-    /// Returns entity and values of the rows of a trace so far; none unless the network was built
-    /// with [`Supplies::traced`].
+    /// Returns the entity and the values of each row of a trace so far. There are none unless the
+    /// network was built with [`Supplies::traced`].
     pub fn rows(&mut self, table: &str) -> Vec<(String, Vec<f64>)> {
         self.out.recorder().flush();
         self.supplies.rows(table)
     }
 
-    /// Returns number and nanosecond of each packet that left, in the order of leaving.
+    /// Returns the number and the time in nanoseconds of each packet that left, in the order of
+    /// leaving.
     pub fn arrivals(&self) -> Vec<(u32, u64)> {
         self.left.iter().map(|left| (left.packet.number, left.at.as_nanos())).collect()
     }
@@ -180,32 +182,32 @@ impl<N: Network> Bench<N> {
     }
 
     /// Checks that all packets and bytes created so far were consumed or dropped, are held by a
-    /// stage, or are on a wire. A packet that left counts as consumed.
+    /// stage, or are on a wire. A packet that left the bench counts as consumed.
     ///
     /// # Panics
     /// If a packet is missing or counted twice.
     pub fn assert_conserved(&mut self) {
-        let mut there = self.flights.held();
+        let mut accounted_for = self.flights.held();
         let add = |sum: &mut Held, held: Held| {
             sum.packets += held.packets;
             sum.bytes += held.bytes;
         };
-        for place in 0..self.network.stages() {
-            add(&mut there, self.network.stage(place).held());
+        for index in 0..self.network.stages() {
+            add(&mut accounted_for, self.network.stage(index).held());
         }
         let totals = self.out.totals();
-        totals.dropped.values().chain([&totals.consumed]).for_each(|held| add(&mut there, *held));
-        assert_eq!(totals.created, there, "created, and accounted for, at {:?}", self.now);
+        totals.dropped.values().chain([&totals.consumed]).for_each(|held| add(&mut accounted_for, *held));
+        assert_eq!(totals.created, accounted_for, "created, and accounted for, at {:?}", self.now);
     }
 
-    /// Returns the time of the next call and the stage to wake, or no stage if a packet arrives.
-    /// Packets arrive before stages of the same moment are woken.
+    /// Returns the time of the next call and the stage to wake, or no stage if a packet arrives. At
+    /// equal times, packets arrive before stages are woken.
     fn next(&mut self) -> Option<(Time, Option<usize>)> {
         let mut next = self.flights.next().map(|time| (time, None));
-        for place in 0..self.network.stages() {
-            if let Some(wake) = self.network.stage(place).next_wake() {
+        for index in 0..self.network.stages() {
+            if let Some(wake) = self.network.stage(index).next_wake() {
                 if next.is_none_or(|(time, _)| wake < time) {
-                    next = Some((wake, Some(place)));
+                    next = Some((wake, Some(index)));
                 }
             }
         }
@@ -216,32 +218,32 @@ impl<N: Network> Bench<N> {
         assert!(time >= self.now, "{due:?} is due at {time:?}, in the past of {:?}", self.now);
         self.now = time;
         match due {
-            Some(place) => self.call(place, |stage, now, out| stage.wake(now, out)),
+            Some(index) => self.call(index, |stage, now, out| stage.wake(now, out)),
             None => {
-                let (place, port, packet) = self.flights.arrive().expect("a packet arrives");
-                self.receive(place, port, packet);
+                let (index, port, packet) = self.flights.arrive().expect("a packet arrives");
+                self.receive(index, port, packet);
             }
         }
     }
 
-    /// Delivers what arrives at this moment.
+    /// Delivers the packets that arrive at the present time.
     fn settle(&mut self) {
         while self.flights.next().is_some_and(|time| time <= self.now) {
             self.step(self.now, None);
         }
     }
 
-    fn receive(&mut self, place: usize, port: Port, packet: Packet) {
-        self.network.arriving(self.now, place, &packet);
-        self.call(place, |stage, now, out| stage.receive(now, port, packet, out));
+    fn receive(&mut self, index: usize, port: Port, packet: Packet) {
+        self.network.arriving(self.now, index, &packet);
+        self.call(index, |stage, now, out| stage.receive(now, port, packet, out));
     }
 
-    fn call(&mut self, place: usize, action: impl FnOnce(&mut dyn Stage, Time, &mut Outbox)) {
-        self.calls[place] += 1;
+    fn call(&mut self, index: usize, action: impl FnOnce(&mut dyn Stage, Time, &mut Outbox)) {
+        self.calls[index] += 1;
         self.all_calls += 1;
         assert!(self.all_calls <= self.most_calls, "it never ends");
-        self.out.begin(place as u32);
-        action(self.network.stage(place), self.now, &mut self.out);
+        self.out.begin(index as u32);
+        action(self.network.stage(index), self.now, &mut self.out);
         for (key, held) in &self.out.totals().dropped {
             let known = self.known.entry(*key).or_default();
             let new = held.packets - *known;
@@ -250,7 +252,7 @@ impl<N: Network> Bench<N> {
         }
         let sent = std::iter::from_fn(|| self.out.next_sent()).collect();
         let (now, out, left, flights) = (self.now, &mut self.out, &mut self.left, &mut self.flights);
-        self.network.carry(place, sent, &mut Wires { now, out, left, flights });
+        self.network.carry(index, sent, &mut Wires { now, out, left, flights });
         if self.audited {
             self.assert_conserved();
         }

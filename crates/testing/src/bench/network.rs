@@ -1,24 +1,24 @@
-//! The stages on a bench and what connects them.
+//! The stages on a bench, and their connections.
 
 use super::Left;
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::{Held, Outbox, Packet, Port, Sent, Stage};
 use std::collections::BTreeMap;
 
-/// Stages on a bench, numbered from 0, and their wires. A single stage is a network: every packet
-/// that it sends leaves the bench.
+/// Stages on a bench, numbered from 0, and their wires. A single stage is also a network: every
+/// packet that it sends leaves the bench.
 pub trait Network {
     /// Returns the number of stages in the network.
     fn stages(&self) -> usize;
 
-    /// Returns the stage with the index `place`.
-    fn stage(&mut self, place: usize) -> &mut dyn Stage;
+    /// Returns stage number `index`.
+    fn stage(&mut self, index: usize) -> &mut dyn Stage;
 
-    /// Looks at a packet before the stage at `place` receives it.
-    fn arriving(&mut self, _now: Time, _place: usize, _packet: &Packet) {}
+    /// Called with each packet before stage number `index` receives it.
+    fn arriving(&mut self, _now: Time, _index: usize, _packet: &Packet) {}
 
-    /// Carries the packets that the stage at `from` sent in one call. It is called after every
-    /// call, also without packets.
+    /// Carries the packets that stage number `from` sent in one call. It is called after every
+    /// call, even if no packets were sent.
     fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>);
 }
 
@@ -27,7 +27,7 @@ impl<S: Stage> Network for S {
         1
     }
 
-    fn stage(&mut self, _place: usize) -> &mut dyn Stage {
+    fn stage(&mut self, _index: usize) -> &mut dyn Stage {
         self
     }
 
@@ -36,7 +36,7 @@ impl<S: Stage> Network for S {
     }
 }
 
-/// The destinations of a packet that a network carries.
+/// The possible destinations of a packet that a network carries.
 pub struct Wires<'a> {
     /// Time at which the packets leave their stage.
     pub now: Time,
@@ -46,24 +46,24 @@ pub struct Wires<'a> {
 }
 
 impl Wires<'_> {
-    /// Hands a packet to a stage at this moment, behind those that were handed over before.
-    pub fn to(&mut self, place: usize, port: Port, packet: Packet) {
-        self.after(Span::ZERO, place, port, packet);
+    /// Passes a packet to a stage at the present time, after the packets that were passed before.
+    pub fn to(&mut self, index: usize, port: Port, packet: Packet) {
+        self.after(Span::ZERO, index, port, packet);
     }
 
-    /// Hands a packet to a stage after a delay, behind those that arrive at the same moment and
+    /// Passes a packet to a stage after a delay, after the packets that arrive at the same time and
     /// were sent before.
-    pub fn after(&mut self, delay: Span, place: usize, port: Port, packet: Packet) {
-        self.flights.launch(self.now + delay, (place, port, packet));
+    pub fn after(&mut self, delay: Span, index: usize, port: Port, packet: Packet) {
+        self.flights.launch(self.now + delay, (index, port, packet));
     }
 
-    /// Lets a packet leave the bench.
+    /// Records that a packet leaves the bench.
     pub fn leave(&mut self, sent: Sent) {
         let packet = self.out.consume(sent.packet);
         self.left.push(Left { at: self.now, port: sent.port, packet });
     }
 
-    /// Takes a packet from the bench without recording it, as a wire that loses it. It counts as
+    /// Discards a packet without recording it, like a wire that loses it. The packet counts as
     /// consumed.
     pub fn discard(&mut self, packet: Packet) {
         self.out.consume(packet);
@@ -92,12 +92,12 @@ impl Flights {
         self.flying.insert((arrival, self.launched), flight);
     }
 
-    /// Time of the next arrival.
+    /// Returns the time of the next arrival.
     pub(super) fn next(&self) -> Option<Time> {
         self.flying.first_key_value().map(|((time, _), _)| *time)
     }
 
-    /// Removes the packet that arrives next, and returns it with its place and port.
+    /// Removes the packet that arrives next, and returns it with its stage and port.
     pub(super) fn arrive(&mut self) -> Option<Flight> {
         self.flying.pop_first().map(|(_, flight)| flight)
     }

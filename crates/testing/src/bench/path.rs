@@ -1,22 +1,22 @@
-//! Two ends of a transport and a link each way.
+//! Two ends of a transport, with a link in each direction.
 
 use super::{Network, Wires};
 use bentpipe_stage::{Port, Sent, Stage};
 
-/// Two ends with a link from each to the other. The ends are the stages 0 and 2, their outgoing
-/// links 1 and 3.
+/// Two ends, with a link from each to the other. The ends are the stages 0 and 2; the links from
+/// them are the stages 1 and 3.
 pub struct Path<End, Link> {
     /// Source and destination of the flow, at the ends of the path.
     pub ends: [End; 2],
     /// The links from the source and from the destination.
     pub links: [Link; 2],
-    /// If set, every so many packets of the source are lost before its link.
+    /// If set to n, every n-th packet of the source is lost before its link.
     pub loses_every: Option<u64>,
     sent: u64,
 }
 
 impl<End: Stage, Link: Stage> Path<End, Link> {
-    /// Joins the two ends of a flow by a link in each direction.
+    /// Connects the two ends of a flow by a link in each direction.
     pub fn new(ends: [End; 2], links: [Link; 2]) -> Path<End, Link> {
         Path { ends, links, loses_every: None, sent: 0 }
     }
@@ -27,10 +27,10 @@ impl<End: Stage, Link: Stage> Network for Path<End, Link> {
         4
     }
 
-    fn stage(&mut self, place: usize) -> &mut dyn Stage {
-        match place % 2 {
-            0 => &mut self.ends[place / 2],
-            _ => &mut self.links[place / 2],
+    fn stage(&mut self, index: usize) -> &mut dyn Stage {
+        match index % 2 {
+            0 => &mut self.ends[index / 2],
+            _ => &mut self.links[index / 2],
         }
     }
 

@@ -4,12 +4,12 @@ use bentpipe_core::{Probe, Recorder, Row, Sink, Stream, Streams, Table};
 use bentpipe_stage::Supply;
 use std::sync::{Arc, Mutex};
 
-/// The random stream of this name, the same in every test.
+/// Returns the random stream of this name, which is the same in every test.
 pub fn stream(name: &str) -> Stream {
     Streams::new(1, 0).stream(name)
 }
 
-/// Random streams by name, and a recorder if traces are wanted.
+/// Random streams by name, and a recorder if traces are recorded.
 #[derive(Default)]
 pub struct Supplies {
     recorder: Option<Recorder>,
@@ -43,7 +43,7 @@ impl Supplies {
         self.recorder.take().unwrap_or_default()
     }
 
-    /// Entity and values of each row of a trace, as far as they are flushed.
+    /// Returns the entity and the values of each row of a trace that has been flushed.
     pub(super) fn rows(&self, table: &str) -> Vec<(String, Vec<f64>)> {
         let kept = self.rows.0.lock().expect("no test thread panicked");
         let of_table = kept.iter().filter(|(name, ..)| *name == table);

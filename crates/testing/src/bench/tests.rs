@@ -1,4 +1,4 @@
-//! The bench on stages that keep the contract and on stages that break it.
+//! Tests of the bench with stages that fulfil the contract and with stages that violate it.
 
 use super::*;
 use bentpipe_core::{Column, Probe, Table};
@@ -19,8 +19,9 @@ struct Delay {
     delay: u64,
     waiting: VecDeque<(Time, Packet)>,
     probe: Option<Probe>,
-    /// True if packets disappear; true if wakes are in the past.
+    /// True if packets disappear.
     loses: bool,
+    /// True if wakes are in the past.
     lags: bool,
 }
 
@@ -43,7 +44,7 @@ impl Stage for Delay {
     }
 
     fn wake(&mut self, _now: Time, out: &mut Outbox) {
-        let (_, packet) = self.waiting.pop_front().expect("something is due");
+        let (_, packet) = self.waiting.pop_front().expect("a wake follows a waiting packet");
         out.send(Port(0), packet);
     }
 
@@ -80,7 +81,7 @@ fn packets_leave_and_are_dropped_at_their_times() {
     bench.change(at(3), 0, &5u64, &9u64);
     bench.offer(at(4), 0, Port(0), packet(1, 100));
     bench.advance(at(6));
-    assert_eq!((bench.now, bench.left.len()), (at(6), 0), "what is due then is left");
+    assert_eq!((bench.now, bench.left.len()), (at(6), 0), "packets that are due then have not left");
     bench.run(at(12));
     assert_eq!((bench.arrivals(), bench.now), (vec![(0, 6)], at(6)));
     bench.run(Time::MAX);
@@ -107,7 +108,7 @@ fn rows_are_kept_by_trace() {
 
 #[test]
 #[should_panic(expected = "created, and accounted for")]
-fn a_packet_that_disappears_is_found() {
+fn disappearing_packets_are_detected() {
     let mut bench = Bench::new(Delay { loses: true, ..Delay::new(5, None) });
     bench.offer(at(1), 0, Port(0), packet(0, 100));
     bench.run(Time::MAX);
@@ -115,13 +116,13 @@ fn a_packet_that_disappears_is_found() {
 
 #[test]
 #[should_panic(expected = "in the past")]
-fn a_wake_in_the_past_is_found() {
+fn wakes_in_the_past_are_detected() {
     let mut bench = Bench::new(Delay { lags: true, ..Delay::new(5, None) });
     bench.offer(at(1), 0, Port(0), packet(0, 100));
     bench.run(Time::MAX);
 }
 
-/// Two delays in a circle: what the first sends is duplicated or lost.
+/// Two delays in a circle. Packets that the first one sends are duplicated or lost.
 struct Circle {
     stages: [Delay; 2],
     seen: Vec<(u64, usize)>,
@@ -132,12 +133,12 @@ impl Network for Circle {
         2
     }
 
-    fn stage(&mut self, place: usize) -> &mut dyn Stage {
-        &mut self.stages[place]
+    fn stage(&mut self, index: usize) -> &mut dyn Stage {
+        &mut self.stages[index]
     }
 
-    fn arriving(&mut self, now: Time, place: usize, _packet: &Packet) {
-        self.seen.push((now.as_nanos(), place));
+    fn arriving(&mut self, now: Time, index: usize, _packet: &Packet) {
+        self.seen.push((now.as_nanos(), index));
     }
 
     fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
@@ -178,14 +179,14 @@ fn wires_lose_duplicate_and_delay() {
 
 #[test]
 #[should_panic(expected = "it never ends")]
-fn an_endless_exchange_is_found() {
+fn endless_exchanges_are_detected() {
     let mut bench = circle(2);
     bench.most_calls = 1000;
     bench.run(Time::MAX);
 }
 
 #[test]
-fn a_path_joins_two_ends_and_loses_by_number() {
+fn path_connects_two_ends_and_drops_every_nth_packet() {
     let every = Span::from_nanos(100);
     let source = || Source::new([0, 1].map(bentpipe_core::NodeId), at(0), every);
     struct End(Option<Source>, Vec<u32>);

@@ -1,16 +1,16 @@
-//! Packets and their sources and sinks, for a bench and for the engine's event loop.
+//! Packets, and their sources and sinks, for a bench and for the engine's event loop.
 
 use bentpipe_core::{NodeId, Span, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 
-/// A datagram from node 0 to node 1, created at time 0.
+/// Returns a datagram from node 0 to node 1, created at time 0.
 pub fn packet(number: u32, size: u32) -> Packet {
     Packet { number, size, destination: NodeId(1), ..Packet::default() }
 }
 
-/// A stage that sends a packet of 1500 bytes each `interval`, without end.
+/// A stage that sends a packet of 1500 bytes every `interval`, endlessly.
 pub struct Source {
-    /// The nodes from which and to which packets go.
+    /// The source and the destination of the packets.
     pub nodes: [NodeId; 2],
     /// Time at which the next packet is sent.
     pub next: Time,
@@ -45,7 +45,7 @@ impl Stage for Source {
     }
 }
 
-/// A stage that consumes what it receives.
+/// A stage that consumes the packets that it receives.
 pub struct Sink;
 
 impl Stage for Sink {

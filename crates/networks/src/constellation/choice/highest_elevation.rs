@@ -1,15 +1,15 @@
-//! The satellites at the highest elevation at every moment: the shortest slant range and the least
-//! rain, at the price of many handovers.
+//! The satellites at the highest elevation at any time. This gives the shortest slant range and the
+//! minimum rain attenuation, but many handovers.
 //!
-//! A satellite takes over when it is higher by a margin. Without a margin, two satellites at the
-//! same elevation, which occur wherever a constellation is symmetric, would take turns.
+//! Another satellite takes over when it is higher by a margin. Without a margin, two satellites at
+//! the same elevation, which are frequent in symmetric constellations, would alternate.
 
 use super::{Choice, Sky};
 use bentpipe_core::{Angle, Problems, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The satellites at the highest elevation at every moment.
+/// The satellites at the highest elevation at any time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -34,7 +34,7 @@ impl Choice for Config {
         let height =
             |satellite| sky.elevation(satellite) + if serving.contains(&satellite) { margin } else { 0.0 };
         let best = sky.best(serving, |visible| height(visible.satellite));
-        // Any of the serving satellites may be overtaken first.
+        // Any of the serving satellites may be the first to be overtaken.
         let mut review = f64::INFINITY;
         for one in sky.visible.iter().filter(|visible| best.contains(&visible.satellite)) {
             for other in sky.visible.iter().filter(|visible| !best.contains(&visible.satellite)) {

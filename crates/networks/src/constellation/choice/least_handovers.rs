@@ -1,13 +1,13 @@
-//! Each satellite for as long as it is in view, then the one that will stay in view longest: this
-//! covers a period with the fewest windows.
+//! The site keeps each satellite as long as it is visible, and then chooses the satellite that will
+//! stay visible longest. This needs the minimum number of handovers.
 
 use super::{Choice, Sky};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Each satellite for as long as it is in view, then the one that will stay in view longest: the
-/// fewest handovers.
+/// Each satellite as long as it is visible, then the one that will stay visible longest: the
+/// minimum number of handovers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

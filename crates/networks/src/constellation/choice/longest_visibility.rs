@@ -1,12 +1,12 @@
-//! The satellites that will stay in view longest, at every moment: a newly risen satellite that
-//! will stay longer takes over at once.
+//! The satellites that will stay visible longest, at any time. A newly risen satellite that will
+//! stay visible longer takes over at once.
 
 use super::{Choice, Sky};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The satellites that will stay in view longest, at every moment.
+/// The satellites that will stay visible longest, at any time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

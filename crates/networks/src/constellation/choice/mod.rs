@@ -1,4 +1,4 @@
-//! Policies that choose the satellites that serve a site.
+//! Policies for choosing the satellites that serve a site.
 
 pub mod highest_elevation;
 pub mod least_handovers;
@@ -13,7 +13,7 @@ use bentpipe_orbit::satellite::Satellite;
 use bentpipe_orbit::visibility::overtaking;
 
 kinds! {
-    /// The policy that chooses the satellites that serve a site.
+    /// The policy for choosing the satellites that serve a site.
     #[schemars(rename = "Choice")]
     pub enum Config: Choice {
         "highest-elevation" => HighestElevation(highest_elevation::Config),
@@ -31,18 +31,18 @@ impl Default for Config {
 
 /// The factory of a choice, implemented by its `Config`.
 pub trait Choice {
-    /// Returns true for a policy that chooses only at the times that it requested, not whenever a
-    /// satellite rises or sets.
+    /// Returns true for a policy that chooses only at the times that it has requested, and not
+    /// whenever a satellite rises or sets.
     fn only_when_due(&self) -> bool {
         false
     }
 
-    /// Returns the satellites that serve from now on, the best first and at most `sky.links`, and
-    /// the latest time at which to choose again. Serving satellites that have set are no longer
-    /// visible.
+    /// Returns the satellites that serve from now on, and the latest time at which to choose again.
+    /// The satellites are in order of preference, at most `sky.links`. Serving satellites that have
+    /// set are no longer visible.
     fn choose(&self, sky: &Sky<'_>, serving: &[u32]) -> (Vec<u32>, f64);
 
-    /// Adds the problems of this configuration.
+    /// Adds the problems of this configuration to `problems`.
     fn check(&self, _problems: &mut Problems) {}
 }
 
@@ -51,7 +51,7 @@ pub trait Choice {
 pub struct Visible {
     /// Number of the satellite.
     pub satellite: u32,
-    /// Time at which it sets, in seconds since the start.
+    /// Time at which the satellite sets, in seconds since the start.
     pub set: f64,
 }
 
@@ -61,7 +61,7 @@ pub struct Sky<'a> {
     pub now: f64,
     /// Start of the run.
     pub start: Epoch,
-    /// Number of satellites that serve the site at once.
+    /// Number of satellites that serve the site at the same time.
     pub links: usize,
     /// Visible satellites, in order of rising.
     pub visible: &'a [Visible],
@@ -72,13 +72,13 @@ pub struct Sky<'a> {
 }
 
 impl Sky<'_> {
-    /// Elevation of a satellite in radians.
+    /// Returns the elevation of a satellite in radians.
     pub fn elevation(&self, satellite: u32) -> f64 {
         self.observer.elevation(&self.satellites[satellite as usize], self.now).0
     }
 
-    /// The time at which `other` becomes higher than `satellite` by `margin`, searched up to
-    /// `until`.
+    /// Returns the time at which `other` becomes higher than `satellite` by `margin`, searching up
+    /// to `until`.
     fn overtaking(&self, satellite: u32, other: u32, margin: f64, until: f64) -> f64 {
         let (a, b) = (&self.satellites[satellite as usize], &self.satellites[other as usize]);
         match overtaking(self.observer, a, b, margin, self.now, until) {
@@ -87,8 +87,8 @@ impl Sky<'_> {
         }
     }
 
-    /// The visible satellites with the largest `value`, the best first; of equal ones, the serving
-    /// one.
+    /// Returns the visible satellites with the largest `value`, the best first. Of equal
+    /// satellites, serving ones come first.
     fn best(&self, serving: &[u32], value: impl Fn(&Visible) -> f64) -> Vec<u32> {
         let mut rated: Vec<_> = self
             .visible

@@ -1,18 +1,19 @@
-//! A choice per time slot, for all sites at once, as observed for Starlink: every 15 s, at 12, 27,
-//! 42 and 57 s of each minute of UTC (Tanveer et al., "Making Sense of Constellations", 2023; Mohan
-//! et al., "A Multifaceted Look at Starlink Performance", 2024).
+//! A choice in each time slot, simultaneous for all sites, as observed for Starlink: every 15 s, at
+//! 12, 27, 42 and 57 s of each minute of UTC (Tanveer et al., "Making Sense of Constellations",
+//! 2023; Mohan et al., "A Multifaceted Look at Starlink Performance", 2024).
 //!
-//! The operator's criteria are not known. Here: of the satellites that stay in view for the whole
-//! slot, those at the highest elevation at its start, or, if none does, those that stay longest. A
-//! satellite that sets within a slot is not replaced.
+//! The operator's criteria are not published. This policy chooses, from the satellites that stay
+//! visible for the whole slot, those at the highest elevation at its start. If no satellite stays
+//! visible that long, it chooses those that stay visible longest. A satellite that sets within a
+//! slot is not replaced.
 
 use super::{Choice, Sky};
 use bentpipe_core::{Problems, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A choice per time slot, for all sites at once, as observed for Starlink (Tanveer et al. 2023,
-/// Mohan et al. 2024).
+/// A choice in each time slot, simultaneous for all sites, as observed for Starlink (Tanveer et al.
+/// 2023, Mohan et al. 2024).
 ///
 /// ```toml
 /// choice = { kind = "schedule", slot = "15 s", offset = "12 s" }
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Length of a slot, 15 s by default; a whole number of slots must make a minute.
+    /// Length of a slot, 15 s by default. A minute must be a whole number of slots.
     pub slot: Span,
     /// Start of the first slot in each minute of UTC, 12 s by default; must be shorter than `slot`.
     pub offset: Span,
@@ -45,8 +46,8 @@ impl Choice for Config {
 
     fn choose(&self, sky: &Sky<'_>, serving: &[u32]) -> (Vec<u32>, f64) {
         let slot = self.slot.as_nanos();
-        // Rounded, since seconds as f64 may be a nanosecond before the boundary at which this is
-        // called.
+        // Rounded, because the time in seconds as f64 may be a nanosecond before the boundary at
+        // which this function is called.
         let now = (sky.now * 1e9).round() as u64;
         let into = (sky.start.nanos_in_minute() + now + MINUTE - self.offset.as_nanos() % slot) % slot;
         let end = (now + slot - into) as f64 * 1e-9;

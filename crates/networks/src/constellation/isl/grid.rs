@@ -1,11 +1,11 @@
-//! Four links per satellite ("+Grid"): to the satellites ahead and behind in its plane, and to one
-//! in each adjacent plane.
+//! Four links per satellite ("+Grid"): to the next and the previous satellite in its plane, and to
+//! one satellite in each adjacent plane.
 //!
 //! A link is up while all of its rules hold. Each rule is a quantity that must not be negative,
-//! with a bound on how fast it can change: the distance by at most the speeds of both ends, the
-//! clearance above the Earth by that of the faster end, the latitude of an end by its speed over
-//! its distance from the centre. The smallest quotient of quantity and bound is the time for which
-//! the state certainly does not change.
+//! with an upper limit of its rate of change. The distance changes at most by the speeds of both
+//! ends, the clearance above the Earth by the speed of the faster end, and the latitude of an end
+//! by its speed divided by its distance from the centre. The minimum of quantity divided by rate of
+//! change is a time for which the state cannot change.
 
 use super::Links;
 use crate::constellation::carrier::CarrierConfig;
@@ -19,7 +19,7 @@ use bentpipe_orbit::vector::{clearance, length, minus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A grid of inter-satellite links: each satellite is linked to its neighbours in its plane and in
+/// A grid of inter-satellite links: each satellite has links to its neighbours in its plane and in
 /// the adjacent planes.
 ///
 /// ```toml
@@ -36,18 +36,18 @@ pub struct Config {
     /// Error process of each link and direction; no errors by default.
     #[serde(default)]
     pub error: channel::Config,
-    /// Geocentric latitude, north or south, beyond which an end's links to other planes are off; 0
-    /// deg to 90 deg. If unset, there is no such limit.
+    /// Geocentric latitude, north or south, above which the links of a satellite to other planes
+    /// are off; 0 deg to 90 deg. If unset, the latitude is unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_latitude: Option<Angle>,
-    /// Distance between the ends beyond which a link is off. If unset, there is no such limit.
+    /// Maximum distance between the ends of a link that is up. If unset, the distance is unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_range: Option<Distance>,
-    /// Minimum height above the surface of the line between the ends, 80 km by default; a link is
-    /// off below it, as the air would bend and absorb the beam.
+    /// Minimum height above the surface of the line between the ends, 80 km by default. Below it a
+    /// link is off, because the air would refract and absorb the beam.
     #[serde(default = "default_clearance")]
     pub clearance: Distance,
-    /// True to link the planes on both sides of a seam, too; false by default.
+    /// True to link also the planes on both sides of a seam; false by default.
     #[serde(default)]
     pub cross_seam: bool,
 }
@@ -67,7 +67,8 @@ impl Links for Config {
 
     fn margin(&self, neighbours: &Neighbours, (a, b): (&Satellite, &Satellite), t: f64) -> Bound {
         let (at_a, at_b) = (a.position(t), b.position(t));
-        // Speeds relative to the Earth, which include its rotation, also bound those in space.
+        // Speeds relative to the Earth include its rotation, and are also upper limits for speeds
+        // in space.
         let (fast_a, fast_b) = (a.speed.max(GEOSTATIONARY_SPEED), b.speed.max(GEOSTATIONARY_SPEED));
         let mut value = f64::INFINITY;
         let mut rule = |quantity: f64, fastest: f64| value = value.min(quantity / fastest);
@@ -79,7 +80,7 @@ impl Links for Config {
             for (position, fastest) in [(at_a, fast_a), (at_b, fast_b)] {
                 let distance = length(&position);
                 let latitude = math::asin((position[2] / distance).clamp(-1.0, 1.0)).abs();
-                // With half the distance, as it may shrink in the meantime.
+                // Half the distance is used because the distance may shrink in the meantime.
                 rule(max.radians() - latitude, 2.0 * fastest / distance);
             }
         }
@@ -105,6 +106,6 @@ impl Links for Config {
     }
 }
 
-/// Speed of a geostationary satellite in space, in m/s: the minimum that is assumed for a satellite
-/// at rest above the Earth.
+/// Speed of a geostationary satellite in space, in m/s: the minimum that is assumed, because such a
+/// satellite is at rest relative to the Earth.
 const GEOSTATIONARY_SPEED: f64 = 3_075.0;

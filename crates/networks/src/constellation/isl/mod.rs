@@ -1,4 +1,4 @@
-//! Inter-satellite links: which satellites they connect, and when they are up.
+//! Inter-satellite links: the satellites that they connect, and the times at which they are up.
 
 pub mod grid;
 pub mod none;
@@ -25,16 +25,16 @@ impl Default for Config {
 
 /// The factory of inter-satellite links, implemented by their `Config`.
 pub trait Links {
-    /// Returns true if two neighbours ever have a link.
+    /// Returns true if two neighbours have a link at any time.
     fn connects(&self, neighbours: &Neighbours) -> bool;
 
-    /// State of an existing link at a time, positive if the link is up, and the time for which the
-    /// state certainly lasts.
+    /// Returns the state of an existing link at time `t` in seconds, positive if the link is up,
+    /// and a time for which the state cannot change.
     fn margin(&self, kind: &Neighbours, ends: (&Satellite, &Satellite), t: f64) -> Bound;
 
-    /// Rate, queue and errors of each link; `None` if there are no links.
+    /// Returns the rate, queue and errors of each link, or `None` if there are no links.
     fn link(&self) -> Option<super::carrier::CarrierConfig>;
 
-    /// Adds the problems of this configuration.
+    /// Adds the problems of this configuration to `problems`.
     fn check(&self, _problems: &mut Problems) {}
 }

@@ -52,7 +52,7 @@ impl Constellation {
                 HANDED_OVER,
                 out,
             );
-            // What the old satellite still sends is received: that is the purpose of the overlap.
+            // Packets that the old satellite still sends during the overlap are received.
             let heard =
                 if self.handover.overlap > Span::ZERO { Fate::Forward } else { self.handover.packets };
             self.keep_orphans(falling.sent, down, Receiver::Site(site), heard, HANDED_OVER, out);
@@ -82,7 +82,7 @@ impl Constellation {
     ) {
         let ground = &self.topology.sites[site as usize];
         let in_outage = ground.serving.iter().all(Option::is_none);
-        self.tallies[site as usize].count_handover(now, (from, to), in_outage);
+        self.statistics[site as usize].count_handover(now, (from, to), in_outage);
         if let Some(probe) = self.handovers[site as usize] {
             Handover { site, antenna, from, to, waiting }.record(now, &self.topology, probe, out);
         }
@@ -119,7 +119,8 @@ impl Constellation {
         }
     }
 
-    /// Handles a packet in flight on a carrier that was cut: it arrives nevertheless, or is lost.
+    /// Processes a packet that was in flight on a carrier that was cut: it still arrives, or it is
+    /// lost.
     fn keep_orphans(
         &mut self,
         sent: Vec<(Time, Packet)>,

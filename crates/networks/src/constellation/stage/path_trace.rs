@@ -1,5 +1,5 @@
-//! The paths of the flows that are followed: for the trace of paths, and for counting packets by
-//! the site at which they enter.
+//! The paths of traced flows: rows of the trace of paths, and counts of packets by the site at
+//! which they enter.
 
 use super::{Constellation, Hop};
 use crate::constellation::path::{Path, PathTrace};
@@ -9,7 +9,7 @@ use bentpipe_core::Time;
 use bentpipe_stage::{Outbox, Packet};
 
 impl Constellation {
-    /// Notes over which path a packet goes, if its flow is followed.
+    /// Records the path of a packet, if its flow is traced.
     #[inline]
     pub(super) fn trace_path(
         &mut self,
@@ -42,7 +42,7 @@ impl Constellation {
         self.flows[flow][index].count(site);
     }
 
-    /// The path from a site over a satellite.
+    /// Returns the path from a site over a satellite.
     fn path(
         &mut self,
         now: Time,

@@ -1,7 +1,7 @@
 //! Prefetching of the data of the next arrivals. With thousands of packets and links, these data
-//! are in no near cache. Reads at the time of each arrival would wait for memory one after the
-//! other; reads for several arrivals at once overlap. The values read here are ignored, so no
-//! result depends on them.
+//! are in no near cache. If they were read at each arrival, the reads would wait for memory one
+//! after another; reads for several arrivals at once overlap. The values read here are ignored, so
+//! no result depends on them.
 
 use super::{Constellation, Due, Hop, Receiver};
 use std::hint::black_box;

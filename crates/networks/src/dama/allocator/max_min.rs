@@ -3,10 +3,9 @@
 //! weight. The shares are min(demand, level x weight), with the level at which they fill the
 //! capacity.
 //!
-//! A share is rarely a whole number of slots. Every terminal gets the whole slots of its share. The
-//! remaining slots go, one each, to those with the largest remainder, which includes what earlier
-//! superframes still owe.
-//!
+//! A share is rarely a whole number of slots. Each terminal first gets its share rounded down. The
+//! remaining slots go, one each, to the terminals with the largest remainders. A remainder includes
+//! the fractions of slots that earlier superframes still owe to the terminal.
 //! A terminal's weight is the `weight` of its entry in `terminals`.
 
 use super::{Allocation, Allocator, Demand};
@@ -50,10 +49,10 @@ impl Allocator for MaxMin {
             }
             return;
         }
-        // The level first satisfies those with the smallest demand relative to their weight.
+        // Terminals with the smallest demand relative to their weight are satisfied first.
         self.order.clear();
         self.order.extend(0..demands.len() as u32);
-        let of = |place: u32| &demands[place as usize];
+        let of = |index: u32| &demands[index as usize];
         let by_weight = |a: &u32, b: &u32| {
             let (a, b) = (of(*a), of(*b));
             (u64::from(a.slots()) * u64::from(b.weight)).cmp(&(u64::from(b.slots()) * u64::from(a.weight)))
@@ -62,8 +61,8 @@ impl Allocator for MaxMin {
         let mut weights: u64 = demands.iter().map(|demand| u64::from(demand.weight)).sum();
         let mut left = u64::from(capacity);
         let mut full = 0;
-        for place in &self.order {
-            let demand = of(*place);
+        for index in &self.order {
+            let demand = of(*index);
             if u64::from(demand.slots()) * weights > left * u64::from(demand.weight) {
                 break;
             }
@@ -75,20 +74,20 @@ impl Allocator for MaxMin {
         grants.extend(demands.iter().map(Demand::slots));
         let short = &mut self.order[full..];
         let mut whole = 0;
-        for place in short.iter() {
-            let demand = of(*place);
+        for index in short.iter() {
+            let demand = of(*index);
             let product = left * u64::from(demand.weight);
-            grants[begin + *place as usize] = (product / weights) as u32;
+            grants[begin + *index as usize] = (product / weights) as u32;
             whole += product / weights;
             let owed = &mut self.owed[usize::from(demand.terminal)];
             *owed += (((product % weights) << 32) / weights) as i64;
         }
-        short.sort_unstable_by_key(|place| {
-            (std::cmp::Reverse(self.owed[usize::from(of(*place).terminal)]), *place)
+        short.sort_unstable_by_key(|index| {
+            (std::cmp::Reverse(self.owed[usize::from(of(*index).terminal)]), *index)
         });
-        for place in &short[..(left - whole) as usize] {
-            let demand = of(*place);
-            grants[begin + *place as usize] += 1;
+        for index in &short[..(left - whole) as usize] {
+            let demand = of(*index);
+            grants[begin + *index as usize] += 1;
             self.owed[usize::from(demand.terminal)] -= ONE;
         }
     }
@@ -101,7 +100,7 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        // The small ones in full, the rest shared.
+        // The small demands are granted in full; the others share the remaining slots.
         assert_eq!(once(&Config {}, 31, &demands(&[5, 100, 3, 40])), [5, 12, 3, 11]);
         let weighted = |list: &[(u32, u32)]| -> Vec<Demand> {
             let demand = |(terminal, &(volume, weight)): (u16, &(u32, u32))| Demand {
@@ -112,7 +111,8 @@ mod tests {
             };
             (0..).zip(list).map(demand).collect()
         };
-        // Level 31 / (1 + 2 + 4) x weights, but the last wants only 10 of its 17.7: 21 over 1 + 2.
+        // The level would be 31 / (1 + 2 + 4) per unit of weight, but the last terminal demands
+        // only 10 of its 17.7 slots. The other two share 21 slots with weights 1 and 2.
         assert_eq!(once(&Config {}, 31, &weighted(&[(100, 1), (100, 2), (10, 4)])), [7, 14, 10]);
     }
 

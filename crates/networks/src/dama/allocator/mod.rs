@@ -1,5 +1,5 @@
-//! Allocators: how the slots left after every terminal's CRA are divided. One file per allocator.
-//! each.
+//! Allocators: the division of the slots that remain after every terminal's constant slots (CRA).
+//! Each allocator has its own file.
 
 pub mod max_min;
 pub mod priority;
@@ -9,7 +9,7 @@ pub mod round_robin;
 use bentpipe_core::kinds;
 
 kinds! {
-    /// The allocator by which the network control centre divides the slots among the demands.
+    /// The allocator with which the network control centre divides the slots among the demands.
     #[schemars(rename = "Allocator")]
     pub enum Config: Allocation {
         "proportional" => Proportional(proportional::Config),
@@ -31,21 +31,21 @@ pub trait Allocation {
     fn build(&self, terminals: usize) -> Box<dyn Allocator>;
 }
 
-/// The demand of one terminal in a superframe, beyond what is guaranteed to it; more than nothing.
+/// The demand of one terminal in a superframe beyond its guaranteed slots; always positive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demand {
     /// Number of the terminal.
     pub terminal: u16,
-    /// Slots by rate requests.
+    /// Slots requested by rate.
     pub rate: u32,
-    /// Slots by volume requests.
+    /// Slots requested by volume.
     pub volume: u32,
     /// Weight of the terminal relative to the others.
     pub weight: u32,
 }
 
 impl Demand {
-    /// Slots of both kinds.
+    /// Slots requested by rate and by volume.
     #[inline]
     pub fn slots(&self) -> u32 {
         self.rate.saturating_add(self.volume)
@@ -54,9 +54,9 @@ impl Demand {
 
 /// Divides the slots of one superframe.
 pub trait Allocator: Send {
-    /// Appends to `grants` the slots of each demand, in the order of `demands` (ascending
-    /// terminals): none more than demanded, and at most `capacity` together. A terminal's rate is
-    /// served before its volume.
+    /// Appends the slots granted to each demand to `grants`, in the order of `demands` (ascending
+    /// terminals). No grant exceeds its demand, and the grants total at most `capacity`. A
+    /// terminal's rate requests are served before its volume requests.
     fn allocate(&mut self, capacity: u32, demands: &[Demand], grants: &mut Vec<u32>);
 }
 
@@ -113,9 +113,9 @@ mod tests {
             capacity in 1u32..40,
             demands in prop::collection::vec((1u32..1000, 1u32..9), 1..60),
         ) {
-            // With the same demands in every superframe, each terminal is served within as many as
-            // there are terminals and its share of the slots is a whole one: no later than after
-            // sum of weights over its own, or of demands.
+            // The demands are the same in every superframe. The bound allows as many superframes as
+            // it takes until the smallest share adds up to a whole slot: the total weight or demand
+            // over the slots, twice, plus two.
             for config in all().into_iter().filter(|config| config.kind() != "priority") {
                 let mut allocator = config.build(60);
                 let demands: Vec<_> = (0..)

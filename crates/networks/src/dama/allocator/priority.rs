@@ -1,8 +1,8 @@
 //! Strict priority by kind of request: rate requests (RBDC) before volume requests (VBDC, AVBDC),
-//! as ranked by EN 301 790, section 6.6.1.2. Within a kind the slots are divided in proportion to
-//! the demands, rounded as in [`super::proportional`].
+//! in the order of EN 301 790, section 6.6.1.2. Within each kind the slots are divided in
+//! proportion to the demands, rounded as in [`super::proportional`].
 //!
-//! Under lasting overload by rate requests, volume requests starve: strict priority means that.
+//! Volume requests starve during a lasting overload of rate requests.
 
 use super::proportional::Proportional;
 use super::{Allocation, Allocator, Demand};
@@ -51,9 +51,9 @@ impl Allocator for Priority {
             self.granted.clear();
             allocator.allocate(capacity, &self.part, &mut self.granted);
             let mut granted = self.part.iter().zip(&self.granted).peekable();
-            for (place, demand) in demands.iter().enumerate() {
+            for (index, demand) in demands.iter().enumerate() {
                 if let Some((_, slots)) = granted.next_if(|(part, _)| part.terminal == demand.terminal) {
-                    grants[begin + place] += slots;
+                    grants[begin + index] += slots;
                     capacity -= slots;
                 }
             }

@@ -1,12 +1,12 @@
-//! The study's allocator: all demands in full if they fit, otherwise each in proportion to its
-//! size.
+//! The study's allocator. If the demands exceed the slots, each terminal gets slots in proportion
+//! to its demand.
 //!
-//! A proportional share is rarely a whole number of slots. Every terminal gets the whole slots of
-//! its share. The remaining slots go, one each, to the terminals with the largest remainder, which
-//! includes what earlier superframes still owe (largest-remainder method with carry-over). A
-//! terminal's slots therefore differ from the sum of its shares by about one slot over any length
-//! of time, and the smallest demand is served eventually, which rounding alone would not ensure.
-//! The study does not say how it rounds.
+//! A proportional share is rarely a whole number of slots. Each terminal first gets its share
+//! rounded down. The remaining slots go, one each, to the terminals with the largest remainders. A
+//! remainder includes the fractions of slots that earlier superframes still owe to the terminal
+//! (largest-remainder method with carry-over). Over any period a terminal's slots therefore differ
+//! from the sum of its shares by about one slot, and even the smallest demand is eventually served.
+//! The study does not describe its rounding.
 
 use super::{Allocation, Allocator, Demand};
 use bentpipe_core::Sample;
@@ -55,24 +55,24 @@ impl Allocator for Proportional {
         let begin = grants.len();
         let mut left = capacity;
         self.order.clear();
-        for (place, demand) in demands.iter().enumerate() {
+        for (index, demand) in demands.iter().enumerate() {
             let product = u64::from(capacity) * u64::from(demand.slots());
             let (whole, rest) = ((product / total) as u32, product % total);
             let owed = &mut self.owed[usize::from(demand.terminal)];
             *owed += fraction(rest, total);
-            self.order.push((*owed, place as u32));
+            self.order.push((*owed, index as u32));
             grants.push(whole);
             left -= whole;
         }
-        // Which come before the last slot matters, their order does not.
+        // Only the set of terminals that get a remaining slot matters, not their order.
         let left = left as usize;
         if (1..self.order.len()).contains(&left) {
             self.order
-                .select_nth_unstable_by_key(left - 1, |(owed, place)| (std::cmp::Reverse(*owed), *place));
+                .select_nth_unstable_by_key(left - 1, |(owed, index)| (std::cmp::Reverse(*owed), *index));
         }
-        for (_, place) in self.order.iter().take(left) {
-            let demand = &demands[*place as usize];
-            grants[begin + *place as usize] += 1;
+        for (_, index) in self.order.iter().take(left) {
+            let demand = &demands[*index as usize];
+            grants[begin + *index as usize] += 1;
             self.owed[usize::from(demand.terminal)] -= ONE;
         }
     }
@@ -83,7 +83,8 @@ const ONE: i64 = 1 << 32;
 
 /// `part / whole` in fixed point; `part` is less than `whole`.
 fn fraction(part: u64, whole: u64) -> i64 {
-    // 64-bit division is several times faster than 128-bit, and total demands seldom need more.
+    // 64-bit division is several times faster than 128-bit division. Total demands rarely exceed 32
+    // bits.
     if whole <= 1 << 32 {
         ((part << 32) / whole) as i64
     } else {
@@ -104,7 +105,7 @@ mod tests {
             (31, &[62], &[31]),
             // Shares 10.33, 20.67.
             (31, &[20, 40], &[10, 21]),
-            // Shares 7.75 each: three of four get the slots that are left.
+            // Shares 7.75 each: three of the four terminals get a remaining slot.
             (31, &[9, 9, 9, 9], &[8, 8, 8, 7]),
             // Shares 29.92, 0.54, 0.54.
             (31, &[110, 2, 2], &[30, 1, 0]),
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_demand_is_served_in_its_turn() {
+    fn small_demands_are_eventually_served() {
         let mut allocator = Proportional::new(3);
         let mut sums = [0; 3];
         for _ in 0..1000 {

@@ -1,14 +1,15 @@
-//! Round robin: one slot after the other to the next terminal that wants one. The next superframe
-//! continues where this one stopped.
+//! Round robin: slots are assigned one at a time, in turn, to the terminals whose demand is not yet
+//! met. The next superframe continues where this one stopped.
 //!
-//! Full rounds are computed instead of iterated, so that the work does not grow with the slots.
+//! Full rounds are computed instead of iterated, so that the work does not grow with the number of
+//! slots.
 
 use super::{Allocation, Allocator, Demand};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Slots one by one in turn, to the terminals that still want one.
+/// Slots one at a time, in turn, to the terminals whose demand is not yet met.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -34,14 +35,14 @@ impl Allocator for RoundRobin {
         self.sizes.clear();
         self.sizes.extend(demands.iter().map(Demand::slots));
         self.sizes.sort_unstable();
-        // After `rounds` full rounds a demand has min(size, rounds); `left` slots do not make a
-        // full round.
+        // After `rounds` full rounds, a demand has got min(size, rounds) slots. The `left`
+        // remaining slots are too few for another full round.
         let (mut rounds, mut left) = (0, capacity);
         for (done, size) in self.sizes.iter().enumerate() {
-            let wanting = (self.sizes.len() - done) as u32;
-            let more = (size - rounds).min(left / wanting);
+            let unmet = (self.sizes.len() - done) as u32;
+            let more = (size - rounds).min(left / unmet);
             rounds += more;
-            left -= more * wanting;
+            left -= more * unmet;
             if rounds < *size {
                 break;
             }
@@ -49,14 +50,14 @@ impl Allocator for RoundRobin {
         let begin = grants.len();
         grants.extend(demands.iter().map(|demand| demand.slots().min(rounds)));
         let from = demands.partition_point(|demand| demand.terminal < self.next);
-        for place in (from..demands.len()).chain(0..from) {
+        for index in (from..demands.len()).chain(0..from) {
             if left == 0 {
                 break;
             }
-            if demands[place].slots() > rounds {
-                grants[begin + place] += 1;
+            if demands[index].slots() > rounds {
+                grants[begin + index] += 1;
                 left -= 1;
-                self.next = demands[place].terminal + 1;
+                self.next = demands[index].terminal + 1;
             }
         }
     }
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_turn_continues_in_the_next_superframe() {
+    fn next_superframe_continues_with_the_next_terminal() {
         let mut allocator = Config {}.build(3);
         let mut rounds = Vec::new();
         for _ in 0..3 {

@@ -1,14 +1,14 @@
-//! The rate at which data arrive, plus what it takes to empty the queue within one response time:
-//! `a[n] = (1 - gamma) a[n-1] + gamma A` and `r[n] = a[n] + Q / L`, with A the data that arrived in
-//! the last superframe in slots, Q the queue in slots and L the superframes from request to
-//! assignment. At least one slot while anything waits.
+//! The arrival rate of data, plus the rate that empties the queue within one response time: `a[n] =
+//! (1 - gamma) a[n-1] + gamma A` and `r[n] = a[n] + Q / L`. A is the data that arrived in the last
+//! superframe and Q is the queue, both in slots; L is the number of superframes from request to
+//! assignment. The estimate is at least one slot while any data wait.
 //!
-//! The arrivals alone would leave what accumulates before the first assignment waiting for ever.
-//! The second term drains it at the share of the queue that each superframe of the response time
-//! has to carry. The form is our own; EN 301 790 suggests measuring the input rate for RBDC
-//! (section 6.6.1.2.2) but does not say how.
+//! The arrival rate alone would never drain the data that accumulate before the first assignment.
+//! The second term drains these data evenly over the superframes of one response time. The form is
+//! our own; EN 301 790 suggests measuring the input rate for RBDC (section 6.6.1.2.2) but gives no
+//! formula.
 
-use super::{decayed, least, Arrivals, Estimation, Estimator, Load};
+use super::{decayed, min_request, Arrivals, Estimation, Estimator, Load};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ impl Estimator for Measured {
     fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64 {
         self.rate = decayed(self.rate, slept, gamma);
         self.rate = (1.0 - gamma) * self.rate + gamma * self.arrivals.measure(load, self.unit);
-        (self.rate + load.queue as f64 / self.response).max(least(load))
+        (self.rate + load.queue as f64 / self.response).max(min_request(load))
     }
 }
 
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_constant_rate_is_found_and_the_queue_drained() {
+    fn estimate_approaches_a_constant_rate_plus_the_queue_term() {
         let mut measured = Config {}.build(10, 1000);
         let mut rates = Vec::new();
         for n in 1..=40 {
@@ -63,7 +63,8 @@ mod tests {
         // 3 x 0.5 + 2, 3 x 0.75 + 2, ...
         assert_eq!(rates[..2], [3.5, 4.25]);
         assert!((rates[39] - 5.0).abs() < 1e-9);
-        // After four superframes asleep: 3 x 0.5^4, and 3 x 0.5^5 by this one.
+        // The terminal slept for four superframes: the rate is 3 x 0.5^4 before this superframe,
+        // and 3 x 0.5^5 after it.
         assert!((measured.estimate(4, &Load { queue: 0, arrived: 120_000 }, 0.5) - 3.0 / 32.0).abs() < 1e-9);
     }
 }

@@ -1,5 +1,5 @@
-//! Estimators: the rate that a terminal requests, from what waits and what arrives. One file per
-//! estimator.
+//! Estimators: the rate that a terminal requests, computed from its queue and its arrivals. Each
+//! estimator has its own file.
 
 pub mod arrival;
 pub mod predictive;
@@ -41,16 +41,16 @@ pub trait Estimation {
 
 /// Estimates the rate that one terminal needs.
 pub trait Estimator: Send {
-    /// Returns the rate in slots that it needs, from its load at the start of a superframe. `gamma`
-    /// is the weight of the newest measurement. In the `slept` superframes before this one the
-    /// queue was empty.
+    /// Returns the rate in slots that the terminal needs, from its `load` at the start of a
+    /// superframe. `gamma` is the weight of the newest measurement. The queue was empty in the
+    /// `slept` superframes before this one.
     fn estimate(&mut self, slept: u64, load: &Load, gamma: f64) -> f64;
 
-    /// From now on one slot is so many bytes per superframe, so that estimates in slots change.
+    /// Sets the number of bytes per superframe of one slot, the unit of later estimates.
     fn resize(&mut self, _unit: u64) {}
 }
 
-/// The weight that the study gives to the present queue.
+/// The study's weight of the present queue.
 pub fn default_gamma() -> Fraction {
     Fraction::thousandths(400)
 }
@@ -67,12 +67,13 @@ fn decayed(mut value: f64, times: u64, gamma: f64) -> f64 {
     value
 }
 
-/// The smallest request, so that the last half slot of a queue does not wait for ever.
-fn least(load: &Load) -> f64 {
+/// Returns the minimum request: one slot while any data wait, so that the last half slot of a queue
+/// does not wait forever.
+fn min_request(load: &Load) -> f64 {
     load.queue.min(1) as f64
 }
 
-/// The data that arrived since the last measurement, in slots.
+/// Measures the data that arrived since the last measurement, in slots.
 #[derive(Default)]
 struct Arrivals {
     before: u64,

@@ -1,17 +1,18 @@
-//! The arrival rate expected when the assignment takes effect, by linear trend (Holt 1957): level
-//! and trend `a[n] = gamma A + (1 - gamma) (a[n-1] + t[n-1])`, `t[n] = trend (a[n] - a[n-1]) + (1 -
-//! trend) t[n-1]`, and the request `r[n] = max(a[n] + L t[n], 0) + Q / L`, with the symbols of
-//! [`super::arrival`]. At least one slot while anything waits.
+//! The arrival rate expected when the assignment takes effect, extrapolated by a linear trend (Holt
+//! 1957). The level is `a[n] = gamma A + (1 - gamma) (a[n-1] + t[n-1])`, the trend `t[n] = trend
+//! (a[n] - a[n-1]) + (1 - trend) t[n-1]`, and the request `r[n] = max(a[n] + L t[n], 0) + Q / L`,
+//! with the symbols of [`super::arrival`]. The request is at least one slot while any data wait.
 //!
-//! It requests more early while traffic grows, as in slow start, and too much when the growth ends.
+//! This estimator requests capacity earlier while traffic grows, as in slow start, and too much
+//! when the growth ends.
 
-use super::{least, Arrivals, Estimation, Estimator, Load};
+use super::{min_request, Arrivals, Estimation, Estimator, Load};
 use bentpipe_core::{Fraction, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The arrival rate extrapolated to the time of the assignment by linear trend (Holt 1957), plus a
-/// share of the queue.
+/// The arrival rate, extrapolated to the time of the assignment by a linear trend (Holt 1957), plus
+/// a share of the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -75,7 +76,7 @@ impl Estimator for Extrapolated {
         let arrived = self.arrivals.measure(load, self.unit);
         self.measure(arrived, gamma);
         let rate = (self.level + self.response * self.trend).max(0.0) + load.queue as f64 / self.response;
-        rate.max(least(load))
+        rate.max(min_request(load))
     }
 }
 
@@ -84,20 +85,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_linear_trend_is_predicted() {
+    fn linear_trend_is_predicted() {
         let mut predictive = Config::default().build(10, 1000);
         let (mut arrived, mut estimate) = (0, 0.0);
         for n in 1..=300 {
             arrived += n * 100;
             estimate = predictive.estimate(0, &Load { queue: 0, arrived }, 0.4);
         }
-        // In superframe 300 arrive 30 slots' worth, 0.1 more in each: 31 ten superframes later.
-        // Holt's method follows a straight line without error once it has settled.
+        // In superframe 300, 30 slots' worth of data arrive, and 0.1 slots more in each later
+        // superframe: 31 ten superframes later. Once it has settled, Holt's method follows a
+        // straight line without error.
         assert!((estimate - 31.0).abs() < 1e-3, "{estimate}");
-        let mut least = f64::MAX;
+        let mut min_estimate = f64::MAX;
         for _ in 0..60 {
-            least = least.min(predictive.estimate(0, &Load { queue: 0, arrived }, 0.4));
+            min_estimate = min_estimate.min(predictive.estimate(0, &Load { queue: 0, arrived }, 0.4));
         }
-        assert!(least == 0.0, "a falling trend asks for nothing, never for less");
+        assert!(min_estimate == 0.0, "the estimate of a falling trend reaches zero and is never negative");
     }
 }

@@ -1,6 +1,6 @@
 //! The study's estimator: `r[n] = (1 - gamma) r[n-1] + gamma Q` (eq. 13 of Luglio, Roseti,
-//! Zampognaro 2009), Q in slots: the queue that could be emptied in one superframe by that many
-//! slots. The recursion runs on real numbers.
+//! Zampognaro 2009). Q is the queue in units of the data that one slot carries in a superframe. The
+//! recursion runs on real numbers.
 
 use super::{decayed, Estimation, Estimator, Load};
 use bentpipe_core::Sample;

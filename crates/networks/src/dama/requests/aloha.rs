@@ -1,12 +1,13 @@
-//! Contention mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): a terminal without
-//! traffic slots sends its request in a random one of the superframe's shared mini-slots. Two
-//! requests in one mini-slot are both lost. A terminal with traffic slots sends its request in its
-//! burst.
+//! Contention mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975). A terminal without
+//! traffic slots sends its request in a random one of the superframe's shared mini-slots. If two
+//! requests are sent in one mini-slot, both are lost. A terminal with traffic slots sends its
+//! request in its burst.
 //!
-//! After sending, a terminal waits for a plan that names it. If none has come after L + 1
-//! superframes it backs off: after the k-th failure it skips a number of superframes that is
-//! uniform in 0..2^k - 1, with k at most `backoff` (binary exponential back-off). With RBDC that is
-//! longer than the standard's time-out of two superframes: set `timeout` accordingly.
+//! After sending, a terminal waits for a plan that assigns slots to it. If no such plan arrives
+//! within L + 1 superframes, the terminal backs off: after the k-th failure it skips a random
+//! number of superframes, uniform in 0..2^k - 1, where k is limited to `backoff` (binary
+//! exponential back-off). With RBDC this takes longer than the standard's time-out of two
+//! superframes: set `timeout` accordingly.
 //!
 //! With an offered load of G requests per mini-slot, a fraction G e^-G of the mini-slots carries a
 //! request successfully.
@@ -17,8 +18,8 @@ use bentpipe_core::{Count, Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Shared mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): one try per request, and
-/// requests that collide are lost.
+/// Shared mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): each request is sent once,
+/// and requests that collide are lost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -53,16 +54,27 @@ pub(super) struct Random {
     slots: u16,
     replicas: u8,
     backoff: u32,
-    patience: u64,
-    /// Superframe until which an answer may come or the next try must wait.
+    /// Number of superframes for which the terminal waits for an answer.
+    answer_wait: u64,
+    /// The superframe in which the terminal may send again, after its wait for an answer or its
+    /// back-off.
     waits_until: u64,
-    asked: bool,
+    /// True if a request has been sent and not answered.
+    awaits_answer: bool,
     failures: u32,
 }
 
 impl Random {
     pub(super) fn new(slots: u16, replicas: u8, backoff: u32, response: u64) -> Random {
-        Random { slots, replicas, backoff, patience: response + 1, waits_until: 0, asked: false, failures: 0 }
+        Random {
+            slots,
+            replicas,
+            backoff,
+            answer_wait: response + 1,
+            waits_until: 0,
+            awaits_answer: false,
+            failures: 0,
+        }
     }
 }
 
@@ -74,14 +86,14 @@ impl RequestOpportunities for Random {
         stream: &mut Stream,
     ) -> Option<RequestChannel> {
         if has_slots {
-            self.asked = false;
+            self.awaits_answer = false;
             self.failures = 0;
             return Some(RequestChannel::Piggybacked);
         }
         if superframe < self.waits_until {
             return None;
         }
-        if std::mem::take(&mut self.asked) {
+        if std::mem::take(&mut self.awaits_answer) {
             self.failures += 1;
             let window = 1u64 << self.failures.min(self.backoff);
             self.waits_until = superframe + stream.bits() % window;
@@ -89,8 +101,8 @@ impl RequestOpportunities for Random {
                 return None;
             }
         }
-        self.asked = true;
-        self.waits_until = superframe + self.patience;
+        self.awaits_answer = true;
+        self.waits_until = superframe + self.answer_wait;
         Some(RequestChannel::Shared(Contention::draw(
             superframe,
             self.slots,
@@ -100,7 +112,7 @@ impl RequestOpportunities for Random {
     }
 
     fn answered(&mut self) {
-        self.asked = false;
+        self.awaits_answer = false;
         self.failures = 0;
         self.waits_until = 0;
     }
@@ -112,7 +124,7 @@ mod tests {
     use bentpipe_core::Streams;
 
     #[test]
-    fn failures_widen_the_backoff_window_and_an_answer_resets_it() {
+    fn backoff_window_grows_with_failures_and_resets_on_an_answer() {
         let mut stream = Streams::new(1, 0).stream("aloha");
         let mut opportunities = Random::new(4, 1, 3, 5);
         let mut tries = Vec::new();
@@ -122,9 +134,10 @@ mod tests {
             }
         }
         let gaps: Vec<u64> = tries.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        // Six superframes of waiting for an answer, and 0..1, 0..3, 0..7, 0..7, ... of back-off.
-        for (gap, most) in gaps.iter().zip([1u64, 3].into_iter().chain(std::iter::repeat(7))) {
-            assert!((6..=6 + most).contains(gap), "{gaps:?}");
+        // Six superframes for the answer, and a back-off of 0..1, 0..3, 0..7, 0..7, ...
+        // superframes.
+        for (gap, max_backoff) in gaps.iter().zip([1u64, 3].into_iter().chain(std::iter::repeat(7))) {
+            assert!((6..=6 + max_backoff).contains(gap), "{gaps:?}");
         }
         let mean = gaps[2..].iter().sum::<u64>() as f64 / (gaps.len() - 2) as f64;
         assert!((mean - 9.5).abs() < 0.5, "6 + 7/2: {mean}");

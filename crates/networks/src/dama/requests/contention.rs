@@ -1,4 +1,4 @@
-//! Shared mini-slots: who sends in which of them, and what can be received.
+//! Shared mini-slots: the choice of mini-slots for a burst, and the resolution of collisions.
 
 use bentpipe_core::Stream;
 
@@ -8,7 +8,7 @@ pub const MAX_REPLICAS: usize = 4;
 /// The mini-slots in which a burst is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contention {
-    /// Number of the superframe in which the mini-slots are.
+    /// Number of the superframe that contains the mini-slots.
     pub superframe: u64,
     slots: [u16; MAX_REPLICAS],
     replicas: u8,
@@ -19,7 +19,8 @@ impl Contention {
     pub fn draw(superframe: u64, slots: u16, replicas: u8, stream: &mut Stream) -> Contention {
         let mut drawn = [0; MAX_REPLICAS];
         for replica in 0..usize::from(replicas) {
-            // Uniform among those not taken yet, counted past the taken ones in ascending order.
+            // Uniform among the free mini-slots. The number is then shifted past the mini-slots
+            // already drawn, in ascending order.
             let mut slot = (stream.uniform() * f64::from(slots - replica as u16)) as u16;
             for taken in &drawn[..replica] {
                 slot += u16::from(*taken <= slot);
@@ -37,8 +38,9 @@ impl Contention {
     }
 }
 
-/// Returns which of the bursts of one or more superframes are received: those alone in a mini-slot,
-/// those that are alone once the replicas of the former have been removed, and so on.
+/// Determines which of the bursts of one or more superframes are received. A burst that is alone in
+/// a mini-slot is received. The replicas of received bursts are removed, and this repeats until no
+/// further burst is alone.
 pub fn resolve(bursts: &[Contention]) -> Vec<bool> {
     let mut received = vec![false; bursts.len()];
     let mut slots: Vec<(u64, u16, u32)> = Vec::new();
@@ -74,22 +76,23 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_with_one_collision_free_replica_is_resolved() {
-        // Slotted ALOHA: 3 alone, 5 twice.
+    fn burst_with_one_collision_free_replica_is_resolved() {
+        // Slotted ALOHA: one burst in mini-slot 3, and two bursts in mini-slot 5.
         assert_eq!(resolve(&[burst(&[3]), burst(&[5]), burst(&[5])]), [true, false, false]);
-        // A is alone in 1; without it B is alone in 2, then C in 3.
+        // Burst A is alone in 1. Without A, burst B is alone in 2; then C is alone in 3.
         assert_eq!(resolve(&[burst(&[2, 3]), burst(&[1, 2]), burst(&[3, 4])]), [true; 3]);
         assert_eq!(
             resolve(&[burst(&[1, 2]), burst(&[2, 3]), burst(&[3, 4]), burst(&[3, 4])]),
             [true, true, false, false]
         );
-        // A loop that nothing opens.
+        // Two bursts with the same mini-slots cannot be resolved.
         assert_eq!(resolve(&[burst(&[1, 2]), burst(&[1, 2])]), [false, false]);
-        // Other superframes do not meet.
+        // Bursts in different superframes do not collide.
         assert_eq!(resolve(&[burst(&[1]), Contention { superframe: 2, ..burst(&[1]) }]), [true, true]);
     }
 
-    /// Share of the bursts that are received when `load` per mini-slot are sent in frames of 100.
+    /// Returns the number of bursts received per mini-slot when `load` bursts per mini-slot are
+    /// sent in frames of 100 mini-slots.
     fn throughput(load: f64, replicas: u8) -> f64 {
         let mut stream = Streams::new(5, 0).stream("contention");
         let (mut sent, mut got) = (0, 0);
@@ -110,17 +113,18 @@ mod tests {
             let expected = load * math::powf(1.0f64 - 0.01, load * 100.0 - 1.0);
             assert!((throughput(load, 1) - expected).abs() < 0.01, "{load}");
         }
-        // CRDSA with two replicas and frames of 100 (Casini et al. 2007, fig. 5): nothing to speak
-        // of is lost up to a load of 0.4, and the most, about 0.55, comes at about 0.6.
+        // CRDSA with two replicas and frames of 100 mini-slots (Casini et al. 2007, fig. 5): hardly
+        // any burst is lost up to a load of 0.4. The maximum throughput, about 0.55, is reached at
+        // a load of about 0.6.
         assert!(throughput(0.4, 2) > 0.39);
-        let most = (4..10).map(|load| throughput(f64::from(load) / 10.0, 2)).fold(0.0, f64::max);
-        assert!((0.5..0.6).contains(&most), "{most}");
-        // Three replicas go further (Liva 2011: up to 0.8 asymptotically).
+        let max_throughput = (4..10).map(|load| throughput(f64::from(load) / 10.0, 2)).fold(0.0, f64::max);
+        assert!((0.5..0.6).contains(&max_throughput), "{max_throughput}");
+        // Three replicas have a higher throughput (Liva 2011: up to 0.8 asymptotically).
         assert!(throughput(0.6, 3) > 0.58);
     }
 
     #[test]
-    fn replicas_lie_in_different_slots() {
+    fn replicas_are_drawn_into_different_slots() {
         let mut stream = Streams::new(5, 0).stream("draw");
         let mut seen = [0u32; 5];
         for _ in 0..10_000 {

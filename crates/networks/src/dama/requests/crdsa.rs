@@ -1,15 +1,16 @@
 //! Contention resolution diversity slotted ALOHA (Casini, De Gaudenzi, Herrero, IEEE Trans.
-//! Wireless Commun. 6, 2007): each request is sent as several replicas in different mini-slots of a
-//! frame, here the superframe, and each replica names the positions of the others. The receiver
-//! decodes bursts that are alone in a mini-slot, subtracts their replicas, and repeats this until
-//! no burst is alone. Decoded bursts are known at the end of the frame.
+//! Wireless Commun. 6, 2007). Each request is sent as several replicas in different mini-slots of a
+//! frame, here the superframe, and each replica contains the positions of the others. The receiver
+//! decodes the bursts that are alone in a mini-slot and subtracts their replicas, until no further
+//! burst is alone. Decoding ends at the end of the frame.
 //!
-//! Small data bursts may be sent in the same way: with `data`, a terminal that has no slots in a
-//! superframe, and none planned, sends what waits without a request if all of it is at most that
-//! many bytes. What is not decoded is lost, and the transport retransmits it.
+//! Small data bursts may be sent in the same way: with `data`, a terminal sends its waiting data
+//! without a request if they are at most `data` bytes and if the terminal has no slots in the
+//! superframe and none planned. Bursts that are not decoded are lost, and the transport retransmits
+//! them.
 //!
-//! Back-off and answers are as in [`super::aloha`]. Limits: interference cancellation is perfect;
-//! no capture effect.
+//! Back-off and answers are as in [`super::aloha`]. Limits: interference cancellation is perfect,
+//! and there is no capture effect.
 
 use super::aloha::Random;
 use super::contention::MAX_REPLICAS;
@@ -19,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Shared mini-slots with contention resolution diversity slotted ALOHA (Casini, De Gaudenzi,
-/// Herrero 2007): each request is sent as several replicas, which lets the receiver resolve
+/// Herrero 2007): each request is sent as several replicas, from which the receiver resolves
 /// collisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -30,8 +31,8 @@ pub struct Config {
     pub replicas: Count<2, 4>,
     /// Maximum exponent of the binary exponential back-off, 6 by default.
     pub backoff: Count<0, 16>,
-    /// Maximum number of data bytes that a burst carries without a request; 0, the default, for
-    /// requests only.
+    /// Maximum number of data bytes that a burst carries without a request, 0 by default (requests
+    /// only).
     pub data: Count<0, 2000>,
 }
 

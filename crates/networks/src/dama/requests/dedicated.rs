@@ -1,5 +1,5 @@
-//! Request slots of the terminal's own, as in the synchronisation bursts of EN 301 790: no
-//! collisions, and no traffic slots are used up. With `every` above one, terminals take turns,
+//! Dedicated request slots for each terminal, as in the synchronisation bursts of EN 301 790:
+//! requests do not collide and use no traffic slots. With `every` above 1, terminals take turns,
 //! which needs fewer request slots.
 
 use super::{Path, RequestChannel, RequestOpportunities};
@@ -7,11 +7,11 @@ use bentpipe_core::{Count, Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A request slot for each terminal, as in the synchronisation bursts of EN 301 790.
+/// Dedicated request slots for each terminal, as in the synchronisation bursts of EN 301 790.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of superframes from one request slot of a terminal to its next, 1 by default.
+    /// Number of superframes between two request slots of a terminal, 1 by default.
     pub every: Count<1, 10_000>,
 }
 

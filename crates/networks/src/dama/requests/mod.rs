@@ -1,9 +1,9 @@
-//! The request path: how requests get from the terminals to the control centre. One file per path.
+//! Request paths: the transmission of requests from the terminals to the control centre. Each path
+//! has its own file.
 //!
-//! A request is made when it can be sent: in a request slot of the terminal's own ([`dedicated`]),
-//! in the terminal's traffic bursts ([`piggyback`]), or in shared mini-slots, where requests may
-//! collide ([`aloha`], [`crdsa`]). Collisions are resolved in the controller's half
-//! ([`contention`]).
+//! A request is made when it can be sent: in the terminal's own request slot ([`dedicated`]), in
+//! the terminal's traffic bursts ([`piggyback`]), or in shared mini-slots, where requests may
+//! collide ([`aloha`], [`crdsa`]). The control centre resolves collisions ([`contention`]).
 
 pub mod aloha;
 pub mod contention;
@@ -33,7 +33,7 @@ impl Default for Config {
 
 /// The factory of a request path, implemented by its `Config`.
 pub trait Path {
-    /// Builds the half of terminal number `terminal`, whose requests take effect `response`
+    /// Builds the path's part at terminal number `terminal`, where requests take effect `response`
     /// superframes later.
     fn build(&self, terminal: u16, response: u64) -> Box<dyn RequestOpportunities>;
 
@@ -47,25 +47,26 @@ pub trait Path {
         0
     }
 
-    /// Adds the problems of this configuration.
+    /// Adds the problems of this configuration to `problems`.
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// Transmission of a request in this superframe.
+/// The channel on which a request is sent in this superframe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestChannel {
-    /// At once, in a request slot of the terminal's own.
+    /// Immediately, in the terminal's own request slot.
     Dedicated,
     /// With the first traffic burst.
     Piggybacked,
-    /// In mini-slots that several terminals share, where requests can collide.
+    /// In mini-slots that several terminals share and where requests can collide.
     Shared(Contention),
 }
 
 /// A terminal's opportunities to send requests.
 pub trait RequestOpportunities: Send {
-    /// Returns whether and how the terminal may send a request in `superframe`, given whether it
-    /// has traffic slots in it. It uses every opportunity.
+    /// Returns the channel on which the terminal may send a request in `superframe`, if any.
+    /// `has_slots` is true if the terminal has traffic slots in this superframe. The terminal uses
+    /// every opportunity.
     fn next_opportunity(
         &mut self,
         superframe: u64,
@@ -73,6 +74,6 @@ pub trait RequestOpportunities: Send {
         stream: &mut Stream,
     ) -> Option<RequestChannel>;
 
-    /// Called when a plan that names the terminal has been received.
+    /// Informs the terminal that a plan with slots for it has been received.
     fn answered(&mut self) {}
 }

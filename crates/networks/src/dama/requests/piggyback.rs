@@ -1,15 +1,16 @@
-//! Requests in the terminal's traffic bursts: the satellite access control field that EN 301 790,
-//! section 6.6.1.1 puts before a burst's payload. It takes nothing from the payload and needs no
-//! slot, but a terminal without slots cannot send requests: give it constant slots (`cra`), or use
-//! a path with shared slots. The request arrives with the first burst of the superframe.
+//! Requests in the terminal's traffic bursts, in the satellite access control field that EN 301
+//! 790, section 6.6.1.1 defines in front of a burst's payload. The field takes nothing from the
+//! payload and needs no slot. A terminal without slots cannot send requests: give it constant slots
+//! (`cra`), or use a path with shared slots. The request arrives with the first burst of the
+//! superframe.
 
 use super::{Path, RequestChannel, RequestOpportunities};
 use bentpipe_core::{Sample, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Requests travel in the terminal's traffic bursts (EN 301 790, section 6.6.1.1), so a terminal
-/// without slots cannot send any.
+/// Requests in the terminal's traffic bursts (EN 301 790, section 6.6.1.1). A terminal without
+/// slots cannot send any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -1,16 +1,15 @@
-//! Absolute volume (AVBDC): a request states everything that waits and replaces the pending volume.
+//! Absolute volume (AVBDC): a request states all the waiting data and replaces the pending volume.
 //!
-//! `req[n] = Q(n)`, in every superframe in which something waits, and once zero. A request measures
-//! the queue at the start of superframe n, before the slots of superframe n and later have carried
-//! anything. The controller therefore subtracts what it has assigned, or will have assigned by
-//! then, in superframes n and later: `pending = max(req[n] - sum of grants for superframes >= n,
-//! 0)`. Nothing is counted twice, however many requests are in flight, and every request makes up
-//! for a lost one. (EN 301 790, section 6.6.1.2.4: AVBDC is to be used when the terminal senses
-//! that a VBDC request might be lost. The standard leaves the controller's arithmetic to the
-//! implementer.)
+//! `req[n] = Q(n)`, in every superframe in which data wait, and once zero. A request measures the
+//! queue at the start of superframe n, before any data are sent in superframe n or later. The
+//! controller therefore subtracts the slots that it has assigned in superframes n and later:
+//! `pending = max(req[n] - sum of grants for superframes >= n, 0)`. No data are counted twice,
+//! however many requests are in flight, and every request replaces any lost one. (EN 301 790,
+//! section 6.6.1.2.4: AVBDC is to be used when the terminal senses that a VBDC request might be
+//! lost. The standard leaves the controller's arithmetic to the implementer.)
 //!
-//! Requests include data that the constant slots (CRA) carry in the meantime. The next request
-//! corrects this, so at most the constant slots of L superframes are assigned in vain.
+//! Requests include data that the constant slots (CRA) will carry before the assignment. The next
+//! request corrects this, so at most the constant slots of L superframes are assigned in excess.
 //!
 //! ```toml
 //! dama = { scheme = "avbdc", cra = "64 kbit/s" }
@@ -22,14 +21,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Absolute volume requests (AVBDC): each states all the data that wait and replaces the pending
+/// Absolute volume requests (AVBDC): each states all the waiting data and replaces the pending
 /// volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Avbdc")]
 pub struct Config {
-    /// Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole
-    /// return link.
+    /// Maximum rate assigned in a superframe; must be a whole number of slots. If unset, it is the
+    /// rate of the whole return link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
 }
@@ -56,14 +55,14 @@ impl Scheme for Config {
     }
 }
 
-/// The terminal's half of AVBDC.
+/// The terminal's part of AVBDC.
 #[derive(Default)]
 pub(super) struct Absolute {
     sent: u32,
 }
 
 impl Absolute {
-    /// The request when `queue` slots' worth of data is waiting.
+    /// Returns the request when `queue` slots' worth of data are waiting.
     pub(super) fn request_slots(&mut self, queue: u64) -> Option<u32> {
         let slots = u32::try_from(queue).unwrap_or(u32::MAX);
         let released = slots == 0 && self.sent == 0;
@@ -90,13 +89,13 @@ impl Requester for Absolute {
     }
 }
 
-/// The controller's half of AVBDC.
+/// The controller's part of AVBDC.
 pub(super) struct Pending {
     max: u32,
     slots: u64,
-    /// Grants by superframe, as far back as a request may still refer to.
+    /// Grants by superframe, as far back as a late request may refer to.
     granted: VecDeque<(u64, u32)>,
-    /// The superframe in which the last request was made. An older request that arrives later is
+    /// The superframe in which the newest request was made. Older requests that arrive later are
     /// ignored.
     made: u64,
 }
@@ -171,25 +170,26 @@ mod tests {
         assert_eq!(account.demand(8).volume, 4);
         account.grant(8, 4);
         assert_eq!(account.demand(9).volume, 0);
-        // At the start of superframe 2 ten still wait, and two more: of the twelve, ten are
-        // granted.
+        // At the start of superframe 2, these ten slots still wait, and two more. Ten of the twelve
+        // have been granted.
         account.request(9, 2, absolute(12));
         assert_eq!(account.demand(9).volume, 2);
         account.grant(9, 2);
-        // In superframe 8 the six of superframe 7 are gone: 12 - 6 wait, all of it granted.
+        // In superframe 8 the six slots of superframe 7 have been sent: the remaining 12 - 6 have
+        // all been granted.
         account.request(15, 8, absolute(6));
         assert_eq!(account.demand(15).volume, 0);
-        // A request that was overtaken says nothing.
+        // A request that was overtaken is ignored.
         account.request(15, 5, absolute(12));
         assert_eq!(account.demand(15).volume, 0);
-        // Superframes 8 and 9 were granted but their plans were lost: it still waits in superframe
-        // 10, and is granted again.
+        // Superframes 8 and 9 were granted but their plans were lost: the data still wait in
+        // superframe 10 and are granted again.
         account.request(17, 10, absolute(6));
         assert_eq!(account.demand(17).volume, 6);
     }
 
     #[test]
-    fn the_whole_queue_is_requested_until_it_is_empty() {
+    fn requests_state_the_whole_queue_until_it_is_empty() {
         let mut requester = Absolute::default();
         let capacity = |requester: &mut Absolute, queue| {
             requester
@@ -204,39 +204,40 @@ mod tests {
     }
 
     proptest! {
-        /// Requests and plans are lost, and later no more are. From the first request on that was
-        /// made when the last lost plan is over, the controller takes to wait what waits, to the
-        /// slot; and nothing is left in the end.
+        /// Requests and plans are lost before superframe `calm`, and none afterwards. The pending
+        /// volume equals the backlog, to the slot, from the first request on that was made after
+        /// the last lost plan took effect. All data are sent in the end.
         #[test]
         fn after_losses_the_pending_volume_is_the_true_backlog(
             loss in 0.01..0.5f64,
             seed in 0u64..1_000_000,
             arrivals in prop::collection::vec(0u64..20, 1..150),
             (up, down) in (1u64..9, 1u64..9),
-            most in 4u32..30,
+            max_slots in 4u32..30,
         ) {
             let mut stream = Streams::new(seed, 0).stream("losses");
-            let (mut requester, mut account) = (Absolute::default(), Pending::new(most));
-            let (mut queue, mut said, mut plans) = (0u64, VecDeque::new(), VecDeque::new());
+            let (mut requester, mut account) = (Absolute::default(), Pending::new(max_slots));
+            let (mut queue, mut in_transit, mut plans) = (0u64, VecDeque::new(), VecDeque::new());
             let calm = arrivals.len() as u64;
             let end = calm + 20 * calm + 100;
-            let mut mended = 0;
+            let mut comparisons = 0;
             for superframe in 0..end {
                 let lost = |stream: &mut bentpipe_core::Stream| superframe < calm && stream.chance(loss);
                 if let Some(slots) = requester.request_slots(queue).filter(|_| !lost(&mut stream)) {
-                    said.push_back((superframe, slots));
+                    in_transit.push_back((superframe, slots));
                 }
-                // The controller plans superframe + down by what was said up ago.
+                // The controller plans superframe + down from the requests made up to superframe -
+                // up.
                 let mut heard = None;
-                while let Some((made, slots)) = said.front().copied().filter(|(made, _)| made + up <= superframe) {
-                    said.pop_front();
+                while let Some((made, slots)) = in_transit.front().copied().filter(|(made, _)| made + up <= superframe) {
+                    in_transit.pop_front();
                     account.replace(made, slots);
                     heard = Some(made);
                 }
                 if heard.is_some_and(|made| made >= calm + down) {
-                    let coming: u64 = plans.iter().sum();
-                    prop_assert_eq!(account.slots, queue.saturating_sub(coming));
-                    mended += 1;
+                    let planned: u64 = plans.iter().sum();
+                    prop_assert_eq!(account.slots, queue.saturating_sub(planned));
+                    comparisons += 1;
                 }
                 let granted = account.volume();
                 account.serve(superframe + down, granted);
@@ -247,8 +248,8 @@ mod tests {
                 queue += arrivals.get(superframe as usize).copied().unwrap_or(0);
             }
             prop_assert_eq!((queue, account.slots, requester.is_idle()), (0, 0, true));
-            // What waited for long enough was asked for again.
-            prop_assert!(mended > 0 || arrivals.iter().sum::<u64>() <= u64::from(most) * (calm + up + down));
+            // A comparison took place unless all the data were sent before.
+            prop_assert!(comparisons > 0 || arrivals.iter().sum::<u64>() <= u64::from(max_slots) * (calm + up + down));
         }
     }
 }

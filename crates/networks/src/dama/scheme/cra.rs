@@ -1,8 +1,8 @@
 //! Continuous rate assignment (CRA): a fixed number of slots from logon on, without requests. The
-//! access delay is the wait for the slot.
+//! access delay is the wait for the next slot.
 //!
-//! Every terminal has its CRA with any scheme (`cra` of the network's `dama`). With this scheme it
-//! has nothing else.
+//! With every scheme a terminal has its constant slots (`cra` of the network's `dama`). With this
+//! scheme it has no others.
 //!
 //! ```toml
 //! dama = { scheme = "cra", cra = "2048 kbit/s" }

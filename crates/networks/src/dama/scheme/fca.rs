@@ -1,11 +1,11 @@
-//! Free capacity assignment (FCA): slots left over when all requests have been served are assigned
-//! without requests.
+//! Free capacity assignment (FCA): slots that remain when all requests have been served are
+//! assigned without requests.
 //!
-//! The controller assigns them slot by slot, in turn, to all logged-on terminals of the scheme and
-//! continues in the next superframe where it stopped. A terminal does not know in advance what it
-//! will get (EN 301 790, section 6.6.1.2: "bonus capacity"). As long as there are spare slots, each
-//! superframe has a burst time plan, and terminals with spare slots wake for it, whether they have
-//! data or not.
+//! The controller assigns these spare slots one at a time, in turn, to all logged-on terminals of
+//! the scheme, and continues in the next superframe where it stopped. A terminal does not know in
+//! advance how many it will get (EN 301 790, section 6.6.1.2: "bonus capacity"). As long as there
+//! are spare slots, a burst time plan is sent for each superframe. Terminals with spare slots wake
+//! for it even if they have no data.
 //!
 //! ```toml
 //! dama = { scheme = "fca", cra = "64 kbit/s" }
@@ -16,7 +16,7 @@ use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Spare slots only (FCA): terminals request nothing and share the slots that are left over.
+/// Spare slots only (FCA): terminals request nothing and share the slots that remain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

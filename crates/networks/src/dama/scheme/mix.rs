@@ -1,14 +1,14 @@
-//! Several schemes at once: CRA with RBDC, VBDC or AVBDC, and FCA, each with its maximum, as in the
-//! logon of EN 301 790 (`CRA_level`, `RBDC_max`, `VBDC_max`).
+//! Several schemes at once: CRA with RBDC, VBDC or AVBDC, and FCA. Each has its own maximum, as in
+//! the logon of EN 301 790 (`CRA_level`, `RBDC_max`, `VBDC_max`).
 //!
-//! One message carries both requests. The rate comes from the estimator and is limited to its
-//! maximum. The volume covers what waits beyond that: without traffic classes, the part of the
-//! whole queue that neither request has asked for in the last L superframes (eq. 14 with both
-//! sums); with classes, each request counts the queues of its own classes. The controller serves a
-//! terminal's rate before its volume, and serves at most the maximum of the volume in a superframe.
+//! One message carries the rate request and the volume request. The rate comes from the estimator
+//! and is limited to its maximum. Without traffic classes, the volume is the part of the whole
+//! queue that neither request has covered in the last L superframes (eq. 14 with the sums of both
+//! kinds). With classes, each request counts the queues of its own classes. The controller serves a
+//! terminal's rate before its volume, and limits the volume of each superframe to its maximum.
 //!
-//! With AVBDC the volume is absolute: without classes, what waits less what the rate in force will
-//! carry in one superframe.
+//! With AVBDC the volume is absolute: without classes, it is the waiting data minus the data that
+//! the rate in force will carry in one superframe.
 //!
 //! ```toml
 //! [network.sat.return.dama]
@@ -37,7 +37,7 @@ pub struct Config {
     /// Absolute volume requests (AVBDC). Their `max` must be given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub avbdc: Option<avbdc::Config>,
-    /// True to assign spare slots (FCA) to terminals, too; false by default.
+    /// True if the terminals also take spare slots (FCA); false by default.
     pub fca: bool,
 }
 
@@ -72,12 +72,12 @@ impl Scheme for Config {
             vbdc.as_ref().map(|part| part as &dyn Scheme),
             avbdc.as_ref().map(|part| part as &dyn Scheme),
         ];
-        let most =
+        let sum_of_parts =
             parts.into_iter().flatten().fold(0u32, |sum, part| sum.saturating_add(part.max_slots(link)));
         if *fca {
             u32::MAX
         } else {
-            most
+            sum_of_parts
         }
     }
 
@@ -126,10 +126,10 @@ impl Requester for MixRequester {
         let (by_rate, by_volume) = offered.by_class.unwrap_or((offered.all, offered.all));
         let rate = self.rate.as_mut().and_then(|rate| rate.request_slots(superframe, &by_rate));
         // Without classes, the same bytes must not be requested twice.
-        let otherwise = if offered.by_class.is_some() { 0 } else { rate.unwrap_or(0) };
+        let by_other = if offered.by_class.is_some() { 0 } else { rate.unwrap_or(0) };
         let volume = self.volume.as_mut();
-        let volume = volume.and_then(|volume| volume.request_slots(superframe, by_volume.queue, otherwise));
-        let left = by_volume.queue.saturating_sub(u64::from(otherwise));
+        let volume = volume.and_then(|volume| volume.request_slots(superframe, by_volume.queue, by_other));
+        let left = by_volume.queue.saturating_sub(u64::from(by_other));
         let absolute = self.absolute.as_mut().and_then(|absolute| absolute.request_slots(left));
         CapacityRequest { rate, volume, absolute }
     }
@@ -230,13 +230,13 @@ mod tests {
     fn volume_covers_the_remainder_of_the_rate_and_both_respect_their_maximum() {
         let mut requester = config(ALL).requester(&scheme_context());
         let offered = |queue| OfferedLoad { all: Load { queue, arrived: 0 }, by_class: None };
-        // Ten wait: a rate of four slots at most, and a volume of the other six.
+        // Ten slots' worth wait: a rate of four slots, its maximum, and a volume of the other six.
         assert_eq!(
             requester.request(1, &offered(10)),
             CapacityRequest { rate: Some(4), volume: Some(6), absolute: None }
         );
-        // The ten are on their way; of twelve the rate asks for four more, which covers the other
-        // two.
+        // These ten have been requested. Twelve wait now: a rate of four more slots covers the
+        // other two.
         assert_eq!(
             requester.request(2, &offered(12)),
             CapacityRequest { rate: Some(4), volume: None, absolute: None }
@@ -252,7 +252,8 @@ mod tests {
         account.grant(5, 5);
         assert_eq!(account.demand(6), SlotDemand { rate: 4, volume: 2 });
         account.grant(6, 6);
-        // The rate's time-out of two superframes has passed; 6 - 1 - 2 = 3 are pending.
+        // The rate's time-out of two superframes has passed. 6 - 1 - 2 = 3 slots of volume are
+        // pending.
         assert_eq!(account.demand(7), SlotDemand { rate: 0, volume: 2 });
         account.grant(7, 2);
         assert_eq!(account.demand(8), SlotDemand { rate: 0, volume: 1 });
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scheme_without_a_limit_is_refused() {
+    fn scheme_without_a_maximum_is_rejected() {
         for (text, key) in [
             (r#"{"rbdc": {}}"#, "rbdc.max"),
             (r#"{"vbdc": {}}"#, "vbdc.max"),

@@ -1,12 +1,12 @@
-//! Schemes: how a terminal requests capacity, and how the network control centre turns requests
-//! into demands. One file per scheme. A scheme is a capacity category of EN 301 790, section
-//! 6.6.1.2, or a mix of several.
+//! Schemes: the rules by which a terminal requests capacity and by which the network control centre
+//! turns requests into demands. Each scheme has its own file. A scheme is a capacity category of EN
+//! 301 790, section 6.6.1.2, or a mix of several.
 //!
 //! A request counts slots; one slot is 752 bytes per superframe in the study's structure (see
 //! [`super::frame`]). A terminal makes its request at the start of a superframe, before it sends
-//! anything in it. The queue Q of the equations is everything that the terminal has accepted and
-//! not yet sent at that moment, rounded up to slots. It includes what the constant slots (CRA) of
-//! the coming superframes will carry, since the study's equations deduct nothing.
+//! any data. The queue Q of the equations is all the data that the terminal has accepted and not
+//! yet sent at that time, rounded up to slots. Q includes the data that the constant slots (CRA) of
+//! the next superframes will carry, because the study's equations deduct nothing.
 
 pub mod avbdc;
 pub mod cra;
@@ -41,21 +41,21 @@ impl Default for Config {
 
 /// The factory of a scheme, implemented by its `Config`.
 pub trait Scheme {
-    /// Builds the terminal's half.
+    /// Builds the scheme's part at a terminal.
     fn requester(&self, context: &SchemeContext) -> Box<dyn Requester>;
 
-    /// Builds the controller's half, for one terminal.
+    /// Builds the scheme's part at the controller, for one terminal.
     fn account(&self, context: &SchemeContext) -> Box<dyn Account>;
 
-    /// The most slots that a terminal gets by request.
+    /// Returns the maximum number of slots that a terminal gets by request.
     fn max_slots(&self, link: &Link) -> u32;
 
-    /// Notes about keys that delay or limit a terminal beyond [`Scheme::max_slots`].
+    /// Returns notes about keys that delay or limit a terminal beyond [`Scheme::max_slots`].
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Adds the problems of this configuration.
+    /// Adds the problems of this configuration to `problems`.
     fn check(&self, _link: &Link, _problems: &mut Problems) {}
 }
 
@@ -73,17 +73,18 @@ pub struct SchemeContext {
 /// The slots of the return link.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Rate of `slots` slots together.
+    /// Total rate of `slots` slots.
     pub rate: Rate,
     /// Number of slots that have this rate.
     pub slots: u64,
-    /// Maximum number of slots of a terminal: those of the fastest carrier.
+    /// Maximum number of slots of a terminal: the number of slots of the fastest carrier.
     pub longest: u64,
 }
 
 impl Link {
-    /// Converts a rate to slots, if that is a whole number. A rate is whole bits per second, which
-    /// slots need not be: it may differ by less than 1 bit/s from that of the slots.
+    /// Converts a rate to slots, or returns `None` if it is not a whole number of slots. A slot's
+    /// rate may include a fraction of 1 bit/s, so the rate may differ from the rate of the slots by
+    /// less than 1 bit/s.
     pub fn whole_slots(&self, rate: RateOrZero) -> Option<u32> {
         let slots = u128::from(rate.bits_per_second()) * u128::from(self.slots);
         let of = u128::from(self.rate.bits_per_second());
@@ -92,17 +93,17 @@ impl Link {
             .then(|| u32::try_from(nearest).unwrap_or(u32::MAX))
     }
 
-    /// Rate of a number of slots in kbit/s, of whole bits per second.
+    /// Returns the rate of a number of slots in kbit/s, rounded to whole bits per second.
     pub fn rate_of(&self, slots: f64) -> f64 {
         (slots * self.slot_rate() * 1e3).round() / 1e3
     }
 
-    /// Rate of a slot in kbit/s.
+    /// Returns the rate of a slot in kbit/s.
     pub fn slot_rate(&self) -> f64 {
         self.rate.bits_per_second() as f64 / self.slots as f64 / 1e3
     }
 
-    /// The message about a rate that is not a whole number of slots.
+    /// Returns the message about a rate that is not a whole number of slots.
     pub fn not_whole(&self, rate: RateOrZero) -> String {
         let slots = rate.bits_per_second() as f64 / 1e3 / self.slot_rate();
         format!(
@@ -112,8 +113,8 @@ impl Link {
         )
     }
 
-    /// Adds a problem unless the maximum is a whole number of slots, at least one and at most those
-    /// of a carrier.
+    /// Adds a problem unless the maximum is a whole number of slots, from one to the number of
+    /// slots of a carrier.
     pub fn check_maximum(&self, max: Option<RateOrZero>, problems: &mut Problems) {
         let Some(max) = max else { return };
         match self.whole_slots(max) {
@@ -129,14 +130,14 @@ impl Link {
         }
     }
 
-    /// The maximum in slots; all slots if it is unset.
+    /// Returns the maximum in slots, or `u32::MAX` if it is unset.
     pub fn maximum(&self, max: Option<RateOrZero>) -> u32 {
         max.map_or(u32::MAX, |max| self.whole_slots(max).expect("check has passed"))
     }
 }
 
 impl SchemeContext {
-    /// Returns the terms that follow from a network's return link, response time and frame.
+    /// Creates the context from a network's return link, response time and frame.
     pub fn new(link: Link, response: u64, frame: &Frame) -> SchemeContext {
         SchemeContext { link, response, unit: frame.unit() }
     }
@@ -145,10 +146,10 @@ impl SchemeContext {
 /// The data that a terminal has to send when it makes a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OfferedLoad {
-    /// All data that waits.
+    /// All waiting data.
     pub all: Load,
-    /// The data of the classes that request by rate, and of those that request by volume; `None`
-    /// without traffic classes.
+    /// The data of the classes that request by rate, and the data of the classes that request by
+    /// volume; `None` without traffic classes.
     pub by_class: Option<(Load, Load)>,
 }
 
@@ -168,67 +169,68 @@ impl CapacityRequest {
     /// A message that requests nothing.
     pub const NOTHING: CapacityRequest = CapacityRequest { rate: None, volume: None, absolute: None };
 
-    /// Returns true if there is no request to send.
+    /// Returns true if the message requests nothing.
     pub fn is_nothing(&self) -> bool {
         *self == CapacityRequest::NOTHING
     }
 
-    /// The sum of the requested slots.
+    /// Returns the sum of the requested slots.
     pub fn slots(&self) -> u64 {
         [self.rate, self.volume, self.absolute].into_iter().flatten().map(u64::from).sum()
     }
 }
 
-/// The terminal's half of a scheme.
+/// The terminal's part of a scheme.
 pub trait Requester: Send {
-    /// The request in `superframe`; an empty one is not sent. Called in ascending order. In a
-    /// superframe that is skipped the queue was empty and the requester [at rest](Self::is_idle).
+    /// Returns the request in `superframe`; an empty request is not sent. Called in ascending order
+    /// of superframes. If a superframe is skipped, the queue was empty and the requester
+    /// [idle](Self::is_idle).
     fn request(&mut self, superframe: u64, offered: &OfferedLoad) -> CapacityRequest;
 
-    /// Informs the requester of the need in a superframe in which the terminal cannot send a
+    /// Informs the requester of the load in a superframe in which the terminal cannot send a
     /// request.
     fn observe(&mut self, _superframe: u64, _offered: &OfferedLoad) {}
 
     /// Adopts another configuration of the same kind.
     fn change(&mut self, _config: &Config) {}
 
-    /// From now on one slot is so many bytes per superframe.
+    /// Sets the number of bytes per superframe of one slot, the unit of later requests.
     fn resize(&mut self, _unit: u64) {}
 
-    /// Returns true if no request is sent as long as the queue stays empty, so that the terminal
+    /// Returns true if no request will be sent while the queue stays empty, so that the terminal
     /// may sleep.
     fn is_idle(&self) -> bool;
 
-    /// Starts over, after the terminal has logged off.
+    /// Returns to the initial state after the terminal has logged off.
     fn reset(&mut self);
 }
 
-/// The slots that an account wants assigned in a superframe.
+/// The slots that an account demands in a superframe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SlotDemand {
-    /// Slots by rate requests, and constant slots.
+    /// Slots demanded by rate requests.
     pub rate: u32,
-    /// Slots by volume requests.
+    /// Slots demanded by volume requests.
     pub volume: u32,
 }
 
 impl SlotDemand {
-    /// Slots of both kinds.
+    /// Slots demanded by rate and by volume.
     pub fn slots(self) -> u32 {
         self.rate.saturating_add(self.volume)
     }
 }
 
-/// The controller's half of a scheme: the account of one terminal.
+/// The controller's part of a scheme: the account of one terminal.
 pub trait Account: Send {
-    /// Enters a request that was made in superframe `made` and may be served from `superframe` on.
+    /// Records a request that was made in superframe `made` and may be served from `superframe` on.
     fn request(&mut self, superframe: u64, made: u64, capacity: CapacityRequest);
 
-    /// The demand in `superframe`. A demand of nothing puts the account to rest until the next
-    /// request.
+    /// Returns the demand in `superframe`. After a demand of zero, the account is not asked again
+    /// until the next request.
     fn demand(&mut self, superframe: u64) -> SlotDemand;
 
-    /// Enters what was assigned in `superframe` out of the last demand; rate is served before
+    /// Records the slots assigned in `superframe` for the last demand. Rate is served before
     /// volume.
     fn grant(&mut self, superframe: u64, slots: u32);
 
@@ -240,6 +242,6 @@ pub trait Account: Send {
     /// Adopts another configuration of the same kind.
     fn change(&mut self, _config: &Config) {}
 
-    /// Starts over, after the terminal has logged off.
+    /// Returns to the initial state after the terminal has logged off.
     fn reset(&mut self);
 }

@@ -1,16 +1,17 @@
 //! Rate-based dynamic capacity (RBDC): a request states a rate and replaces the previous one.
 //!
-//! The rate comes from an [estimator](super::super::estimator), by default the study's `req[n] = (1 - gamma)
-//! req[n-1] + gamma Q` (eq. 13 of Luglio, Roseti, Zampognaro 2009). The message carries it rounded to the
-//! nearest slot, half up. (With rounding up the request would never return to zero, since 0.6 req stays
-//! positive; if the rounded value were fed back, a request of one slot would stay at one.)
+//! The rate comes from an [estimator](super::super::estimator). The default is the study's `req[n]
+//! = (1 - gamma) req[n-1] + gamma Q` (eq. 13 of Luglio, Roseti, Zampognaro 2009). The message
+//! carries the rate rounded to the nearest slot, half up. If it were rounded up, the request would
+//! never return to zero, since 0.6 req stays positive. If the rounded value were fed back, a
+//! request of one slot would stay at one.
 //!
-//! A terminal sends its request in every superframe until it has requested zero. The assignment
-//! holds until the next request takes effect, but no longer than the time-out, which guards against
-//! lost requests (EN 301 790: RBDC_timeout).
+//! A terminal sends a request in every superframe until it has requested zero. An assignment holds
+//! until the next request takes effect. The time-out limits this period and guards against lost
+//! requests (EN 301 790: RBDC_timeout).
 //!
-//! During a run, a changed gamma applies from the next request, a changed time-out from the next
-//! request that takes effect.
+//! During a run, a change of gamma applies from the next request on, and a change of the time-out
+//! from the next request that takes effect.
 //!
 //! ```toml
 //! dama = { scheme = { kind = "rbdc", gamma = 0.4 }, cra = "64 kbit/s" }
@@ -39,11 +40,11 @@ pub struct Config {
     /// by default.
     #[schemars(extend("changeable" = true))]
     pub timeout: Count<1, 1_000_000>,
-    /// Estimator of the rate that the terminal needs; from its queue by default.
+    /// Estimator of the rate that the terminal needs; computed from its queue by default.
     #[serde(skip_serializing_if = "is_default")]
     pub estimator: estimator::Config,
     /// Maximum rate that a terminal requests (RBDC_max); must be a whole number of slots. If unset,
-    /// the whole return link.
+    /// it is the rate of the whole return link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
 }
@@ -54,7 +55,7 @@ fn is_default(estimator: &estimator::Config) -> bool {
 
 impl Default for Config {
     fn default() -> Config {
-        // The study's weight, and the standard's default time-out.
+        // The weight is the study's, and the time-out is the standard's default.
         Config {
             gamma: estimator::default_gamma(),
             timeout: Count::new(2),
@@ -124,7 +125,7 @@ impl Rate {
         }
     }
 
-    /// Estimates the rate that is needed, in slots.
+    /// Estimates the rate that the terminal needs, in slots.
     pub(super) fn measure(&mut self, superframe: u64, load: &Load) -> u32 {
         let slept = superframe.saturating_sub(self.superframe + 1);
         self.superframe = superframe;
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn equation_13_by_hand() {
+    fn requests_follow_equation_13() {
         let mut rate = rate(&Config::default());
         // 0.4 x 10 = 4; 2.4 + 4 = 6.4; 3.84 + 4 = 7.84; 4.704; 2.8224; 1.69344; 1.016064;
         // 0.6096384; 0.36578304.
@@ -271,13 +272,13 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_the_maximum() {
+    fn requests_are_limited_to_the_maximum() {
         let config = Config { max: Some("256 kbit/s".parse().unwrap()), ..Config::default() };
         assert_eq!(requested(&mut rate(&config), 1, 100), Some(4));
     }
 
     #[test]
-    fn a_rate_assignment_is_replaced_and_expires() {
+    fn rate_assignment_is_replaced_and_expires() {
         let mut account = RateAccount::new(&Config { timeout: Count::new(3), ..Config::default() });
         let capacity = |slots| CapacityRequest { rate: Some(slots), ..CapacityRequest::NOTHING };
         account.request(10, 4, capacity(5));
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn no_weight_is_refused() {
+    fn gamma_of_zero_is_rejected() {
         let mut problems = Problems::default();
         let link = Link { rate: "2048 kbit/s".parse().unwrap(), slots: 32, longest: 32 };
         Config { gamma: Fraction::thousandths(0), ..Config::default() }.check(&link, &mut problems);

@@ -1,20 +1,21 @@
-//! Volume-based dynamic capacity (VBDC): a request states a volume and adds to the previous ones.
+//! Volume-based dynamic capacity (VBDC): a request states a volume, which is added to the pending
+//! volume.
 //!
 //! `req[n] = max(Q(n) - sum of req[k] for k = n-L .. n-1, 0)` (eq. 14 of Luglio, Roseti, Zampognaro
-//! 2009; the upper limit of the sum as corrected on the study's page): what waits and has not been
-//! requested in the last L superframes. A request of superframe n is served from superframe n+L on,
-//! at whose start its data still wait, so the sum covers exactly the requests that have not been
-//! served yet.
+//! 2009; the upper limit of the sum as corrected on the study's page): the waiting data that have
+//! not been requested in the last L superframes. A request of superframe n is served from
+//! superframe n+L on. Its data still wait at the start of that superframe, so the sum covers
+//! exactly the requests that have not been served yet.
 //!
 //! The unit is the slot of an assignment (752 bytes in the study's structure), so a request may
-//! exceed what waits by up to one slot.
+//! exceed the waiting data by up to one slot.
 //!
 //! Limit: a volume that the controller cannot serve at once stays pending, as in the study. The
-//! terminal, whose sum forgets the request after L superframes, requests the same data again. While
-//! the return link is overloaded, the pending volume therefore exceeds what waits, and slots are
-//! assigned in vain for some time afterwards: a terminal that offers 2400 kbit/s for 100 s with a
-//! queue of 1000 packets is assigned almost three times what it sends. The standard's answer is
-//! absolute volumes (AVBDC).
+//! terminal's sum no longer includes a request after L superframes, so the terminal requests the
+//! same data again. While the return link is overloaded, the pending volume therefore exceeds the
+//! waiting data, and slots are assigned unnecessarily for some time afterwards. A terminal that
+//! offers 2400 kbit/s for 100 s with a queue of 1000 packets is assigned almost three times the
+//! slots that it needs. The standard's solution is absolute volumes (AVBDC).
 //!
 //! ```toml
 //! dama = { scheme = "vbdc", cra = "64 kbit/s" }
@@ -26,18 +27,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Volume requests (VBDC): each states the data that have not been requested yet and adds to the
-/// pending volume.
+/// Volume requests (VBDC): each states the data that have not been requested yet, which are added
+/// to the pending volume.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Vbdc")]
 pub struct Config {
-    /// Maximum rate that a superframe serves (VBDC_max); must be a whole number of slots. If unset,
-    /// the whole return link.
+    /// Maximum rate assigned in a superframe (VBDC_max); must be a whole number of slots. If unset,
+    /// it is the rate of the whole return link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<RateOrZero>,
-    /// Number of superframes after the last request after which the controller forgets the unserved
-    /// volume. If unset, it never does.
+    /// Number of superframes after the last request after which the controller discards the
+    /// unserved volume. If unset, the volume is never discarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Count<1, 1_000_000>>,
 }
@@ -70,7 +71,7 @@ impl Scheme for Config {
 
 pub(super) struct Volume {
     response: u64,
-    /// Requests by superframe, of the last L superframes.
+    /// Requests of the last L superframes, each with its superframe.
     requested: VecDeque<(u64, u32)>,
     sum: u64,
 }
@@ -80,9 +81,10 @@ impl Volume {
         Volume { response, requested: VecDeque::new(), sum: 0 }
     }
 
-    /// The request: what waits and has not been requested in the last L superframes, by volume or,
-    /// with `otherwise` slots, by rate.
-    pub(super) fn request_slots(&mut self, superframe: u64, queue: u64, otherwise: u32) -> Option<u32> {
+    /// Returns the request: the waiting data that have not been requested in the last L
+    /// superframes, either by volume or by rate. `by_rate` is the number of slots requested by rate
+    /// in this superframe.
+    pub(super) fn request_slots(&mut self, superframe: u64, queue: u64, by_rate: u32) -> Option<u32> {
         while let Some(&(requested, slots)) = self.requested.front() {
             if requested + self.response >= superframe {
                 break;
@@ -90,9 +92,9 @@ impl Volume {
             self.requested.pop_front();
             self.sum -= u64::from(slots);
         }
-        let known = self.sum + u64::from(otherwise);
+        let known = self.sum + u64::from(by_rate);
         let slots = u32::try_from(queue.saturating_sub(known)).unwrap_or(u32::MAX);
-        let noted = slots.saturating_add(otherwise);
+        let noted = slots.saturating_add(by_rate);
         if noted > 0 {
             self.requested.push_back((superframe, noted));
             self.sum += u64::from(noted);
@@ -118,7 +120,7 @@ impl Requester for Volume {
     }
 }
 
-/// Volume that has been requested and not yet assigned.
+/// The volume that has been requested and not yet assigned.
 pub(super) struct Pending {
     slots: u64,
     max: u32,
@@ -178,21 +180,21 @@ mod tests {
     }
 
     #[test]
-    fn equation_14_by_hand() {
+    fn requests_follow_equation_14() {
         let mut volume = Volume::new(3);
         let queue = [5, 5, 7, 9, 9, 4, 2, 0];
         let requests: Vec<_> =
             (0..).zip(queue).map(|(n, queue)| volume.request_slots(n, queue, 0).unwrap_or(0)).collect();
-        // n=3: 9 - (5+0+2) = 2; n=4: 9 - (0+2+2) = 5, the 5 of n=0 forgotten; n=5: 4 - (2+2+5) < 0;
-        // n=6: 2 - (2+5+0) < 0.
+        // n=3: 9 - (5+0+2) = 2. n=4: 9 - (0+2+2) = 5, because the 5 of n=0 no longer counts. n=5: 4
+        // - (2+2+5) < 0. n=6: 2 - (2+5+0) < 0.
         assert_eq!(requests, [5, 0, 2, 2, 5, 0, 0, 0]);
     }
 
     #[test]
     fn slots_requested_by_rate_are_not_requested_by_volume() {
         let mut volume = Volume::new(2);
-        // Queue and rate: 10 - 4; 10 - (10 + 4) < 0; 20 - (10 + 4 + 1) = 5; 20 - (4 + 6 + 0) = 10,
-        // the first forgotten.
+        // Queue minus requests: 10 - 4; 10 - (10 + 4) < 0; 20 - (10 + 4 + 1) = 5; and 20 - (4 + 6 +
+        // 0) = 10, because the first request no longer counts.
         let requested = [(10, 4), (10, 4), (20, 1), (20, 0)];
         let requested: Vec<_> =
             (0..).zip(requested).map(|(n, (queue, rate))| volume.request_slots(n, queue, rate)).collect();

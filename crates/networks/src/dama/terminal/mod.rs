@@ -1,32 +1,33 @@
-//! A satellite terminal's return-link MAC (RCST, EN 301 790): queue, slots, requests.
+//! A satellite terminal's return-link MAC (RCST, EN 301 790): its queue, its slots and its
+//! requests.
 //!
-//! A packet is framed ([`bentpipe_link::framing`]) and cut over the terminal's slots in order. A
-//! burst carries what was queued when its slot began; what is left of a slot stays empty. The
-//! packet is through when the slot with its last byte ends, and reaches the gateway one propagation
-//! delay later: the stage sends it out then, so that a packet costs one wake. Which slots a packet
-//! takes is computed at once, for as far as the present superframe goes; what does not fit waits
-//! for the next superframe's assignment.
+//! A packet is framed ([`bentpipe_link::framing`]) and fragmented over the terminal's slots in
+//! order. A burst carries the data that were queued when its slot started; the rest of the slot
+//! stays empty. A packet is complete when the slot with its last byte ends, and reaches the gateway
+//! one propagation delay later. The stage emits it only then, so that a packet needs one wake. The
+//! slots of a packet in the present superframe are computed at once. Data that do not fit wait for
+//! the next superframe's assignment.
 //!
-//! At the start of a superframe the terminal first makes its request, from the queue as it is then,
-//! and then sends. An idle terminal sleeps: it wakes at the ends of superframes in which something
-//! waited, was sent, was asked for or was assigned.
+//! At the start of a superframe the terminal first makes its request from its present queue, and
+//! then sends. An idle terminal sleeps. It wakes at the end of a superframe in which data waited or
+//! were sent, or in which slots were requested or assigned.
 //!
-//! **ACM.** At the start of a superframe the terminal takes the waveform that its loop ([`acm`])
-//! has chosen, and its slots carry the bytes of that waveform. Packets that wait are framed again
-//! for bursts of another size, a packet in pieces by the part of it that is left. Requests that are
-//! on their way keep their number of slots. In an outage it neither sends nor requests, and packets
-//! wait in its queue; it stays logged on. What was sent with a waveform whose threshold is above
-//! its signal when it arrives is lost ([`acm::FADED`]), as are messages, which use the most robust
-//! one, below that one's threshold.
+//! **ACM.** At the start of a superframe the terminal applies the waveform that its control loop
+//! ([`acm`]) has chosen, which sets the capacity of its slots. If the size of bursts changes,
+//! waiting packets are framed again; of a packet that has been sent in part, only the unsent part
+//! is. Requests in flight keep their number of slots. In an outage the terminal neither sends nor
+//! requests, and packets wait in its queue; it stays logged on. A packet is lost ([`acm::FADED`])
+//! if the signal on arrival is below the threshold of its waveform. A message is lost if the signal
+//! is below the threshold of the most robust waveform.
 //!
 //! **Moving satellites.** In a superframe in which no satellite serves ([`super::timing`]) the
 //! terminal neither sends nor requests, and packets wait in its queue. It stays logged on. Messages
 //! about logon and logoff are lost ([`NO_SATELLITE`]). The capacity in results includes constant
-//! slots of such superframes that passed while the terminal was idle.
+//! slots of such superframes if the terminal was idle in them.
 //!
-//! Ports: in 0 from the host's side, in 1 from the satellite; out 0 to the host's side, out 1 to
-//! the network control centre, out 2 to the gateway. What comes from the satellite and is no
-//! message for the MAC is passed on at once.
+//! Ports: input 0 from the host's side, input 1 from the satellite; output 0 to the host's side,
+//! output 1 to the network control centre, output 2 to the gateway. Packets from the satellite that
+//! are not MAC messages are forwarded at once.
 
 mod requesting;
 mod results;
@@ -61,17 +62,17 @@ use bentpipe_stage::{Change, Held, Outbox, Packet, Payload, Port, Stage};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The parts of a terminal. Those that each superframe needs come first and share cache lines.
+/// The parts of a terminal. The fields used in each superframe come first and share cache lines.
 #[repr(C)]
 pub struct Parts {
-    /// Its traffic classes in order of priority, at least one.
+    /// The terminal's traffic classes in order of priority, at least one.
     pub(super) traffic: Vec<Traffic>,
-    /// The terminal's half of the scheme.
+    /// The scheme's part at the terminal.
     pub requester: Box<dyn Requester>,
     /// Opportunities of the terminal to send requests.
     pub opportunities: Box<dyn RequestOpportunities>,
-    /// Board on which it finds plans and posts requests, if it is logged on for the whole run and
-    /// has request slots of its own.
+    /// Board on which the terminal reads plans and posts requests, if it is logged on for the whole
+    /// run and has its own request slots.
     pub(super) board: Option<SharedBoard>,
     /// Time structure of the return link.
     pub frame: Frame,
@@ -91,7 +92,7 @@ pub struct Parts {
     pub errors: Option<Errors>,
     /// Errors that hit requests in addition to those of the return link.
     pub request_errors: Option<Errors>,
-    /// Its waveforms, with ACM, and what results call them.
+    /// With ACM: the terminal's name in results, and the control loop of its waveform.
     pub acm: Option<(String, Adaptation)>,
     /// Grants to Quick-Start requests, and the capacity that they divide.
     pub grants: (Option<Grants>, Rate),
@@ -103,32 +104,32 @@ pub struct Parts {
     pub addresses: (NodeId, NodeId),
     /// Name of the terminal, in results.
     pub name: String,
-    /// Constant slots of a terminal that is logged on from the start, otherwise when it starts to
-    /// log on.
+    /// Constant slots of a terminal that is logged on from the start, or the time at which it
+    /// starts to log on.
     pub logon: Logon,
     /// Time of the logoff, and the period after which logons and logoffs repeat.
     pub logoff: Option<(Time, Option<Span>)>,
-    /// Time without an answer after which it requests again to be logged on.
+    /// Time without an answer after which the terminal repeats its logon request.
     pub retry: Span,
     /// The class of each code point (DSCP).
     pub(super) by_dscp: [u8; 64],
     /// Framing: the placement of packets into bursts.
     pub framing: framing::Config,
-    /// Its own Es/N0 in clear sky.
+    /// The terminal's own Es/N0 in clear sky.
     pub esn0_db: Option<acm::Decibel>,
-    /// Number of mini-slots in a superframe that it shares with the others, and maximum number of
-    /// data bytes that it sends there.
+    /// Number of shared mini-slots in a superframe, and maximum number of data bytes that the
+    /// terminal sends in them.
     pub shared: (u32, u32),
 }
 
-/// A packet in slots or in flight. The packet comes first, so that it has the same layout as when
-/// it is alone and is moved in the same pieces.
+/// A packet in slots or in flight. The packet comes first, so that its layout is the same as that
+/// of a separate packet and it is moved in the same pieces.
 #[repr(C)]
 struct Flight {
     packet: Whole<Packet>,
     /// Time of arrival at the gateway.
     arrival: Time,
-    /// The row that explains its wait, if that is traced.
+    /// The trace row that explains the packet's wait, if waits are traced.
     wait_row: Option<Box<waits::Row>>,
     added: Added,
     class: u8,
@@ -136,12 +137,12 @@ struct Flight {
     waveform: Option<&'static Modcod>,
 }
 
-/// A terminal of a star network. What each superframe needs comes first and shares cache lines:
-/// with many terminals, reading their state is most of the work.
+/// A terminal of a star network. The fields used in each superframe come first and share cache
+/// lines, since reading the state of many terminals dominates the run time.
 #[repr(C)]
 pub struct Terminal {
     slots: Slots,
-    /// Plans for future superframes that it was sent.
+    /// Plans received for future superframes.
     plans: VecDeque<(u64, Run)>,
     /// Packets by their time of arrival at the gateway.
     in_flight: VecDeque<Flight>,
@@ -153,17 +154,17 @@ pub struct Terminal {
     next_fill: Option<Time>,
     /// Constant slots and the first superframe in which they may be used.
     constant: Option<(Run, u64)>,
-    /// Bytes of all classes without a slot.
+    /// Unsent bytes of all classes.
     unsent: u64,
     /// True if a packet, request or assignment makes the end of this superframe relevant.
     active: bool,
-    /// The waveform of this superframe, with ACM; none in an outage.
+    /// The waveform of this superframe, with ACM; `None` in an outage.
     waveform: Option<&'static Modcod>,
     /// True if a satellite serves in this superframe.
     served: bool,
-    /// The last superframe whose plan is not to be looked up on the board.
+    /// The last superframe for which the plan must not be read from the board.
     last_board_plan: Option<u64>,
-    /// Queue, request and used bytes of this superframe, for the trace.
+    /// Queue in bytes, requested slots and used bytes of this superframe, for the trace.
     row: (u64, u64, u64),
     held: Held,
     messages: u32,
@@ -171,7 +172,7 @@ pub struct Terminal {
     counters: Counters,
     /// Number of logoffs so far.
     sessions: u64,
-    /// Slots and their capacity in bytes before the present waveform.
+    /// Slots, and their capacity in bytes, up to the last change of the waveform.
     previous_totals: (u64, u64),
     requests: Requests,
 }
@@ -240,7 +241,7 @@ impl Terminal {
             self.begin_superframe(now, out);
         }
         if self.request_at.is_some_and(|at| at < now) {
-            // There was nothing to request then.
+            // In the skipped superframes there was nothing to request.
             self.request_at = None;
         }
     }
@@ -263,7 +264,7 @@ impl Terminal {
             self.make_request(now, out);
         }
         self.next_fill = None;
-        // Until the logon has been answered, it is the answer that ends the wait.
+        // A logon response, not the end of the superframe, ends the wait for the logon.
         self.active |= self.unsent > 0 && self.constant.is_some();
         self.send(now);
         self.register_on_board();
@@ -275,14 +276,15 @@ impl Terminal {
         let Some(board) = &self.parts.board else { return };
         let mut board = board.open();
         if board.set_awake(self.parts.terminal, self.active) && !self.active {
-            // What it noted when it last went to sleep may still stand there.
+            // The board may still have plans that were copied before the terminal last slept.
             let known = self.slots.superframe().max(self.last_board_plan.unwrap_or(0));
             self.plans.extend(board.later(known, self.parts.terminal));
             self.last_board_plan = board.last();
         }
     }
 
-    /// Adds something to what is in flight; messages may be placed before data and vice versa.
+    /// Adds a packet or message to those in flight, ordered by arrival. Messages may come before
+    /// data and vice versa.
     #[inline]
     fn launch(&mut self, flight: Flight) {
         if self.in_flight.back().is_none_or(|last| last.arrival <= flight.arrival) {
@@ -343,7 +345,7 @@ impl Terminal {
             if plan.superframe <= self.slots.superframe() {
                 self.counters.late += u64::from(run.count);
             } else if self.constant.is_some() {
-                // A message may be overtaken by what stands on the board.
+                // A plan received as a message may be older than the plans on the board.
                 let at = self.plans.partition_point(|(superframe, _)| *superframe <= plan.superframe);
                 self.plans.insert(at, (plan.superframe, run));
             }
@@ -353,7 +355,7 @@ impl Terminal {
 }
 
 impl Terminal {
-    /// Applies the channel's errors to something on its way.
+    /// Applies the channel's errors to a packet or message in flight.
     #[inline]
     fn apply_errors(
         &mut self,
@@ -412,7 +414,7 @@ impl Stage for Terminal {
         }
         while self.in_flight.front().is_some_and(|flight| flight.arrival <= now) {
             let Flight { arrival, class, added, wait_row, packet, waveform } =
-                self.in_flight.pop_front().expect("there is a front");
+                self.in_flight.pop_front().expect("a wake at an arrival follows a flight");
             let mut packet = packet.into_inner();
             self.held.packets -= 1;
             self.held.bytes -= u64::from(packet.size);
@@ -422,7 +424,7 @@ impl Stage for Terminal {
             let is_request = packet.body.of::<Request>().is_some();
             if !self.is_received(arrival, waveform) {
                 if is_request {
-                    self.requests.lose(arrival);
+                    self.requests.mark_lost(arrival);
                 }
                 out.drop(packet, acm::FADED);
                 continue;
@@ -431,7 +433,7 @@ impl Stage for Terminal {
             self.counters.error_drops += u64::from(fate != Fate::Intact);
             if fate == Fate::Lost {
                 if is_request {
-                    self.requests.lose(arrival);
+                    self.requests.mark_lost(arrival);
                 }
                 out.drop(packet, CORRUPTED);
             } else {
@@ -475,7 +477,7 @@ impl Stage for Terminal {
             next = next.min(at);
         }
         if let Some(at) = self.logoff.filter(|_| !self.active) {
-            // From the first superframe that starts then or later.
+            // From the first superframe on that starts at this time or later.
             let timeline = self.slots.timeline();
             let superframe = timeline.superframe(&self.parts.frame, at);
             let start = timeline.start(&self.parts.frame, superframe);

@@ -3,13 +3,13 @@
 use super::*;
 
 impl Terminal {
-    /// Returns true if there is, or may be, capacity to request.
+    /// Returns true if the terminal has, or may have, capacity to request.
     #[inline]
     pub(super) fn has_request(&self) -> bool {
         (self.unsent > 0 || !self.parts.requester.is_idle()) && self.is_logged_on() && !self.is_cut_off()
     }
 
-    /// Makes a request if it is the terminal's turn.
+    /// Makes a request if the terminal has an opportunity.
     pub(super) fn make_request(&mut self, now: Time, out: &mut Outbox) {
         self.request_at = None;
         self.active = true;
@@ -24,7 +24,7 @@ impl Terminal {
                 && self.plans.is_empty()
                 && self.send_data(shared, out)
             {
-                // Data is not answered.
+                // Data bursts are not answered.
                 self.parts.opportunities.answered();
                 return;
             }
@@ -43,9 +43,9 @@ impl Terminal {
         self.request(leaves, capacity, shared, now, out);
     }
 
-    /// Time at which the receiver can decode a burst in mini-slots, without propagation: at the end
-    /// of a single mini-slot, otherwise at the end of the superframe over which the replicas are
-    /// spread.
+    /// Returns the time, without propagation, at which the receiver can decode a burst in
+    /// mini-slots: the end of a single mini-slot, or else the end of the superframe that contains
+    /// the replicas.
     fn shared_end(&self, shared: &Contention) -> Time {
         match shared.slots() {
             [slot] => {
@@ -56,7 +56,7 @@ impl Terminal {
         }
     }
 
-    /// The waiting data, in the form that requests need.
+    /// Returns the waiting data in the form that requests need.
     fn offered_load(&self) -> OfferedLoad {
         let load = |asks: &dyn Fn(Asks) -> bool| {
             let own = || self.parts.traffic.iter().filter(|traffic| asks(traffic.asks));
@@ -74,7 +74,7 @@ impl Terminal {
         OfferedLoad { all: load(&|asks| asks != Asks::Nothing), by_class: Some(by_class) }
     }
 
-    /// Sends all waiting data in shared mini-slots, unless some of it already has slots.
+    /// Sends all waiting data in shared mini-slots, unless some of the data already have slots.
     fn send_data(&mut self, shared: Contention, out: &mut Outbox) -> bool {
         let begun = |traffic: &Traffic| traffic.waiting.front().is_some_and(|first| first.begun);
         if self.unsent == 0 || self.parts.traffic.iter().any(begun) {
@@ -127,7 +127,7 @@ impl Terminal {
         }
     }
 
-    /// Posts a request, if that makes no difference.
+    /// Posts a request if the result is the same as that of a message. Returns true if it did.
     fn post(&mut self, request: PostedRequest) -> bool {
         let Parts { board, errors, request_errors, acm, .. } = &mut self.parts;
         let heard =

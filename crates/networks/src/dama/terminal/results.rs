@@ -53,7 +53,7 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// Counters of a terminal so far.
+/// Counters of a terminal since the start of the run.
 #[derive(Default)]
 pub(super) struct Counters {
     pub used: u64,
@@ -62,8 +62,9 @@ pub(super) struct Counters {
     pub requests: u64,
     pub requested: u64,
     pub assigned: u64,
-    /// Constant slots of earlier logons.
+    /// Constant slots of previous logons.
     pub constant: u64,
+    /// Slots of plans that arrived after their superframe had started.
     pub late: u64,
     /// Number of data bursts in shared mini-slots.
     pub shared_bursts: u64,
@@ -71,7 +72,7 @@ pub(super) struct Counters {
 }
 
 impl Terminal {
-    /// Writes the trace's row of the present superframe, once.
+    /// Writes the trace row of the present superframe, once.
     pub(super) fn record(&mut self, out: &mut Outbox) {
         if let (Some(probe), true) = (self.parts.probe, self.active) {
             let constant = u32::from(self.constant().count);
@@ -89,7 +90,7 @@ impl Terminal {
         }
     }
 
-    /// Adds the row of [`REPORT`].
+    /// Adds the terminal's row of [`REPORT`].
     pub(super) fn report_counters(&self, now: Time, report: &mut Report) {
         let Counters {
             used,

@@ -3,7 +3,7 @@
 use super::*;
 
 impl Terminal {
-    /// Places as much as possible into slots now.
+    /// Places as many data as possible into slots now.
     pub(super) fn send(&mut self, now: Time) {
         if self.parts.classes {
             return self.fill_slots(now);
@@ -11,13 +11,13 @@ impl Terminal {
         while !self.parts.traffic[0].waiting.is_empty() && self.send_first(now) {}
     }
 
-    /// Places as much of the first packet into slots as this superframe has room for. Returns
-    /// whether it is complete.
+    /// Places as much of the first packet as fits into slots of this superframe. Returns true if
+    /// the packet is complete.
     #[inline]
     pub(super) fn send_first(&mut self, now: Time) -> bool {
         let first = &self.parts.traffic[0].waiting[0];
         let placed = match first.unsent_bytes {
-            0 => self.parts.traffic[0].last.expect("it shares a unit that has its slot").shared(),
+            0 => self.parts.traffic[0].last.expect("the packet shares a unit that has its slot").shared(),
             left => match self.slots.place(now, left) {
                 Some(placed) => placed,
                 None => return false,
@@ -26,7 +26,7 @@ impl Terminal {
         self.commit(0, placed)
     }
 
-    /// Fills the slots that start now, class by class, and sets the time of the next one.
+    /// Fills the slots that start now, class by class, and sets the start of the next slot to fill.
     pub(super) fn fill_slots(&mut self, now: Time) {
         self.next_fill = None;
         loop {
@@ -36,7 +36,7 @@ impl Terminal {
             };
             let traffic = &self.parts.traffic[class];
             let placed = match traffic.waiting[0].unsent_bytes {
-                0 => traffic.last.expect("it shares a unit that has its slot").shared(),
+                0 => traffic.last.expect("the packet shares a unit that has its slot").shared(),
                 left => {
                     let Some((begin, _)) = self.slots.next(now) else { return };
                     if begin > now {
@@ -50,8 +50,7 @@ impl Terminal {
         }
     }
 
-    /// Commits the placed bytes of a class's first packet. Returns whether the
-    /// packet is complete.
+    /// Commits the placed bytes of a class's first packet. Returns true if the packet is complete.
     #[inline]
     pub(super) fn commit(&mut self, class: usize, placed: Placement) -> bool {
         self.unsent -= placed.bytes;
@@ -80,7 +79,8 @@ impl Terminal {
         packet: &Packet,
     ) -> Box<waits::Row> {
         let oldest = self.parts.traffic.iter().filter_map(|traffic| traffic.waiting.front());
-        self.requests.forget(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
+        self.requests
+            .remove_before(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
         let moments = (arrival, self.slots.start(), end);
         let parts =
             self.requests.explain(moments, &self.parts.frame, self.slots.timeline(), &self.parts.controller);

@@ -7,20 +7,20 @@ use bentpipe_core::Time;
 use bentpipe_stage::{DropReason, Outbox};
 use std::sync::Arc;
 
-/// The terminal logged off while the packet waited, or had logged off for good.
+/// The terminal logged off while the packet waited, or had logged off permanently.
 pub const LOGGED_OFF: DropReason = DropReason::new("terminal logged off");
 
 /// Logon of a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Logon {
-    /// It is logged on from the start, with these constant slots.
+    /// The terminal is logged on from the start, with these constant slots.
     Done(Run),
-    /// It starts to log on at this time.
+    /// The terminal starts to log on at this time.
     Begins(Time),
 }
 
 impl Terminal {
-    /// Constant slots of the present superframe.
+    /// Returns the constant slots of the present superframe.
     pub(super) fn constant(&self) -> Run {
         match self.constant {
             Some((run, from)) if from <= self.slots.superframe() => run,
@@ -32,7 +32,7 @@ impl Terminal {
         self.constant.is_some_and(|(_, from)| from <= self.slots.superframe())
     }
 
-    /// Logs off at the start of a superframe and drops what waits.
+    /// Logs off at the start of a superframe and drops the waiting packets.
     pub(super) fn log_off(&mut self, now: Time, out: &mut Outbox) {
         let Some((first, period)) = self.parts.logoff else { return };
         self.sessions += 1;
@@ -71,12 +71,13 @@ impl Terminal {
         }
     }
 
-    /// Constant slots of all superframes of this logon that have started, in closed form.
+    /// Returns the constant slots of all superframes of this logon that have started, in closed
+    /// form.
     pub(super) fn constant_slots(&self, superframes: u64) -> u64 {
         self.constant.map_or(0, |(run, from)| u64::from(run.count) * superframes.saturating_sub(from))
     }
 
-    /// Slots of the superframes before this one, and those assigned in it.
+    /// Returns the number of slots up to this superframe, including the slots assigned in it.
     pub(super) fn total_slots(&self, superframe: u64) -> u64 {
         self.counters.constant + self.constant_slots(superframe) + self.counters.assigned
     }

@@ -1,12 +1,11 @@
-//! Adaptive coding and modulation of a terminal: its waveform, and the capacity that follows from
-//! it.
+//! Adaptive coding and modulation of a terminal: its waveform, and the resulting capacity.
 
 use super::Terminal;
 use bentpipe_core::Time;
 use bentpipe_link::acm::Modcod;
 
 impl Terminal {
-    /// Sets the waveform and the service of the superframe that starts.
+    /// Sets the waveform of the superframe that starts, and whether a satellite serves in it.
     pub(super) fn adapt(&mut self, now: Time) {
         let served = self.slots.are_served();
         let waveform = match &mut self.parts.acm {
@@ -29,7 +28,7 @@ impl Terminal {
             (true, Some(_)) => waveform.map_or(0, Modcod::bytes),
         };
         self.slots.set_slot_bytes(bytes);
-        // During an outage, what waits is counted in slots of the waveform before it.
+        // During an outage, waiting data are counted in slots of the last waveform.
         let Some(bytes) = waveform.map(Modcod::bytes).filter(|bytes| *bytes != self.parts.frame.slot_bytes)
         else {
             return;
@@ -49,8 +48,8 @@ impl Terminal {
         !self.served || (self.waveform.is_none() && self.parts.acm.is_some())
     }
 
-    /// Returns true if the gateway decodes an arrival that was sent with this waveform, or as a
-    /// message if none.
+    /// Returns true if the gateway can decode an arrival that was sent with this waveform, or with
+    /// the most robust one if `waveform` is `None`.
     pub(super) fn is_received(&mut self, now: Time, waveform: Option<&'static Modcod>) -> bool {
         let Some((_, adaptation)) = &mut self.parts.acm else { return true };
         let heard = match waveform {
@@ -63,14 +62,15 @@ impl Terminal {
         heard
     }
 
-    /// Capacity of the superframes before this one, and of the slots assigned in it.
+    /// Returns the capacity of the superframes before this one and of the slots assigned in this
+    /// one.
     pub(super) fn total_capacity_before(&self, superframe: u64) -> u64 {
         let (slots, bytes) = self.previous_totals;
         let unit = if self.is_cut_off() { 0 } else { self.parts.frame.unit() };
         bytes + (self.total_slots(superframe) - slots) * unit
     }
 
-    /// Capacity of all superframes that have started.
+    /// Returns the capacity of all superframes that have started.
     pub(super) fn total_capacity(&self, now: Time) -> u64 {
         self.total_capacity_before(self.slots.timeline().superframe(&self.parts.frame, now) + 1)
     }

@@ -1,9 +1,9 @@
-//! Refusals and printed forms of configurations.
+//! Rejected configurations, and the printed form of configurations.
 
 use super::*;
 
 #[test]
-fn invalid_configurations_are_refused_with_the_arithmetic() {
+fn invalid_configurations_are_rejected_with_the_arithmetic() {
     let good = || config(r#"{"scheme": {"rbdc": {}}}"#, r#"["a"]"#);
     let wrong = |change: fn(&mut Config)| {
         let mut config = good();
@@ -116,8 +116,8 @@ fn invalid_configurations_are_refused_with_the_arithmetic() {
 }
 
 #[test]
-fn rates_of_slots_of_broken_bits_are_those_that_messages_suggest() {
-    // A slot of 56187.5 bit/s, as in the preset ka-hub, and one of 68266.67 bit/s.
+fn suggested_rates_are_valid_for_slots_of_fractional_bit_rates() {
+    // A slot of 56187.5 bit/s, as in the preset ka-hub, and a slot of 68266.67 bit/s.
     for (rate, slots, suggested) in
         [("899 kbit/s", 16, "56.188 kbit/s"), ("2048 kbit/s", 30, "68.267 kbit/s")]
     {
@@ -143,13 +143,13 @@ fn rates_of_slots_of_broken_bits_are_those_that_messages_suggest() {
         let config = with(suggested, &format!("{three} bit/s"));
         assert_eq!(problems(&config), Vec::<String>::new());
         assert_eq!((config.slots_of(None), config.carriers()), (Some(1), Some(vec![3])));
-        // 2 bit/s beside it are another rate.
+        // A rate that differs by 2 bit/s is not accepted.
         assert_eq!(problems(&with("56190 bit/s", rate)).len(), 2);
     }
 }
 
 #[test]
-fn the_configuration_prints_as_it_was_read() {
+fn configuration_is_printed_as_it_was_read() {
     let config = config(
         r#"{"scheme": {"rbdc": {}}, "response": 11}"#,
         r#"["a", {"name": "b", "cra": "128 kbit/s"}, {"name": "c", "count": 3, "logon": "2 s"}]"#,

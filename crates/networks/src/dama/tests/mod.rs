@@ -1,5 +1,4 @@
-//! The network as a whole, on a small event loop of its own (the engine's crate depends on this
-//! one).
+//! Tests of the whole network on a small event loop (the crate of the engine depends on this one).
 
 mod configuration;
 mod orbits;
@@ -23,7 +22,8 @@ struct Hub {
     stages: Vec<Box<dyn Stage>>,
     /// Packets that reached the gateway's router, with their times.
     arrived: Vec<(Time, Packet)>,
-    /// Number of packets that the forward link delivered, by terminal, to it or past it.
+    /// Number of packets that the forward link delivered, by terminal, including those that
+    /// bypassed the terminal.
     reached: Vec<u64>,
     plans: Vec<Tbtp>,
     sent: u32,
@@ -40,8 +40,8 @@ impl Network for Hub {
         self.stages.len()
     }
 
-    fn stage(&mut self, place: usize) -> &mut dyn Stage {
-        &mut *self.stages[place]
+    fn stage(&mut self, index: usize) -> &mut dyn Stage {
+        &mut *self.stages[index]
     }
 
     fn carry(&mut self, from: usize, sent: Vec<Sent>, wires: &mut Wires<'_>) {
@@ -106,17 +106,17 @@ impl Rig {
         Rig(Bench::supplied(hub, supplies))
     }
 
-    /// Does everything before `until`; what is due at `until` itself is left.
+    /// Processes all events before `until`, but none at `until`.
     fn run(&mut self, until: Time) {
         self.advance(until);
     }
 
-    /// Hands a packet to a terminal at the present moment; gives its number.
+    /// Passes a packet to a terminal at the present time and returns the packet's number.
     fn send(&mut self, terminal: u32, size: u32) -> u32 {
         self.send_marked(terminal, size, 0)
     }
 
-    /// The same with a code point.
+    /// Same as `send`, with a code point.
     fn send_marked(&mut self, terminal: u32, size: u32, dscp: u8) -> u32 {
         let packet = packet(self.now, self.sent, size, NodeId(terminal as u16 + 1), GATEWAY);
         self.sent += 1;
@@ -129,14 +129,14 @@ impl Rig {
         self.arrived.iter().map(|(time, packet)| (packet.number, time.as_nanos())).collect()
     }
 
-    /// One column of a terminal's trace against the superframes' numbers.
+    /// Returns one column of a terminal's trace, with the numbers of the superframes.
     fn trace(&mut self, terminal: &str, column: &str) -> Vec<(u64, u64)> {
         let at = terminal::TRACE.columns.iter().position(|c| c.name == column).unwrap();
         let rows = self.rows("dama").into_iter().filter(|(name, _)| name == terminal);
         rows.map(|(_, row)| (row[0] as u64, row[at] as u64)).collect()
     }
 
-    /// The rows of the trace `waits`: terminal and values.
+    /// Returns the rows of the trace `waits`: terminal and values.
     fn waits(&mut self) -> Vec<(String, Vec<f64>)> {
         self.rows("waits")
     }

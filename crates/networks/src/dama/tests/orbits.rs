@@ -1,14 +1,14 @@
-//! Terminals behind moving satellites: the response time during a pass, alignment, handovers and
+//! Terminals with moving satellites: the response time during a pass, alignment, handovers and
 //! interruptions.
 
 use super::*;
 use crate::propagation::{Legs, SharedEphemeris};
 
-/// Sites on the equator below which an O3b satellite passes at the start of the run: Greenwich
-/// sidereal time is 280.4606 deg then.
+/// A site on the equator above which an O3b satellite passes at the start of the run, when the
+/// Greenwich sidereal time is 280.4606 deg.
 const BELOW: &str = r#"{"latitude": "0 deg", "longitude": "79.5394 deg"}"#;
 
-/// Superframes of one frame of 23.5 ms.
+/// A network over moving satellites, with one frame of 23.5 ms per superframe.
 fn over(satellites: u32, more: &str, terminals: &str) -> Config {
     let mut config = config(r#"{"scheme": {"vbdc": {}}, "cra": "64 kbit/s"}"#, terminals);
     config.return_link.frames_per_superframe = bentpipe_core::Count::new(1);
@@ -30,26 +30,26 @@ fn legs(config: &Config, seconds: u64) -> Legs {
 }
 
 #[test]
-fn the_response_during_a_pass_by_hand() {
+fn response_during_a_pass_equals_hand_computed_values() {
     let config = over(1, "", r#"["a"]"#);
-    // 8062 km overhead; sqrt(14440.137^2 - 6378.137^2 cos^2 10 deg) - 6378.137 sin 10 deg = 11 895
-    // km at the mask.
+    // Slant range: 8062 km overhead, and sqrt(14440.137^2 - 6378.137^2 cos^2 10 deg) - 6378.137 sin
+    // 10 deg = 11 895 km at the mask.
     let overhead = legs(&config, 0);
     assert_eq!((overhead.terminal, overhead.gateway.as_micros()), (overhead.gateway, 26_891));
     let member = &config.members()[0];
     assert_eq!((member.timing.up.as_micros(), member.timing.one_way), (39_677, member.timing.up * 2));
-    // L = floor((R + g) / D) + 1 + 4: 7 while the range is below 9240 km. That is where the cosine
-    // of the angle at the Earth's centre is (14440^2 + 6378^2 - 9240^2) / (2 x 14440 x 6378) =
-    // 0.8894. The satellite turns by 3.638e-4 - 7.292e-5 = 2.909e-4 rad/s relative to the ground,
-    // so 1632 s after the start.
+    // L = floor((R + g) / D) + 1 + 4, which is 7 while the range is below 9240 km. At this range
+    // the cosine of the angle at the Earth's centre is (14440^2 + 6378^2 - 9240^2) / (2 x 14440 x
+    // 6378) = 0.8894. The satellite moves by 3.638e-4 - 7.292e-5 = 2.909e-4 rad/s relative to the
+    // ground, so the range is reached 1632 s after the start.
     for (start, response) in [(0, 7), (1000, 7), (1600, 7), (1660, 8), (2500, 8)] {
         let mut rig = Rig::new(&config);
         rig.run(ms(1000 * start));
         rig.send(0, 1500);
         rig.run(ms(1000 * start + 1000));
         let first = |rows: Vec<(u64, u64)>| rows.into_iter().find(|(_, slots)| *slots > 0).unwrap().0;
-        let (asked, assigned) = (first(rig.trace("a", "request")), first(rig.trace("a", "assigned")));
-        assert_eq!(assigned - asked, response, "at {start} s");
+        let (requested, assigned) = (first(rig.trace("a", "request")), first(rig.trace("a", "assigned")));
+        assert_eq!(assigned - requested, response, "at {start} s");
         assert_eq!(rig.report().value("ncc", "sat", "response"), Some(8.0));
         assert_eq!(rig.report().value("terminal", "a", "late_slots"), Some(0.0));
         rig.assert_conserved();
@@ -72,21 +72,21 @@ fn bursts_of_all_terminals_are_aligned_at_the_satellite() {
         rig.run(ms(1000 * at + 1000));
         assert_eq!(rig.arrived.len(), 2);
         for (time, packet) in &rig.arrived {
-            let place = u64::from(packet.source.0) - 1;
-            let member = &config.members()[place as usize];
+            let index = u64::from(packet.source.0) - 1;
+            let member = &config.members()[index as usize];
             let track = ephemeris.track(&config.site(member).unwrap());
-            // The constant slot of terminal a is the first, that of b the second.
+            // Terminal a has the first constant slot, terminal b the second.
             let number = (ms(1000 * at).since(Time::ZERO)) / superframe;
             let passages = (number..number + 4).map(|number| Time::ZERO + superframe * number + longest);
-            let expected = passages.map(|at| at + slot * (place + 1) + track.legs(at).gateway);
-            assert!(expected.clone().any(|expected| expected == *time), "{place}: {time:?}");
+            let expected = passages.map(|at| at + slot * (index + 1) + track.legs(at).gateway);
+            assert!(expected.clone().any(|expected| expected == *time), "{index}: {time:?}");
         }
     }
     rig.assert_conserved();
 }
 
 /// Sends a packet of 100 bytes from the terminal every 100 ms around the first handover, and
-/// returns their times of arrival.
+/// returns the times of arrival.
 fn around_the_handover(config: &Config) -> (Rig, Vec<Time>) {
     let mut rig = Rig::new(config);
     for number in 0..200 {
@@ -99,10 +99,10 @@ fn around_the_handover(config: &Config) -> (Rig, Vec<Time>) {
     (rig, times)
 }
 
-/// With eight satellites the next one is as high as the present one 22.5 deg before and behind the
-/// zenith: after 1350 s, and by the margin of 0.1 deg a little later.
+/// With eight satellites, two are equally high when they are 22.5 deg before and after the zenith.
+/// This is 1350 s after the start; the margin of 0.1 deg delays the handover a little.
 #[test]
-fn a_handover_changes_the_delay_and_loses_nothing() {
+fn handover_changes_the_delay_and_loses_no_packets() {
     let config = over(8, "", r#"["a"]"#);
     let (mut rig, times) = around_the_handover(&config);
     assert_eq!(times.len(), 200);
@@ -113,7 +113,7 @@ fn a_handover_changes_the_delay_and_loses_nothing() {
 }
 
 #[test]
-fn nothing_is_sent_during_an_interruption() {
+fn no_packets_are_sent_during_an_interruption() {
     let config = over(8, r#", "interruption": "2 s""#, r#"["a"]"#);
     let sky = ephemeris(&config);
     let handover =
@@ -123,7 +123,8 @@ fn nothing_is_sent_during_an_interruption() {
     assert_eq!(times.len(), 200, "data wait");
     let legs = legs(&config, 1350);
     let (passed, open) = (handover + legs.gateway, handover + Span::from_secs(2) + legs.gateway);
-    // Superframes that overlap with the interruption are not used: up to one before, none within.
+    // Superframes that overlap with the interruption are not used. One packet may fall into the
+    // partial superframe before it, and none into the interruption.
     let within = times.iter().filter(|time| **time > passed && **time < open).count();
     assert_eq!(within, 0, "{handover:?}");
     assert!(times.iter().any(|time| *time <= passed) && times.iter().any(|time| *time >= open));
@@ -132,7 +133,7 @@ fn nothing_is_sent_during_an_interruption() {
 
 #[test]
 fn data_wait_while_no_satellite_is_above_the_mask() {
-    // The only satellite sets 54.2 deg behind the zenith, after 3253 s, and rises 305.8 deg later.
+    // The only satellite sets 54.2 deg after the zenith, after 3253 s, and rises 305.8 deg later.
     let config = over(1, "", r#"["a"]"#);
     let mut rig = Rig::new(&config);
     rig.run(ms(3_300_000));
@@ -148,7 +149,7 @@ fn data_wait_while_no_satellite_is_above_the_mask() {
 }
 
 #[test]
-fn a_geostationary_shell_has_the_delays_of_the_location() {
+fn geostationary_shell_has_the_delays_of_a_fixed_satellite() {
     let of = |satellite: &str| {
         let mut config = config(r#"{"scheme": {"vbdc": {}}, "cra": "64 kbit/s"}"#, r#"["a"]"#);
         config.propagation = serde_json::from_str(&format!(
@@ -163,12 +164,12 @@ fn a_geostationary_shell_has_the_delays_of_the_location() {
     let Legs { terminal, gateway } = legs(&orbit, 7200);
     let timing = located.members()[0].timing;
     let difference = (terminal + gateway).as_nanos().abs_diff(timing.one_way.as_nanos());
-    // Both are rounded; the orbit turns with the Earth to 1e-6 m.
+    // Both delays are rounded; the orbit follows the Earth's rotation to within 1e-6 m.
     assert!(difference <= 1, "{difference} ns");
 }
 
 #[test]
-fn superframes_shorter_than_the_shift_of_a_handover_are_refused() {
+fn superframes_shorter_than_the_shift_of_a_handover_are_rejected() {
     let mut config = over(8, "", r#"["a"]"#);
     config.return_link.frame = Some(Span::from_millis(12));
     config.return_link.rate = "2 Mbit/s".parse().unwrap();
@@ -179,6 +180,6 @@ fn superframes_shorter_than_the_shift_of_a_handover_are_refused() {
     let problems = problems.into_vec();
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert_eq!(problems[0].path, ["propagation", "orbit"]);
-    // 39.678 ms at the mask less 26.891 ms overhead.
+    // 39.678 ms at the mask minus 26.891 ms overhead.
     assert!(problems[0].message.contains("12.78"), "{}", problems[0].message);
 }

@@ -1,4 +1,4 @@
-//! Properties that hold for any traffic.
+//! Properties that must hold for any traffic.
 
 use super::*;
 
@@ -57,9 +57,9 @@ proptest! {
         }
         rig.run(ms(if dama.contains("fca") { 30_000 } else { 300_000 }));
         rig.assert_conserved();
-        // Every queue is served in the end, and everyone sleeps.
+        // Every queue is eventually emptied, and all stages then sleep.
         let waits_for_spare = dama.contains("fca");
-        // Plans of spare slots go on for ever.
+        // Plans of spare slots never end.
         let done = rig.stages.iter().enumerate().all(|(number, stage)| match waits_for_spare {
             true => number < 2 || stage.held().packets == 0,
             false => stage.held().packets == 0 && stage.next_wake().is_none(),
@@ -70,7 +70,7 @@ proptest! {
         if limit.is_none() {
             prop_assert_eq!(drops, 0);
         }
-        // Each wait is the sum of its parts, to the nanosecond.
+        // Each wait is exactly the sum of its parts.
         for (name, row) in rig.waits() {
             let packet = rig.arrived.iter().find(|(_, packet)| f64::from(packet.number) == row[1]);
             let Some((time, _)) = packet else { continue };
@@ -78,14 +78,14 @@ proptest! {
             prop_assert_eq!(row[4] + row[10..].iter().sum::<f64>(), end, "{}: {:?}", name, row);
             prop_assert!(row[10..].iter().all(|part| *part >= 0.0));
         }
-        // First in, first out for each terminal and class.
+        // Packets of a terminal and class arrive in order.
         for (source, dscp) in (1..=count as u16).flat_map(|source| [(source, 0), (source, 10)]) {
             let own = |packet: &Packet| packet.source == NodeId(source) && (!classes || packet.dscp == dscp);
             let numbers: Vec<_> =
                 rig.arrived.iter().filter(|(_, packet)| own(packet)).map(|(_, packet)| packet.number).collect();
             prop_assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]));
         }
-        // No slot is used twice: neither the constant ones nor another terminal's.
+        // No slot is assigned twice, neither constant slots nor slots of other terminals.
         let constant: u32 = config.members().iter().map(|member| member.constant).sum();
         for plan in &rig.plans {
             let mut next = constant;

@@ -1,4 +1,4 @@
-//! Requests of terminals and their results.
+//! Requests of terminals and the resulting assignments.
 
 use super::*;
 
@@ -21,8 +21,8 @@ fn rate_requests_follow_equation_13_on_the_air() {
     let requests: Vec<_> = rig.trace("a", "request").into_iter().filter(|(n, _)| *n > 0).collect();
     assert_eq!(requests[..11], (1..12).zip(expected.clone()).collect::<Vec<_>>());
     let assigned = rig.trace("a", "assigned");
-    // Eleven superframes later each is assigned what was asked for, although all has long been
-    // sent.
+    // Eleven superframes later, each request is assigned in full, although all data have been sent
+    // long before.
     for (n, slots) in (1..).zip(expected) {
         assert!(assigned.contains(&(n + 11, slots)), "superframe {n}: {assigned:?}");
     }
@@ -31,7 +31,7 @@ fn rate_requests_follow_equation_13_on_the_air() {
 }
 
 #[test]
-fn volume_is_balanced_to_the_byte() {
+fn requested_granted_and_assigned_slots_are_equal() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"vbdc": {}}, "cra": "0 bit/s"}"#, r#"["a", "b", "c"]"#));
     for terminal in 0..3 {
         for _ in 0..(terminal + 1) * 40 {
@@ -75,13 +75,13 @@ fn idle_terminals_never_wake() {
 
 #[test]
 fn absolute_volume_requests_exactly_the_queue() {
-    // The overload that VBDC as printed answers with almost three times the slots.
-    for (scheme, most) in [("vbdc", 4.0), ("avbdc", 1.06)] {
+    // An overload for which VBDC, as printed, assigns almost three times the required slots.
+    for (scheme, max_ratio) in [("vbdc", 4.0), ("avbdc", 1.06)] {
         let mut rig = Rig::new(&config(
             &format!(r#"{{"scheme": {{"{scheme}": {{}}}}, "cra": "0 bit/s"}}"#),
             r#"["a"]"#,
         ));
-        // 2400 kbit/s for 20 s over 2048 kbit/s.
+        // 2400 kbit/s for 20 s on a link of 2048 kbit/s.
         for number in 0..4000 {
             rig.run(ms(number * 5));
             rig.send(0, 1500);
@@ -91,7 +91,7 @@ fn absolute_volume_requests_exactly_the_queue() {
         let value = |column| report.value("terminal", "a", column).unwrap();
         assert_eq!(value("used_bytes") as u64, rig.arrived.len() as u64 * 1500);
         let ratio = value("capacity_bytes") / value("used_bytes");
-        assert!(ratio < most && (scheme == "avbdc" || ratio > 1.5), "{scheme}: {ratio}");
+        assert!(ratio < max_ratio && (scheme == "avbdc" || ratio > 1.5), "{scheme}: {ratio}");
     }
 }
 
@@ -109,7 +109,8 @@ fn spare_slots_go_to_all_terminals_in_turn() {
         let of = |terminal| plan.runs_of(terminal).map(|run| u32::from(run.count)).sum::<u32>();
         let slots = [0, 1, 2].map(of);
         assert_eq!(slots.iter().sum::<u32>(), 29, "all that is not constant");
-        // The others get spare slots alike, none while one asks for all.
+        // The other two terminals get equal numbers of spare slots, or none while one terminal
+        // requests all slots.
         assert!(slots[1].abs_diff(slots[2]) <= 1);
         sums.iter_mut().zip(slots).for_each(|(sum, slots)| *sum += slots);
     }
@@ -136,10 +137,11 @@ fn guaranteed_slots_come_first_and_no_terminal_exceeds_its_maximum() {
     rig.run(ms(3000));
     let plan = &rig.plans[0];
     let of = |terminal| plan.runs_of(terminal).map(|run| u32::from(run.count)).sum::<u32>();
-    // 40 slots wait in b: 3 guaranteed, and of the other 29 in proportion to 10, 37 and 2000.
+    // 40 slots' worth wait in b. It gets 3 guaranteed slots; the other 29 are divided in proportion
+    // to 10, 37 and 2000.
     assert_eq!([of(0), of(1), of(2)], [0, 4, 28]);
-    let most = rig.plans.iter().flat_map(|plan| plan.runs_of(0)).map(|run| run.count).max();
-    assert!(most.is_some_and(|most| most <= 10), "{most:?}");
+    let max_count = rig.plans.iter().flat_map(|plan| plan.runs_of(0)).map(|run| run.count).max();
+    assert!(max_count.is_some_and(|max_count| max_count <= 10), "{max_count:?}");
 }
 
 #[test]
@@ -173,7 +175,7 @@ fn classes_have_priority_and_request_their_own_slots() {
     let mut rig = Rig::new(&config);
     rig.run(ms(1));
     let send = |rig: &mut Rig, dscp, size| rig.send_marked(0, size, dscp);
-    // Best effort first, for a while; then four packets of AF and one of EF.
+    // Best effort first, alone for a while; then four packets of AF and one of EF.
     for _ in 0..20 {
         send(&mut rig, 0, 1504);
     }
@@ -184,13 +186,13 @@ fn classes_have_priority_and_request_their_own_slots() {
     send(&mut rig, 46, 188);
     rig.run(ms(20_000));
     assert_eq!(rig.arrived.len(), 25);
-    // EF in the next constant slot, at 47 ms, in front of all others.
+    // EF is sent in the next constant slot, at 47 ms, before all other packets.
     assert_eq!(rig.arrived[0].1.dscp, 46);
     assert_eq!(rig.arrived[0].0.as_nanos(), 47_000_000 + 734_375 + 250_000_000);
     let order: Vec<_> = rig.arrived.iter().map(|(_, packet)| packet.dscp).collect();
     assert_eq!(order[1..], [vec![10; 4], vec![0; 20]].concat(), "AF before best effort");
-    // At superframe 1 EF is gone; three slots of AF, of which one went in superframe 0 but for the
-    // slot that EF took, and forty of best effort are asked for.
+    // At superframe 1, EF has been sent. Three slots of AF, part of which was sent in superframe 0,
+    // and forty slots of best effort are requested.
     assert_eq!(rig.trace("a", "request")[1], (1, 4 + 40));
     assert!(rig.waits().iter().all(|(_, row)| (row[3] == 0.0) == (row[2] == 188.0)));
     rig.assert_conserved();
@@ -221,8 +223,8 @@ fn requests_arrive_over_every_request_path() {
             let report = rig.report();
             let value = |column| report.value("ncc", "sat", column).unwrap();
             if requests.contains("data") {
-                // Far more than five mini-slots can carry: what is lost was lost in collisions, and
-                // the rest came.
+                // The requests far exceed the capacity of five mini-slots: all lost data collided,
+                // and the other data arrived.
                 let reasons: Vec<_> =
                     rig.out.totals().dropped.keys().map(|(_, reason)| reason.words()).collect();
                 assert!(reasons.iter().all(|reason| *reason == "collision"), "{reasons:?}");
@@ -246,14 +248,15 @@ fn requests_arrive_over_every_request_path() {
 }
 
 #[test]
-fn a_request_is_piggybacked_on_the_first_burst() {
+fn request_is_piggybacked_on_the_first_burst() {
     let dama = r#"{"scheme": {"vbdc": {}}, "requests": {"piggyback": {}}, "response": 11}"#;
     let mut rig = Rig::new(&config(dama, r#"["b", "a"]"#));
     rig.run(ms(93));
-    // More than the constant slot carries before the request can be served.
+    // More data than the constant slot carries before the request can be served.
     rig.send(1, 15_040);
     rig.run(ms(2000));
-    // Asked for at 94 ms in the second slot of the frame: 94 + 2 x 0.734375 + 250 ms.
+    // The request is made at 94 ms and sent in the second slot of the frame: 94 + 2 x 0.734375 +
+    // 250 ms.
     let waits = rig.waits();
     let row = &waits[0].1;
     assert_eq!((row[5], row[11]), (94e6, 1e6));

@@ -1,29 +1,29 @@
-//! Times and owners of slots.
+//! Times of slots and their assignment to terminals.
 
 use super::*;
 
 #[test]
-fn a_packet_over_one_slot_per_frame() {
+fn packet_is_sent_in_one_slot_per_frame() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, r#"["a", "b"]"#));
     rig.send(0, 1500);
     rig.send(1, 1500);
     rig.run(ms(1000));
-    // 1500 bytes are 8 slots: the last is slot 0 (for b: slot 1) of the fourth frame of superframe
-    // 1, which begins at 94 + 3 x 23.5 = 164.5 ms and lasts 0.734375 ms; then 250 ms of
-    // propagation.
+    // 1500 bytes take 8 slots. The last one is slot 0 (slot 1 for b) of the fourth frame of
+    // superframe 1, which starts at 94 + 3 x 23.5 = 164.5 ms. The slot lasts 0.734375 ms and is
+    // followed by 250 ms of propagation.
     assert_eq!(rig.arrivals(), [(0, 415_234_375), (1, 415_968_750)]);
     let report = rig.report();
-    // Superframes 0 to 10 have begun: 11 x 752 bytes.
+    // Superframes 0 to 10 have started: 11 x 752 bytes.
     assert_eq!(report.value("terminal", "a", "capacity_bytes"), Some(8272.0));
     assert_eq!(report.value("terminal", "a", "used_bytes"), Some(1500.0));
     assert_eq!(report.value("terminal", "a", "packets"), Some(1.0));
     assert!((report.value("terminal", "a", "delay_mean").unwrap() - 0.165_234_375).abs() < 1e-12);
-    // Asleep after the end of superframe 1.
+    // The terminal sleeps after the end of superframe 1.
     assert_eq!(rig.stages[2].next_wake(), None);
 }
 
 #[test]
-fn packets_at_the_line_rate() {
+fn packets_are_sent_at_the_line_rate() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "2048 kbit/s"}"#, r#"["a"]"#));
     for _ in 0..3 {
         rig.send(0, 1500);
@@ -34,7 +34,7 @@ fn packets_at_the_line_rate() {
 }
 
 #[test]
-fn a_burst_carries_only_packets_that_arrived_before_its_slot() {
+fn burst_carries_only_packets_that_arrived_before_its_slot() {
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "2048 kbit/s"}"#, r#"["a"]"#));
     rig.send(0, 100);
     rig.run(Time::from_nanos(1));
@@ -43,15 +43,15 @@ fn a_burst_carries_only_packets_that_arrived_before_its_slot() {
     rig.run(Time::from_nanos(2 * 734_375));
     rig.send(0, 10);
     rig.run(ms(1000));
-    // The 88 bytes left in slot 0 are lost to what came 1 ns later, which fills slot 1 together; a
-    // packet that comes exactly when slot 2 begins is still in time for it.
+    // The 88 bytes left in slot 0 are not available to the packets that arrive 1 ns later, which
+    // share slot 1. A packet that arrives exactly when slot 2 starts is still in time for it.
     let ends = [734_375, 1_468_750, 1_468_750, 2_203_125].map(|end| end + 250_000_000);
     assert_eq!(rig.arrivals(), [(0, ends[0]), (1, ends[1]), (2, ends[2]), (3, ends[3])]);
 }
 
 #[test]
-fn the_response_emerges_from_the_delays_and_can_be_imposed() {
-    // Six superframes by hand in `timing`; the study's eleven imposed.
+fn response_follows_from_the_delays_unless_it_is_imposed() {
+    // Six superframes, as computed by hand in `timing`, and the study's eleven imposed.
     for (dama, response) in [
         (r#"{"scheme": {"vbdc": {}}}"#, 6),
         (r#"{"scheme": {"vbdc": {}}, "processing": "450 ms"}"#, 11),
@@ -62,12 +62,12 @@ fn the_response_emerges_from_the_delays_and_can_be_imposed() {
         rig.run(ms(10));
         rig.send(0, 7520);
         rig.run(ms(5000));
-        // At 10 ms the slots of frames 1 to 3 are still to come: 564 bytes go, and ceil(6956 / 752)
-        // = 10 slots are asked for at the start of superframe 1.
+        // At 10 ms, the slots of frames 1 to 3 are still available: 564 bytes are sent, and
+        // ceil(6956 / 752) = 10 slots are requested at the start of superframe 1.
         assert_eq!(rig.trace("a", "request")[1], (1, 10));
         let assigned: Vec<_> =
             rig.trace("a", "assigned").into_iter().filter(|(_, slots)| *slots > 0).collect();
-        // Asked for once more when the sum has forgotten it? No: it is served then.
+        // The data are not requested a second time: when the sum drops the request, it is served.
         assert_eq!(assigned, [(1 + response, 10)], "{dama}");
         let report = rig.report();
         assert_eq!(report.value("ncc", "sat", "response"), Some(response as f64));
@@ -77,7 +77,7 @@ fn the_response_emerges_from_the_delays_and_can_be_imposed() {
 }
 
 #[test]
-fn carriers_are_shared_and_a_terminal_is_on_one_at_a_time() {
+fn terminals_use_one_carrier_at_a_time() {
     let mut config = config(
         r#"{"scheme": {"avbdc": {}}, "cra": "64 kbit/s", "allocator": {"max-min": {}}}"#,
         r#"[{"prefix": "t", "count": 7}]"#,
@@ -98,10 +98,10 @@ fn carriers_are_shared_and_a_terminal_is_on_one_at_a_time() {
         rig.plans.iter().map(|plan| plan.entries.iter().map(|(_, run)| run.count).sum()).collect();
     assert!(full.count() > 30, "{sums:?} the 121 slots of the three carriers are used");
     for plan in &rig.plans {
-        for (place, (terminal, run)) in plan.entries.iter().enumerate() {
-            for (other, beside) in &plan.entries[..place] {
-                if terminal == other || run.carrier == beside.carrier {
-                    assert!(!run.overlaps(*beside));
+        for (index, (terminal, run)) in plan.entries.iter().enumerate() {
+            for (other, earlier) in &plan.entries[..index] {
+                if terminal == other || run.carrier == earlier.carrier {
+                    assert!(!run.overlaps(*earlier));
                 }
             }
         }
@@ -113,7 +113,7 @@ fn carriers_are_shared_and_a_terminal_is_on_one_at_a_time() {
 }
 
 #[test]
-fn terminals_at_different_places_are_aligned_at_the_satellite() {
+fn bursts_of_distant_terminals_are_aligned_at_the_satellite() {
     let mut config = config(
         r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#,
         r#"[{"name": "rome", "site": {"latitude": "41.9 deg", "longitude": "12.5 deg"}},
@@ -132,7 +132,7 @@ fn terminals_at_different_places_are_aligned_at_the_satellite() {
 }
 
 #[test]
-fn with_constant_slots_alone_the_remaining_slots_are_shared() {
+fn scheme_cra_shares_the_remaining_slots() {
     let slots = |dama: &str, terminals: &str| -> Vec<u32> {
         config(dama, terminals).members().iter().map(|member| member.constant).collect()
     };

@@ -1,4 +1,4 @@
-//! Terminals that come and go, what they put into slots, and what reaches them.
+//! Logon and logoff of terminals, the contents of their slots, and the packets that reach them.
 
 use super::*;
 
@@ -20,8 +20,8 @@ fn terminals_log_on_and_off_without_leaving_state() {
     let dropped: u64 = rig.out.totals().dropped.values().map(|drop| drop.packets).sum();
     assert_eq!(rig.arrived.len() as u64 + dropped, u64::from(rig.sent) - rig.stages[3].held().packets);
     assert!(rig.arrived.len() > 300 && dropped < 10, "{} {dropped}", rig.arrived.len());
-    // Nothing reaches the gateway between logoff and the next logon, and no plan names the terminal
-    // then.
+    // Between logoff and the next logon, no packet reaches the gateway and no plan assigns slots to
+    // the terminal.
     for (time, _) in &rig.arrived {
         let phase = time.as_nanos() % 10_000_000_000;
         assert!((1_000_000_000..5_500_000_000).contains(&phase), "{time:?}");
@@ -33,13 +33,14 @@ fn terminals_log_on_and_off_without_leaving_state() {
 }
 
 #[test]
-fn a_terminal_logs_on_and_then_sends() {
+fn terminal_sends_only_after_logon() {
     let terminals = r#"["a", {"name": "b", "logon": "1 s", "cra": "128 kbit/s"}]"#;
     let mut rig = Rig::new(&config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, terminals));
     rig.send(1, 376);
     rig.run(ms(10_000));
-    // Asked at 1 s; heard at 1.25 s, in superframe 13 of the control centre; the next plan, made at
-    // boundary 14, is for superframe 17, at 1598 ms. Slots 1 and 2 end 3 x 734 375 ns later.
+    // The logon is requested at 1 s and arrives at 1.25 s, in superframe 13 of the control centre.
+    // The next plan, made at boundary 14, is for superframe 17, at 1598 ms. Slots 1 and 2 end 3 x
+    // 734 375 ns later.
     assert_eq!(rig.arrivals(), [(0, 1_598_000_000 + 2_203_125 + 250_000_000)]);
     let report = rig.report();
     // Superframes 17 to 106.
@@ -49,7 +50,7 @@ fn a_terminal_logs_on_and_then_sends() {
 
 #[test]
 fn cells_fill_slots_and_their_errors_lose_packets() {
-    // Slots of 53 bytes, 100 of them in 20 ms: 212 bytes a superframe of four for each.
+    // 100 slots of 53 bytes in 20 ms; one slot is 212 bytes per superframe of four frames.
     let mut config = config(r#"{"scheme": {"avbdc": {}}, "cra": "0 bit/s"}"#, r#"["a"]"#);
     config.return_link.rate = "2120 kbit/s".parse().unwrap();
     config.return_link.slots_per_frame = bentpipe_core::Count::new(100);
@@ -71,7 +72,8 @@ fn cells_fill_slots_and_their_errors_lose_packets() {
         rig.send(0, 1500);
     }
     rig.run(ms(60_000));
-    // 0.99^33 = 0.7177 as on a link; the standard error over 900 packets is 0.015.
+    // 0.99^33 = 0.7177 of the packets arrive, as on a link. The standard error over 900 packets is
+    // 0.015.
     let survived = rig.arrived.len() as f64 / 900.0;
     assert!((survived - 0.7177).abs() < 0.06, "{survived}");
     rig.assert_conserved();
@@ -79,9 +81,10 @@ fn cells_fill_slots_and_their_errors_lose_packets() {
 
 #[test]
 fn packed_packets_share_slots() {
-    // Six acknowledgments of 40 bytes by ULE: 3 x 48 + 1 = 145 in the first MPEG packet, the fourth
-    // begins in it; 240 bytes of payload and 48 of overhead are 288, and 2 pointer fields: two
-    // slots of 188 bytes, where padding would take six.
+    // Six acknowledgments of 40 bytes with ULE. Each takes 48 bytes, so the first MPEG packet holds
+    // three and the start of the fourth (3 x 48 + 1 = 145). 240 bytes of payload and 48 bytes of
+    // overhead are 288, plus 2 pointer fields: two slots of 188 bytes. With padding they would take
+    // six.
     for (framing, slots) in [(r#"{"ule": {}}"#, 2.0), (r#"{"ule": {"packing": false}}"#, 6.0)] {
         let mut config = config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s"}"#, r#"["a"]"#);
         config.return_link.framing = serde_json::from_str(framing).unwrap();
@@ -91,7 +94,7 @@ fn packed_packets_share_slots() {
         }
         rig.run(ms(2000));
         assert_eq!(rig.report().value("terminal", "a", "used_bytes"), Some(slots * 188.0), "{framing}");
-        // The first three are through with the first slot, the others with the second.
+        // The first three packets are complete with the first slot, the others with the second.
         let times: Vec<_> = rig.arrivals().into_iter().map(|(_, time)| time).collect();
         assert_eq!(times.len(), 6);
         if slots == 2.0 {
@@ -102,7 +105,7 @@ fn packed_packets_share_slots() {
 }
 
 #[test]
-fn the_signal_determines_the_capacity_of_a_slot() {
+fn signal_determines_the_capacity_of_a_slot() {
     let mut config = config(
         r#"{"scheme": {"avbdc": {}}, "cra": "0 bit/s"}"#,
         r#"[{"name": "good", "esn0_db": 20.0}, {"name": "bad", "esn0_db": 0.0}, "mean"]"#,
@@ -120,14 +123,17 @@ fn the_signal_determines_the_capacity_of_a_slot() {
     rig.run(ms(60_000));
     assert_eq!(rig.arrived.len(), 300);
     let report = rig.report();
-    // Bursts of 597, 123 and 331 bytes; 4 + 2 k bytes of headers and one of trailer in k bursts
-    // that are filled but for the last.
+    // Bursts of 597, 123 and 331 bytes. k bursts hold 4 + 2 k bytes of headers and one byte of
+    // trailer. All bursts but the last are full.
     for (name, burst) in [("good", 597.0), ("bad", 123.0), ("mean", 331.0)] {
         let used = report.value("terminal", name, "used_bytes").unwrap();
         let slots = used / burst;
         assert_eq!(slots.fract(), 0.0, "{name}");
-        let least = 150_000.0 / burst;
-        assert!(slots > least && slots < least * 1.05 + 20.0, "{name}: {slots} bursts, at least {least}");
+        let min_slots = 150_000.0 / burst;
+        assert!(
+            slots > min_slots && slots < min_slots * 1.05 + 20.0,
+            "{name}: {slots} bursts, at least {min_slots}"
+        );
     }
 }
 

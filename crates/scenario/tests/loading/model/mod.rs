@@ -1,7 +1,7 @@
-//! A small scenario type with the elements of real ones: quantities, kinds, named lists, defaults,
-//! cross checks.
+//! A small scenario type with the elements of real scenarios: quantities, kinds, named lists,
+//! defaults, and checks across keys.
 
-// Each test program uses a part of it.
+// Each test program uses only a part of this module.
 #![allow(dead_code)]
 
 use bentpipe_core::{kinds, Count, Fraction, Problems, Rate, Sample, Size, Span};
@@ -214,7 +214,7 @@ impl Check for Scenario {
     }
 }
 
-/// The loader does not use samples.
+/// Implements `Sample` without keys, because the loader does not use samples.
 macro_rules! without_sample {
     ($($config:ty),+ $(,)?) => {
         $(impl Sample for $config {
