@@ -1,7 +1,7 @@
-//! Plans in JSON: ours and those of HDTN.
+//! Plans in JSON, in bentpipe's or HDTN's form.
 //!
-//! Values are kept as their source text ([`RawValue`]), so that numbers are read exactly and each
-//! has its line.
+//! Values are kept as source text ([`RawValue`]), so that numbers are read exactly and errors have
+//! line numbers.
 
 use super::{Content, Lines};
 use crate::contacts::{number, Entry, ParseError};
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The keys of a contact with their alternative names, including those that may be missing.
+/// The keys of a contact, each with its alternative names. Only `id` is optional.
 const KEYS: [(&str, &[&str]); 7] = [
     ("id", &["contact"]),
     ("src", &["source"]),
@@ -23,10 +23,10 @@ const KEYS: [(&str, &[&str]); 7] = [
     ("owlt_s", &["owlt"]),
 ];
 
-/// A key of HDTN's older plans that repeats the receiver.
+/// A key in older plans of HDTN that repeats the receiver.
 const FINAL: &str = "finalDestination";
 
-/// An object as pairs in their order, including duplicates.
+/// An object as pairs of keys and values in their order, including duplicates.
 struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Object<'de> {
@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
     }
 }
 
-/// A key, borrowed unless it has escapes.
+/// A key. It borrows the source text unless it contains escapes.
 struct Key<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
@@ -128,7 +128,8 @@ impl<'a> Lines<'a> {
         named.collect()
     }
 
-    /// Returns the contact of an object, unless it has errors.
+    /// Returns the contact of an object. Adds the errors of the object and returns `None` if there
+    /// are any.
     fn entry(
         &self,
         whole: &RawValue,
@@ -178,8 +179,8 @@ impl<'a> Lines<'a> {
         };
         let from = read(1, &node_name);
         let to = read(2, &node_name);
-        // HDTN's older plans repeat the receiver. A different node there would restrict the bundles
-        // of the contact.
+        // Older plans of HDTN repeat the receiver. A different node in this key would restrict the
+        // bundles of the contact, which is not supported.
         if let (Some((_, value)), Some(to)) = (pairs.iter().find(|(key, _)| key == FINAL), &to) {
             let text = value.get();
             if node_name(FINAL, text).as_ref() != Ok(to) {
@@ -196,7 +197,7 @@ impl<'a> Lines<'a> {
         let rate = take(5).and_then(|(key, text, line)| {
             let (text, bits): (Cow<'_, str>, i128) = match key {
                 "rate_bytes_s" => (text.into(), 8),
-                // Deprecated in HDTN, in Mbit/s.
+                // A deprecated key of HDTN, in Mbit/s.
                 "rate" => (format!("{text}e6").into(), 1),
                 _ => (text.into(), 1),
             };
@@ -219,7 +220,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Returns the name of a node, given as a number or a text.
+/// Reads the name of a node, which is a number or a string.
 fn node_name(field: &str, text: &str) -> Result<String, String> {
     let name = match text.parse::<u64>() {
         Ok(number) => number.to_string(),
