@@ -11,16 +11,16 @@ fn motes() -> Vec<String> {
 }
 
 fn read(text: &str) -> Query {
-    parse(text, &motes()).unwrap_or_else(|wrong| panic!("{text}: {wrong}"))
+    parse(text, &motes()).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn measure(mote: u16, seconds: u64, values: [f32; 5]) -> Measure {
     Measure { mote, time: Time::ZERO + Span::from_secs(seconds), values }
 }
 
-/// Values of the items for a measure, worked out by hand.
+/// The expected values of the expressions are calculated by hand.
 #[test]
-fn expressions_have_the_values_of_arithmetic() {
+fn expressions_match_calculations_by_hand() {
     let measures = [measure(1, 90, [100.0, -60.5, 3.0, 0.25, 40.0])];
     for (written, expected) in [
         ("light", "100"),
@@ -56,7 +56,7 @@ fn clauses_become_parts_of_the_query() {
     let grouping = query.grouping.unwrap();
     assert_eq!((grouping.step, grouping.size), (Span::from_secs(5), Span::from_secs(20)));
     assert_eq!((grouping.node, query.conditions.len(), query.items.len()), (Some(0), 2, 4));
-    // The second average is the first.
+    // Both averages are the same aggregate.
     assert_eq!(query.aggregates.len(), 4);
     let query = read(
         "SELECT a.light - b.light FROM m1 AS a JOIN m2 b ON abs(a.time - b.time) <= 0.5 WHERE a.light > 1",
@@ -66,9 +66,9 @@ fn clauses_become_parts_of_the_query() {
     assert_eq!(read("SELECT * FROM m3").items.len(), 7);
 }
 
-/// Invalid queries are refused, with what is allowed.
+/// Invalid queries are refused, with a message that names the allowed alternatives.
 #[test]
-fn refusals_say_what_is_allowed() {
+fn invalid_queries_are_refused_with_the_reason() {
     for (written, reason) in [
         ("", "statements"),
         ("SELEC light", "expected SELECT, found SELEC at line 1, column 1"),
@@ -130,7 +130,7 @@ fn refusals_say_what_is_allowed() {
     }
 }
 
-/// The deepest nesting that the text allows gives an answer and no stack overflow.
+/// The deepest nesting in a query of permitted length causes no stack overflow.
 #[test]
 fn deep_nesting_is_refused_or_read() {
     for inner in ["(", "NOT ", "- ", "abs("] {
