@@ -220,13 +220,13 @@ fn contradictions(contacts: &[(usize, Contact)], names: &[&str], errors: &mut Ve
     for mut contacts in pairs.into_values() {
         contacts.sort_by_key(|(line, contact)| (contact.start, *line));
         let mut open: Vec<&(usize, Contact)> = Vec::new();
-        for one in contacts {
-            open.retain(|other| other.1.end > one.1.start);
+        for current in contacts {
+            open.retain(|other| other.1.end > current.1.start);
             let differing =
-                open.iter().find(|other| (other.1.rate, other.1.delay) != (one.1.rate, one.1.delay));
+                open.iter().find(|other| (other.1.rate, other.1.delay) != (current.1.rate, current.1.delay));
             if let Some(other) = differing {
-                let (late, early) = if one.0 > other.0 { (one, *other) } else { (*other, one) };
-                let (from, to) = (names[one.1.from.0 as usize], names[one.1.to.0 as usize]);
+                let (late, early) = if current.0 > other.0 { (current, *other) } else { (*other, current) };
+                let (from, to) = (names[current.1.from.0 as usize], names[current.1.to.0 as usize]);
                 errors.push(ParseError::at(
                     late.0,
                     format!(
@@ -238,7 +238,7 @@ fn contradictions(contacts: &[(usize, Contact)], names: &[&str], errors: &mut Ve
                     ),
                 ));
             }
-            open.push(one);
+            open.push(current);
         }
     }
 }

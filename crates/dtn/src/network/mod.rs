@@ -189,7 +189,7 @@ impl Network {
         );
         self.schedule(expires, Event::Expires(number));
         self.router.created(number, bundle.from);
-        self.place(number, bundle.from, 0);
+        self.store_copy(number, bundle.from, 0);
         number
     }
 
@@ -284,7 +284,7 @@ impl Network {
 
     /// Stores a bundle at a node and routes it. If the node has no room, it drops this bundle or
     /// other bundles.
-    fn place(&mut self, bundle: u64, node: Node, hops: u32) {
+    fn store_copy(&mut self, bundle: u64, node: Node, hops: u32) {
         let State { size, bundle: properties, expires, .. } = &self.bundles[&bundle];
         let metadata = Metadata {
             name: bundle,
@@ -499,7 +499,7 @@ impl Network {
             }
             return self.end_copy(bundle);
         }
-        self.place(bundle, node, hops);
+        self.store_copy(bundle, node, hops);
     }
 
     /// Removes a copy from the count, and reports the bundle's outcome after its last copy. If no

@@ -82,8 +82,8 @@ fn waiting_bundles_delay_later_bundles() {
     // their default, volumes.
     bookings.account(0, Accounting::Queue);
     bookings.account(2, Accounting::Sequence);
-    for (place, bundle) in case["bundles"].as_array().unwrap().iter().enumerate() {
-        if place == 3 {
+    for (index, bundle) in case["bundles"].as_array().unwrap().iter().enumerate() {
+        if index == 3 {
             bookings.release(0, 20, 1);
         }
         let node = |number: u64| plan.node(&number.to_string()).unwrap();
@@ -91,11 +91,11 @@ fn waiting_bundles_delay_later_bundles() {
         let query = Query::new(node(0), node(to), at(15), bundle["bytes"].as_u64().unwrap());
         let route = Search::default().best(&plan, &query, &bookings);
         let expected = bundle["expect"].get("node_times");
-        assert_eq!(route.is_some(), expected.is_some(), "{place}");
+        assert_eq!(route.is_some(), expected.is_some(), "{index}");
         for transmission in route.iter().flat_map(|route| &route.transmissions) {
             let receiver = plan.name(plan.contacts()[transmission.contact as usize].to);
             let expected = expected.unwrap()[receiver].as_f64().unwrap();
-            assert_eq!(transmission.arrival.as_secs_f64(), expected, "bundle {place} at {receiver}");
+            assert_eq!(transmission.arrival.as_secs_f64(), expected, "bundle {index} at {receiver}");
             bookings.book(transmission.contact, query.bytes, query.priority);
         }
     }

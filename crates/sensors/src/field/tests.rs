@@ -174,9 +174,9 @@ proptest! {
             let mut perfect = field(text, &parents, placement, seed, PATIENT);
             let mut all = sorted(&run(&mut perfect, Time::ZERO + Span::from_millis(until), &mut ()));
             for row in sorted(&rows) {
-                let place = all.binary_search(&row);
-                prop_assert!(place.is_ok(), "{row} is not a row of the run without loss");
-                all.remove(place.unwrap());
+                let found = all.binary_search(&row);
+                prop_assert!(found.is_ok(), "{row} is not a row of the run without loss");
+                all.remove(found.unwrap());
             }
         }
     }

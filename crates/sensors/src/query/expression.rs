@@ -299,14 +299,14 @@ pub struct State {
     count: f64,
     mean: f64,
     squares: f64,
-    least: f64,
-    greatest: f64,
+    min: f64,
+    max: f64,
 }
 
 impl State {
     /// Returns the state of a single value.
     pub fn of(value: f64) -> State {
-        State { count: 1.0, mean: value, squares: 0.0, least: value, greatest: value }
+        State { count: 1.0, mean: value, squares: 0.0, min: value, max: value }
     }
 
     /// Returns the state for the values of both states.
@@ -317,8 +317,8 @@ impl State {
             count,
             mean: self.mean + apart * other.count / count,
             squares: self.squares + other.squares + apart * apart * self.count * other.count / count,
-            least: self.least.min(other.least),
-            greatest: self.greatest.max(other.greatest),
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
         }
     }
 
@@ -328,8 +328,8 @@ impl State {
             Function::Count => self.count,
             Function::Sum => self.mean * self.count,
             Function::Avg => self.mean,
-            Function::Min => self.least,
-            Function::Max => self.greatest,
+            Function::Min => self.min,
+            Function::Max => self.max,
             Function::Stddev => (self.squares / self.count).sqrt(),
         }
     }

@@ -149,7 +149,7 @@ fn deep_nesting_is_refused_or_read() {
     assert_eq!(query.items[0].expression.value(scope, &motes()), Value::Number(140.0));
 }
 
-/// Operators bind as in SQL, with or without parentheses.
+/// Operators have the same precedence as in SQL.
 #[test]
 fn operators_bind_as_in_sql() {
     for (plain, nested) in [
@@ -174,7 +174,7 @@ fn operators_bind_as_in_sql() {
     }
 }
 
-/// Names may be in quotes, words in small letters, and comments anywhere.
+/// Names may be quoted, words may be in lower case, and comments may be anywhere.
 #[test]
 fn equivalent_texts_parse_to_the_same_query() {
     let query = read("SELECT abs(m2.light) AS x FROM m2 WHERE m2.node <> 'm1'");
@@ -185,7 +185,7 @@ fn equivalent_texts_parse_to_the_same_query() {
     ] {
         assert_eq!(read(same), query, "{same}");
     }
-    // Without an alias, a column has the name under which it is written.
+    // The name of a column without an alias is the text of its expression.
     let names = |text: &str| read(text).items.into_iter().map(|item| item.name).collect::<Vec<_>>();
     let text = "select light*2,- -( light ), interval '1' hours, time 'a ''b''', not light between 1 and 2 FROM motes";
     assert_eq!(
@@ -194,15 +194,15 @@ fn equivalent_texts_parse_to_the_same_query() {
     );
 }
 
-/// Returns a statement as text.
+/// Formats a statement.
 fn printed(statement: &Statement) -> String {
     let item = |item: &Item| match item {
         Item::All => "*".to_owned(),
         Item::Term(term, None) => term.to_string(),
         Item::Term(term, Some(name)) => format!("{term} AS {name}"),
     };
-    let stream = |(place, stream): (usize, &Stream)| {
-        let before = match (place, &stream.on) {
+    let stream = |(index, stream): (usize, &Stream)| {
+        let before = match (index, &stream.on) {
             (0, _) => "",
             (_, None) => ", ",
             (_, Some(_)) => " JOIN ",
@@ -222,7 +222,7 @@ fn printed(statement: &Statement) -> String {
     text
 }
 
-/// Texts of expressions, most of which are read.
+/// Returns a strategy for texts of expressions. Most of them are valid.
 fn expressions() -> impl Strategy<Value = String> {
     let leaf = "light|TIME|a\\.audio|\"b\"\\.`time`|[0-9]{1,3}|[0-9]\\.[0-9]?|\\.5|2e-3|INTERVAL '1' minute|interval 7 second";
     leaf.prop_recursive(4, 30, 3, |inner| {
@@ -241,7 +241,7 @@ fn expressions() -> impl Strategy<Value = String> {
     })
 }
 
-/// Texts of numbers and conditions over two streams, all of which are valid.
+/// Returns a strategy for texts of valid conditions over two streams.
 fn conditions() -> impl Strategy<Value = String> {
     let number =
         "a\\.light|b\\.TIME|a\\.audio|[0-9]{1,3}|2e-3|interval 7 second".prop_recursive(3, 12, 2, |inner| {
@@ -267,7 +267,7 @@ fn conditions() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// A statement that was read, printed, and read again is the same.
+    /// Reading a formatted statement gives the same statement.
     #[test]
     fn printed_queries_parse_unchanged(
         items in proptest::collection::vec((expressions(), "( (AS )?[xyz]| AS `a b`| 'q''')?"), 1..3),
@@ -285,7 +285,7 @@ proptest! {
         }
     }
 
-    /// A condition that a plan shows, read again, is the same.
+    /// Reading a condition as shown in a plan gives the same condition.
     #[test]
     fn explained_conditions_parse_unchanged(condition in conditions()) {
         let from = "SELECT * FROM m1 a, m2 b WHERE a.time = b.time AND";
@@ -297,12 +297,12 @@ proptest! {
         });
         let written: Vec<String> = written.collect();
         let again = parse(&format!("{from} {}", written.join(" AND ")), &motes());
-        // With its parentheses it may be too long or too deep.
+        // The additional parentheses may make the query too long or too deeply nested.
         prop_assume!(!matches!(&again, Err(wrong) if wrong.contains("at most") || wrong.contains("too deep")));
         prop_assert_eq!(again, Ok(query));
     }
 
-    /// Bytes of any kind give a query or a reason.
+    /// Any bytes are parsed or refused without a panic.
     #[test]
     fn any_bytes_are_parsed_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "\\PC{0,60}") {
         for tail in [String::from_utf8_lossy(&bytes).into_owned(), text] {
@@ -316,7 +316,7 @@ proptest! {
 }
 
 proptest! {
-    /// Aggregates are those of all values, whatever the order in which groups are merged.
+    /// Aggregates of merged states equal those of all values, for any order of merging.
     #[test]
     fn aggregates_can_be_merged(values in proptest::collection::vec(-1e4_f64..1e4, 1..60), cut in 0_usize..60) {
         let cut = cut.min(values.len());
@@ -343,7 +343,7 @@ proptest! {
         }
     }
 
-    /// Any text gives a query or a reason.
+    /// Any text of query words is parsed or refused without a panic.
     #[test]
     fn any_text_is_parsed_or_refused(
         text in "(SELECT|avg|\\(|\\)|light|FROM|motes|,|WHERE|AS|JOIN|ON|NOT|BETWEEN|AND|GROUP BY|INTERVAL|SECOND|[0-9. '\"<>=*/+;-]| ){0,40}",

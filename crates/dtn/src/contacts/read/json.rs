@@ -106,8 +106,8 @@ impl<'a> Lines<'a> {
             let line = self.line(part) + error.line().saturating_sub(1);
             let said = error.to_string();
             let field = said.split(" at line ").next().unwrap_or(&said);
-            let place = part.lines().nth(error.line().saturating_sub(1)).map_or("", str::trim);
-            let hint = if ["NaN", "Infinity"].iter().any(|word| place.contains(word)) {
+            let source_line = part.lines().nth(error.line().saturating_sub(1)).map_or("", str::trim);
+            let hint = if ["NaN", "Infinity"].iter().any(|word| source_line.contains(word)) {
                 "; NaN and Infinity are not numbers of JSON"
             } else {
                 ""
@@ -143,20 +143,20 @@ impl<'a> Lines<'a> {
             if key == FINAL {
                 continue;
             }
-            let place = KEYS.iter().position(|(name, others)| name == key || others.contains(&key.as_ref()));
+            let index = KEYS.iter().position(|(name, others)| name == key || others.contains(&key.as_ref()));
             let here = self.line(value.get());
-            match place {
+            match index {
                 None => {
                     let allowed = KEYS.map(|(name, _)| name).join(", ");
                     errors.push(ParseError::at(here, format!("unknown key \"{key}\"; allowed: {allowed}")));
                 }
-                Some(place) if values[place].is_some() => {
+                Some(index) if values[index].is_some() => {
                     errors.push(ParseError::at(
                         here,
                         format!("\"{key}\" says again what another key says; allowed: once"),
                     ));
                 }
-                Some(place) => values[place] = Some((key, value)),
+                Some(index) => values[index] = Some((key, value)),
             }
         }
         for ((name, _), value) in KEYS.iter().zip(&values).skip(1) {
@@ -165,7 +165,7 @@ impl<'a> Lines<'a> {
             }
         }
         let take =
-            |place: usize| values[place].map(|(key, value)| (key, value.get(), self.line(value.get())));
+            |index: usize| values[index].map(|(key, value)| (key, value.get(), self.line(value.get())));
         let mut note = |line: usize, message: String| errors.push(ParseError::at(line, message));
         let id = take(0).and_then(|(key, text, line)| match text.parse::<u64>() {
             Ok(id) => Some(id),
@@ -174,8 +174,8 @@ impl<'a> Lines<'a> {
                 None
             }
         });
-        let mut read = |place: usize, reader: &dyn Fn(&str, &str) -> Result<String, String>| {
-            take(place).and_then(|(key, text, line)| reader(key, text).map_err(|said| note(line, said)).ok())
+        let mut read = |index: usize, reader: &dyn Fn(&str, &str) -> Result<String, String>| {
+            take(index).and_then(|(key, text, line)| reader(key, text).map_err(|said| note(line, said)).ok())
         };
         let from = read(1, &node_name);
         let to = read(2, &node_name);
@@ -188,8 +188,8 @@ impl<'a> Lines<'a> {
                 note(here, format!("{FINAL} is {text}; allowed: the node {to}, which receives"));
             }
         }
-        let mut number = |place: usize| {
-            take(place).and_then(|(key, text, line)| {
+        let mut number = |index: usize| {
+            take(index).and_then(|(key, text, line)| {
                 number::nanoseconds(key, text).map_err(|said| note(line, said)).ok()
             })
         };
