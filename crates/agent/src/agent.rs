@@ -3,12 +3,16 @@
 //! storage limits, hops and fragments. This file handles BPv7 bundles, routes and reports.
 //!
 //! A bundle is accepted when it is in the storage and the storage is committed. It leaves the
-//! storage when the next agent has acknowledged it, when its payload is delivered, or when its
-//! lifetime is over. So after a crash a bundle may be forwarded or delivered twice, but is never
-//! lost. A payload's file has the name of its bundle, so a second delivery replaces the first.
+//! storage when it has been forwarded or delivered, or when it is dropped, for example at the end
+//! of its lifetime. Over TCPCL and LTP, a bundle is forwarded when the next agent has acknowledged
+//! it. MTCP, STCP and UDP have no acknowledgments: there, a bundle is forwarded as soon as it has
+//! been written to the socket, and may still be lost.
 //!
-//! Forwarding updates a bundle's hop count, bundle age and previous node. Status reports are sent
-//! on reception, forwarding, delivery and deletion if the bundle asks for them.
+//! After a crash, the agent may forward or deliver an accepted bundle twice, but it loses none. The
+//! file of a payload is named after its bundle, so a second delivery replaces the first.
+//!
+//! Forwarding updates the hop count, the bundle age and the previous node of a bundle. If a bundle
+//! requests status reports, they are sent on reception, forwarding, delivery and deletion.
 
 mod fragments;
 #[cfg(test)]
@@ -33,45 +37,46 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
-/// Bytes by which blocks that change at each hop may grow, for the room that a bundle needs in a
-/// contact.
+/// Bytes added to the size of a bundle when its contact is chosen, since forwarding may lengthen
+/// the blocks that change at each hop.
 const GROWTH: u64 = 64;
 
 /// Counts of an agent since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// Bundles from other agents or applications.
+    /// Bundles and malformed data received from other agents or applications.
     pub received: u64,
     /// Received bundles that were already stored.
     pub duplicate: u64,
-    /// Received data that were not a valid bundle.
+    /// Received data that was not a valid bundle.
     pub malformed: u64,
-    /// Received bundles for which the storage had no room.
+    /// Received bundles that were refused because the storage was full.
     pub refused: u64,
-    /// Bundles that were divided into fragments here.
+    /// Bundles that this agent fragmented.
     pub fragmented: u64,
     /// Bundles that were not delivered because their signature or encryption was missing or wrong.
     pub rejected: u64,
-    /// Bundles that other agents have accepted.
+    /// Bundles sent to other agents: acknowledged over TCPCL and LTP, written to the socket over
+    /// MTCP, STCP and UDP.
     pub forwarded: u64,
-    /// Bundles whose payload was delivered here.
+    /// Bundles that this agent delivered to endpoints of its node.
     pub delivered: u64,
     /// Bytes of the delivered payloads.
     pub delivered_bytes: u64,
-    /// Bundles that were dropped because their lifetime or hops had run out.
+    /// Bundles that were dropped because their lifetime was over or their hop limit was reached.
     pub expired: u64,
-    /// Status reports created here.
+    /// Status reports that this agent created.
     pub reports: u64,
-    /// Bundles that are stored now.
+    /// Bundles in the storage now.
     pub stored: u64,
 }
 
-/// Outcome for a received bundle.
+/// The agent's answer to a received bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The bundle is stored, or was already.
+    /// The sender may remove the bundle: it is stored now, was stored before, or has expired.
     Taken,
-    /// There is no room for the bundle.
+    /// The storage is full.
     NoRoom,
     /// The bundle is not valid.
     Malformed,
@@ -86,11 +91,11 @@ struct RouteState {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum NextHop {
-    /// Delivery here.
+    /// Delivery to an endpoint of this node.
     Local,
-    /// To a peer, by number, as soon as it is reached.
+    /// Forwarding to the peer of this number, as soon as the peer can be reached.
     Peer(usize),
-    /// Over a contact of the plan, by index.
+    /// Forwarding over the contact of this index in the plan.
     Contact(u32),
     /// No route leads to the destination.
     Unroutable,
@@ -99,15 +104,16 @@ enum NextHop {
 /// A payload for an endpoint of this node.
 #[derive(Debug)]
 pub struct Delivery {
-    /// Number of the bundle in the storage.
+    /// Number of the bundle in the storage; of one fragment if the bundle arrived in fragments.
     pub number: u64,
     /// Identifier of the bundle: source and creation time.
     pub id: String,
-    /// Numbers of all its fragments in the storage, if it came in fragments.
+    /// Numbers of all fragments of the bundle in the storage; empty for a bundle that was not
+    /// fragmented.
     pub fragments: Vec<u64>,
-    /// Service of the endpoint; empty for the node itself.
+    /// Service name of the endpoint; empty for the endpoint of the node itself.
     pub service: String,
-    /// The bytes of the bundle's payload block.
+    /// The payload of the bundle.
     pub payload: Vec<u8>,
 }
 
@@ -129,7 +135,7 @@ impl Routes {
         let invalid = |message| io::Error::new(io::ErrorKind::InvalidInput, message);
         let named = |text: &str| config::node(text).map_err(invalid);
         let mut next = BTreeMap::new();
-        let place = |text: &str| -> io::Result<usize> {
+        let peer_index = |text: &str| -> io::Result<usize> {
             let node = named(text)?;
             let same = |peer: &config::Peer| config::node(&peer.node).is_ok_and(|other| other == node);
             config.peers.iter().position(same).ok_or_else(|| invalid(format!("\"{text}\" is not a peer")))
@@ -140,9 +146,9 @@ impl Routes {
         let mut default = None;
         for (to, via) in &config.routes {
             match to.as_str() {
-                "*" => default = Some(place(via)?),
+                "*" => default = Some(peer_index(via)?),
                 to => {
-                    next.insert(named(to)?.to_string(), place(via)?);
+                    next.insert(named(to)?.to_string(), peer_index(via)?);
                 }
             }
         }
@@ -167,7 +173,7 @@ pub struct Agent {
     schedule: Option<Schedule>,
     /// Bundles by the contact over which they leave.
     contacts: BTreeMap<u32, VecDeque<u64>>,
-    /// Bundles to nodes of the plan to which no route leads now.
+    /// Bundles to nodes of the plan that currently have no route.
     unroutable: BTreeSet<u64>,
     /// The time of the last [`advance`](Agent::advance).
     now: Time,
@@ -175,7 +181,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Creates an agent with the contents of its storage, which has room for `limit` bytes of
+    /// Creates an agent with the bundles of its storage. It stores at most `limit` bytes of
     /// bundles.
     ///
     /// # Errors
@@ -221,12 +227,13 @@ impl Agent {
         Ok(agent)
     }
 
-    /// Returns the counts since the start.
+    /// Returns the agent's counts since its start.
     pub fn counters(&self) -> Counters {
         Counters { stored: self.bundles.len() as u64, ..self.counters }
     }
 
-    /// Accepts a bundle from another agent, after the next [`commit`](Self::commit).
+    /// Stores a bundle from another agent. The bundle is accepted, and may be acknowledged, after
+    /// the next [`commit`](Self::commit).
     pub fn receive(&mut self, bytes: &[u8]) -> Verdict {
         self.counters.received += 1;
         let Some(bundle) = parse(bytes) else {
@@ -268,7 +275,7 @@ impl Agent {
         }
     }
 
-    /// Returns the properties of a bundle on which decisions depend.
+    /// Returns the properties of a bundle that decide about its storage and forwarding.
     fn metadata(&self, bundle: &Bundle, bytes: &[u8]) -> Metadata<String> {
         let local = bundle.primary.destination.node_id() == self.routes.node.node_id();
         let hops = bundle.extension_block_by_type(HOP_COUNT_BLOCK).and_then(|block| block.hop_count_get());
@@ -283,7 +290,7 @@ impl Agent {
         }
     }
 
-    /// Commits all accepted bundles, so that they survive the process.
+    /// Writes all stored bundles to the log, so that they survive a crash of the process.
     ///
     /// # Errors
     /// If the storage cannot be written.
@@ -291,8 +298,8 @@ impl Agent {
         self.bundles.store_mut().commit()
     }
 
-    /// Returns the next bundle for a peer, ready to send, with its number. It stays stored until
-    /// [`sent`](Self::sent).
+    /// Returns the number and the bytes of the next bundle for a peer. The bundle stays stored
+    /// until [`sent`](Self::sent) is called.
     ///
     /// # Errors
     /// If the storage cannot be read.
@@ -310,7 +317,7 @@ impl Agent {
                 // This bundle has no blocks that change at each hop.
                 Ok(()) if bundle.canonicals.len() == 1 => return Ok(Some((number, stored))),
                 Ok(()) => {
-                    // Its result has been decided already.
+                    // `check_forwarding` has already checked the limits.
                     let _within_limits = bundle.update_extensions(self.routes.node.clone(), 0);
                     return Ok(Some((number, Bytes::from(bundle.to_cbor()))));
                 }
@@ -323,7 +330,8 @@ impl Agent {
         Ok(None)
     }
 
-    /// Notes that a peer has accepted a bundle, which leaves the storage.
+    /// Removes a bundle from the storage after it was sent to a peer: acknowledged by the peer, or
+    /// written to the socket if the convergence layer has no acknowledgments.
     pub fn sent(&mut self, number: u64) {
         if !self.route_states.contains_key(&number) {
             return;
@@ -348,8 +356,8 @@ impl Agent {
         !self.queues[peer].is_empty() || open.any(waits)
     }
 
-    /// Advances the agent's time, at which contacts of its schedule open and end. Bundles that have
-    /// missed their contact get another route.
+    /// Advances the agent's time to `now`, and opens and ends the contacts of its schedule. Bundles
+    /// that missed their contact are rerouted.
     pub fn advance(&mut self, now: Time) {
         self.now = now;
         let Some(schedule) = &mut self.schedule else { return };
@@ -367,7 +375,8 @@ impl Agent {
         self.schedule.as_ref()
     }
 
-    /// Returns the next bundle for a peer, which may have been dropped since it was queued.
+    /// Removes the next bundle for a peer from its queue and returns its number. The bundle may
+    /// have been dropped since it was queued.
     fn pop(&mut self, peer: usize) -> Option<u64> {
         if let Some(number) = self.queues[peer].pop_front() {
             return Some(number);
@@ -386,7 +395,8 @@ impl Agent {
         }
     }
 
-    /// Finds the contact over which a bundle for a node of the plan leaves.
+    /// Chooses the contact over which a bundle leaves, if its destination is a node of the plan. If
+    /// no contact can carry the bundle, it is fragmented, or waits for a change of the schedule.
     fn choose_contact(&mut self, number: u64) {
         let (Some(schedule), Some(state)) = (&mut self.schedule, self.route_states.get_mut(&number)) else {
             return;
@@ -395,19 +405,19 @@ impl Agent {
             return;
         };
         schedule.release(number);
-        let rest = metadata.expires.since(clock());
+        let lifetime = metadata.expires.since(clock());
         let bytes = metadata.size + GROWTH;
-        match schedule.choose(self.now, number, to, bytes, self.now + rest) {
+        match schedule.choose(self.now, number, to, bytes, self.now + lifetime) {
             Some(contact) => {
                 state.next_hop = NextHop::Contact(contact);
                 self.contacts.entry(contact).or_default().push_back(number);
             }
             None => {
                 state.next_hop = NextHop::Unroutable;
-                // A fragment may fit into a contact when the whole does not.
+                // A fragment may fit into a contact that is too short for the bundle.
                 let half = bytes as usize / 2;
                 let reachable = half >= MIN_PAYLOAD
-                    && schedule.is_reachable(self.now, to, 2 * MIN_PAYLOAD as u64, self.now + rest);
+                    && schedule.is_reachable(self.now, to, 2 * MIN_PAYLOAD as u64, self.now + lifetime);
                 if !reachable || !self.fragment(number, half) {
                     self.unroutable.insert(number);
                 }
@@ -420,7 +430,8 @@ impl Agent {
         !self.local.is_empty()
     }
 
-    /// Puts an unsent bundle back at the front of its queue, or reroutes it.
+    /// Handles a bundle that could not be sent: puts it back at the front of its peer's queue, or
+    /// chooses another contact.
     pub fn failed(&mut self, number: u64) {
         match self.route_states.get(&number).map(|state| state.next_hop) {
             Some(NextHop::Peer(peer)) => self.queues[peer].push_front(number),
@@ -429,8 +440,8 @@ impl Agent {
         }
     }
 
-    /// Returns the next payload for an endpoint of this node. It stays stored until
-    /// [`delivered`](Self::delivered).
+    /// Returns the next payload for an endpoint of this node. The bundle stays stored until
+    /// [`delivered`](Self::delivered) is called.
     ///
     /// # Errors
     /// If the storage cannot be read.
@@ -443,7 +454,7 @@ impl Agent {
                 self.drop(number);
                 continue;
             };
-            // Administrative records come from agents on the way, which have no keys.
+            // Administrative records come from agents on the path, which have no keys.
             if !bundle.is_administrative_record() {
                 if let Err(refusal) = self.keys.open(&mut bundle) {
                     self.reject(number, &bundle, refusal);
@@ -460,7 +471,7 @@ impl Agent {
         Ok(None)
     }
 
-    /// Notes that a payload has been delivered.
+    /// Removes a bundle and its fragments from the storage after the delivery of its payload.
     pub fn delivered(&mut self, delivery: &Delivery) {
         self.counters.delivered += 1;
         self.counters.delivered_bytes += delivery.payload.len() as u64;
@@ -502,7 +513,8 @@ impl Agent {
         }
     }
 
-    /// Ends a bundle that is not stored and has reached a limit.
+    /// Counts and reports the deletion of a bundle that exceeded a limit. The bundle must have been
+    /// dropped, or never stored.
     fn report_deletion(&mut self, bundle: &Bundle, limit: Exceeded) {
         let reason = match limit {
             Exceeded::Lifetime => report::LIFETIME_EXPIRED,
@@ -517,7 +529,7 @@ impl Agent {
         );
     }
 
-    /// Decides the next step of a stored bundle.
+    /// Chooses the next hop of a stored bundle, and queues the bundle for it.
     fn choose_next_hop(&mut self, number: u64, bundle: &Bundle) {
         let destination = &bundle.primary.destination;
         let planned_destination = self.schedule.as_ref().and_then(|schedule| {
@@ -560,7 +572,8 @@ impl Agent {
         self.remove_state(number);
     }
 
-    /// Removes a bundle that is no longer stored from its queue.
+    /// Removes the route and the reserved contact of a bundle that is no longer stored. Queues keep
+    /// its number; it is skipped when it is popped.
     fn remove_state(&mut self, number: u64) {
         self.route_states.remove(&number);
         if let Some(schedule) = &mut self.schedule {
@@ -569,7 +582,7 @@ impl Agent {
         self.unroutable.remove(&number);
     }
 
-    /// Sends a status report if the bundle asks for one.
+    /// Creates a status report, and stores it for sending, if the bundle requests one.
     fn report(&mut self, subject: &Bundle, flag: BundleControlFlags, status: u32, reason: u32) {
         let wanted = subject.primary.bundle_control_flags.contains(flag);
         if !wanted || subject.is_administrative_record() || subject.primary.report_to == EndpointID::none() {
@@ -589,18 +602,18 @@ impl Agent {
     }
 }
 
-/// Returns the time of this host, since 2000.
+/// Returns the time of this host's clock since 2000.
 fn clock() -> Time {
     Time::ZERO + milliseconds(dtntime::dtn_time_now())
 }
 
-/// Returns the time at which a bundle's lifetime ends, since 2000.
+/// Returns the end of a bundle's lifetime as a time since 2000.
 fn expires(bundle: &Bundle) -> Time {
     let lifetime = u64::try_from(bundle.primary.lifetime.as_millis()).unwrap_or(u64::MAX);
     let age = bundle.extension_block_by_type(BUNDLE_AGE_BLOCK).and_then(|block| block.bundle_age_get());
     let age = age.map_or(0, |age| u64::try_from(age).unwrap_or(u64::MAX));
     let end = match bundle.primary.creation_timestamp.dtntime() {
-        // Without a creation time the bundle age counts (RFC 9171, section 4.4.2).
+        // A bundle without a creation time expires by its age (RFC 9171, section 4.4.2).
         0 => dtntime::dtn_time_now().saturating_add(lifetime.saturating_sub(age)),
         _ if age >= lifetime => 0,
         created => created.saturating_add(lifetime),
@@ -608,8 +621,9 @@ fn expires(bundle: &Bundle) -> Time {
     Time::ZERO + milliseconds(end)
 }
 
-/// Returns a bundle whose checksums are valid. A primary block may lack a CRC, as those of dtnd do
-/// (dtn7 0.21), although RFC 9171, section 4.3.1, requires one.
+/// Parses a bundle, and returns it if it and its checksums are valid. Accepts a primary block
+/// without a CRC, since dtnd (dtn7 0.21) sends such blocks although RFC 9171, section 4.3.1,
+/// requires a CRC.
 fn parse(bytes: &[u8]) -> Option<Bundle> {
     let mut bundle = parse_unchecked(bytes)?;
     if !bundle.crc_valid() {
@@ -627,7 +641,7 @@ fn parse(bytes: &[u8]) -> Option<Bundle> {
     valid.then_some(bundle)
 }
 
-/// Parses a bundle that was checked on reception.
+/// Parses a bundle without checking its checksums, which were checked on reception.
 fn parse_unchecked(bytes: &[u8]) -> Option<Bundle> {
     Bundle::try_from(bytes).ok()
 }

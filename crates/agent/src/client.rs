@@ -1,4 +1,5 @@
-//! Sends bundles to an agent as an application, and waits until the agent has accepted them.
+//! Sends bundles to an agent as an application. Over TCPCL it waits until the agent has accepted
+//! them; MTCP, STCP and UDP have no acknowledgments.
 
 use crate::config;
 use crate::security::Keys;
@@ -12,7 +13,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// Number of bundles that are created before the connection is served again.
+/// Maximum number of bundles that are created before the connection is served again.
 const BATCH: usize = 32;
 
 /// Properties of the bundles to send.
@@ -22,20 +23,21 @@ pub struct BundleOptions {
     pub from: String,
     /// Endpoint of the destination.
     pub to: String,
-    /// Endpoint for status reports, and whether delivery is to be reported.
+    /// Endpoint that receives a status report about each delivery; `None` requests no reports.
     pub report: Option<String>,
     /// Lifetime of the bundles.
     pub lifetime: Duration,
-    /// Most hops of a bundle; `None` for no hop count block.
+    /// Maximum number of hops of a bundle; `None` omits the hop count block.
     pub hops: Option<u8>,
-    /// The keys with which payloads are signed and encrypted.
+    /// Keys for signing and encrypting the payloads.
     pub keys: Keys,
 }
 
-/// Creates a bundle; `sequence` tells bundles of one millisecond apart.
+/// Creates a bundle and returns its bytes. `sequence` distinguishes bundles that are created in the
+/// same millisecond.
 ///
 /// # Errors
-/// If an endpoint is invalid, or a key's length does not suit its algorithm.
+/// If an endpoint is invalid, or a key has the wrong length for its algorithm.
 pub fn build_bundle(options: &BundleOptions, sequence: u64, payload: Vec<u8>) -> Result<Vec<u8>, String> {
     let invalid = |error: &dyn std::fmt::Debug| format!("{error:?}");
     let flags = match options.report {
@@ -65,11 +67,11 @@ pub fn build_bundle(options: &BundleOptions, sequence: u64, payload: Vec<u8>) ->
     Ok(bundle.to_cbor())
 }
 
-/// Sends bundles by TCPCL and returns the number of those that the agent has accepted, waiting at
-/// most `patience` between two signs of progress.
+/// Sends bundles over TCPCL and returns the number of bundles that the agent has accepted.
 ///
 /// # Errors
-/// If there is no connection, or the session fails before any bundle was accepted.
+/// If no connection can be opened, the agent sends nothing for `patience`, a bundle is longer than
+/// the agent accepts, or the session fails before any bundle was accepted.
 pub fn send_tcpcl(
     address: SocketAddr,
     node: &str,
@@ -87,7 +89,7 @@ pub fn send_tcpcl(
     let (mut next, mut heard) = (bundles.next(), Instant::now());
     let mut buffer = vec![0; 1 << 16];
     loop {
-        // Bundles are created a few at a time, so that the first ones leave at once.
+        // Bundles are created in small batches, so that the first ones leave immediately.
         for _ in 0..BATCH {
             if !session.is_established() || session.pending() >= 1000 {
                 break;
@@ -96,7 +98,7 @@ pub fn send_tcpcl(
             if session.send(Bytes::from(bundle)).is_none() {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidInput,
-                    "a bundle is longer than the agent takes",
+                    "a bundle is longer than the agent accepts",
                 ));
             }
             next = bundles.next();
@@ -135,7 +137,7 @@ pub fn send_tcpcl(
         }
         if next.is_none() && session.pending() == 0 && session.is_established() {
             session.close();
-            // The agent may be gone already.
+            // The agent may already have closed the connection.
             let _closing = stream.write_all(&session.write(now(), 1 << 18));
             return Ok(accepted);
         }
@@ -151,12 +153,11 @@ pub fn send_tcpcl(
     }
 }
 
-/// Sends bundles one after the other in the format of MTCP or STCP, which have no acknowledgments.
-/// Returns the number sent.
+/// Sends bundles over MTCP or STCP, which have no acknowledgments, and returns the number sent.
 ///
 /// # Errors
-/// If there is no connection, it fails, or a bundle is too long for the format. Bundles before that
-/// one are sent.
+/// If no connection can be opened, the connection fails, or a bundle is too long for the format.
+/// The bundles before a bundle that is too long are sent.
 pub fn send_stream(
     address: SocketAddr,
     framing: Framing,
@@ -172,7 +173,9 @@ pub fn send_stream(
             let length = bundle.len();
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                format!("a bundle of {length} B is longer than the convergence layer carries; {sent} bundles sent"),
+                format!(
+                    "a bundle of {length} B is too long for the convergence layer; {sent} bundles were sent"
+                ),
             ));
         }
         sent += 1;
@@ -185,10 +188,10 @@ pub fn send_stream(
     Ok(sent)
 }
 
-/// Sends bundles in datagrams; returns the number sent.
+/// Sends each bundle in a UDP datagram, and returns the number sent.
 ///
 /// # Errors
-/// If one is longer than a datagram, or cannot be sent.
+/// If a bundle is too long for a datagram, or cannot be sent.
 pub fn send_udp(address: SocketAddr, bundles: &mut dyn Iterator<Item = Vec<u8>>) -> io::Result<u64> {
     let socket = UdpSocket::bind(match address {
         SocketAddr::V4(_) => "0.0.0.0:0",

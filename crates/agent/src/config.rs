@@ -14,56 +14,58 @@ use std::path::PathBuf;
 pub struct Config {
     /// Identifier of the node, such as `dtn://mars/` or `ipn:3.0`.
     pub node: String,
-    /// Folder of the storage.
+    /// Folder of the stored bundles.
     pub storage: PathBuf,
-    /// Most bytes of stored bundles.
+    /// Maximum size of all stored bundles together, in bytes.
     pub limit: u64,
-    /// True if a bundle must be on the medium before it is acknowledged, so that it survives a
-    /// power failure.
+    /// True if bundles are synchronized to the disk before they are acknowledged, so that they
+    /// survive a power failure; false by default.
     #[serde(default)]
     pub sync: bool,
-    /// Folder into which payloads for endpoints of the node are written, one file each; `None` only
-    /// counts them.
+    /// Folder for payloads to endpoints of this node. Each payload is written to its own file. If
+    /// `None`, payloads are only counted.
     #[serde(default)]
     pub deliver: Option<PathBuf>,
-    /// Addresses on which other agents can connect.
+    /// Addresses on which this agent listens for other agents and applications.
     #[serde(default)]
     pub listen: Vec<Address>,
-    /// The agents to which this one can forward bundles, with their addresses.
+    /// The agents to which this agent can forward bundles, with their addresses.
     #[serde(default)]
     pub peers: Vec<Peer>,
-    /// The next peer for each destination, by node identifier; `*` stands for all other
-    /// destinations. Destinations in the contact plan are routed by the plan.
+    /// Routes as pairs of a destination and the peer for it, by node identifier. The destination
+    /// `*` stands for all destinations without a route. Destinations in the contact plan are routed
+    /// by the plan.
     #[serde(default)]
     pub routes: Vec<(String, String)>,
-    /// Longest bundle that is accepted, in bytes.
+    /// Maximum size of a bundle received over TCPCL, MTCP, STCP or LTP, in bytes.
     pub longest: u64,
-    /// File into which the counts are written at the end and once a second.
+    /// File to which the counts are written once a second and when the agent stops; by default
+    /// none.
     #[serde(default)]
     pub status: Option<PathBuf>,
-    /// The contact plan that gives routes and contacts; without one, peers can always be reached.
+    /// The contact plan. If `None`, bundles can be sent to peers at any time.
     #[serde(default)]
     pub plan: Option<Planned>,
     /// The configuration of LTP.
     #[serde(default)]
     pub ltp: Ltp,
-    /// The keys with which payloads for this node are decrypted and verified before they are
-    /// delivered.
+    /// Keys for decrypting and verifying payloads for this node before delivery; by default none.
     #[serde(default)]
     pub keys: Keys,
 }
 
-/// A contact plan of an agent.
+/// The contact plan of an agent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planned {
     /// The plan in any of the formats of [`bentpipe_dtn::contacts::read`].
     pub text: String,
-    /// Skips contacts that do not end after their start; otherwise a plan with such a contact is
-    /// refused.
+    /// True to skip contacts that do not end after their start. By default, a plan with such a
+    /// contact is refused.
     #[serde(default)]
     pub skip_impossible: bool,
-    /// Time from now to second 0 of the plan in seconds, negative if that has passed.
+    /// Time from the start of the agent to second 0 of the plan, in seconds; negative if second 0
+    /// is in the past.
     pub lead: f64,
 }
 
@@ -71,19 +73,21 @@ pub struct Planned {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ltp {
-    /// Number of the engine; by default the number of an `ipn` node, and otherwise a checksum of
-    /// the node's identifier.
+    /// Number of the LTP engine. By default, the number of an `ipn` node, or a checksum of another
+    /// node's identifier.
     #[serde(default)]
     pub engine: Option<u64>,
     /// One-way light time to peers that are not in the contact plan, in seconds.
     pub light_time: f64,
-    /// Time in seconds that an answer may take beyond light times and closed contacts, for
-    /// transmission, queues and processing.
+    /// Time allowed for an answer in addition to light times and closed contacts, in seconds. It
+    /// covers transmission, queues and processing.
     pub margin: f64,
-    /// Rate in bit/s of datagrams to peers that are not in the contact plan.
+    /// Rate of LTP and UDP datagrams to peers that are not in the contact plan, in bit/s; more than
+    /// 0.
     pub rate: u64,
-    /// Most bytes of bundles to a peer that are in memory without an acknowledgment; one bundle is
-    /// always allowed. Further ones wait in the storage.
+    /// Maximum size of the unacknowledged bundles to a peer, in bytes; 100 MB by default. No bundle
+    /// is started while this limit is reached, so the last one may exceed it. Further bundles wait
+    /// in the storage.
     #[serde(default = "default_in_flight")]
     pub in_flight: u64,
 }
@@ -118,15 +122,14 @@ pub enum Layer {
     Mtcp,
     /// Simple TCP convergence layer (draft-burleigh-dtn-stcp), without acknowledgments.
     Stcp,
-    /// A UDP datagram per bundle (RFC 7122), without acknowledgments.
+    /// UDP (RFC 7122), one datagram per bundle, without acknowledgments.
     Udp,
-    /// LTP (RFC 5326) over UDP, a red block per bundle.
+    /// LTP (RFC 5326) over UDP, one red block per bundle.
     Ltp,
 }
 
 impl Layer {
-    /// Returns the format in which the layer puts bundles into a TCP connection one after the
-    /// other, if it does.
+    /// Returns the format of bundles in a TCP connection, for MTCP and STCP.
     pub fn framing(self) -> Option<Framing> {
         match self {
             Layer::Mtcp => Some(mtcp::FRAMING),
@@ -136,7 +139,7 @@ impl Layer {
     }
 }
 
-/// An agent to which this one can forward bundles.
+/// An agent to which this agent can forward bundles.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
@@ -146,10 +149,10 @@ pub struct Peer {
     pub at: Address,
 }
 
-/// Returns a node identifier in its canonical form.
+/// Parses a node identifier.
 ///
 /// # Errors
-/// If it is invalid.
+/// If the text is not an endpoint identifier, or names an endpoint other than a node.
 pub fn node(text: &str) -> Result<EndpointID, String> {
     let endpoint = endpoint(text)?;
     match endpoint.is_node_id() {
@@ -158,12 +161,12 @@ pub fn node(text: &str) -> Result<EndpointID, String> {
     }
 }
 
-/// Returns an endpoint identifier.
+/// Parses an endpoint identifier.
 ///
 /// # Errors
-/// If it is invalid.
+/// If the text is not an endpoint identifier.
 pub fn endpoint(text: &str) -> Result<EndpointID, String> {
     EndpointID::try_from(text).map_err(|_| {
-        format!("\"{text}\" is not an endpoint identifier; allowed: such as dtn://mars/in or ipn:3.1")
+        format!("\"{text}\" is not an endpoint identifier; write one such as dtn://mars/in or ipn:3.1")
     })
 }

@@ -1,4 +1,4 @@
-//! A TCP connection to another agent, for any layer over TCP.
+//! A TCP connection to another agent, for TCPCL, MTCP and STCP.
 
 use crate::config::Layer;
 use bentpipe_core::{Span, Time};
@@ -9,27 +9,27 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-/// Bytes that may wait for the other side before no further bundles are taken from the queue.
+/// Maximum number of bytes that wait to be written. No further bundle is sent while this limit is
+/// reached.
 const MAX_UNSENT: usize = 1 << 20;
-/// Most bundles without an acknowledgment.
+/// Maximum number of unacknowledged bundles in a TCPCL session.
 const MAX_UNACKNOWLEDGED: usize = 1024;
-/// Time after which a connection that is not established is given up; a handshake takes twice the
-/// light time.
+/// Maximum time for the TCP handshake, which takes twice the light time.
 const HANDSHAKE_TIMEOUT: Span = Span::from_secs(60);
 
-/// A bundle that came over a connection.
+/// A bundle that was received over a connection.
 pub struct Incoming {
-    /// Number of its transfer, if the layer acknowledges.
+    /// Number of the transfer in its TCPCL session; `None` for MTCP and STCP.
     pub transfer: Option<u64>,
-    /// The bytes of the bundle as received.
+    /// The bytes of the received bundle.
     pub bundle: Bytes,
 }
 
 enum Protocol {
     Tcpcl(Box<tcpcl::Session>),
-    /// Bundles come one after the other (MTCP, STCP).
+    /// MTCP or STCP, receiving.
     In(stream::Reader),
-    /// Bundles are written one after the other in this format.
+    /// MTCP or STCP, sending with this function.
     Out(stream::WriteBundle),
 }
 
@@ -37,29 +37,30 @@ enum Protocol {
 pub struct Connection {
     /// The socket, which never blocks.
     pub stream: TcpStream,
-    /// The peer to which it leads, if known.
+    /// The number of the peer at the other end, if known.
     pub peer: Option<usize>,
     /// The node at the other end, once it has identified itself.
     pub node: Option<String>,
     protocol: Protocol,
-    /// Deadline for the handshake of TCP, if it is not over.
+    /// Deadline of the TCP handshake, until the handshake is complete.
     connecting: Option<Time>,
     out: Vec<u8>,
     written: usize,
-    /// Unacknowledged bundles: transfers and their numbers in the storage.
+    /// TCPCL: for each unacknowledged transfer, the number of its bundle in the storage.
     unacknowledged: BTreeMap<u64, u64>,
-    /// MTCP and STCP: bundles, and the number of bytes after which each is sent completely.
+    /// MTCP and STCP: the position in `out` at which each unsent bundle ends, and the bundle's
+    /// number in the storage.
     unwritten: Vec<(usize, u64)>,
-    /// Received bundles that have not been taken yet.
+    /// Received bundles that `take_incoming` has not returned yet.
     incoming: Vec<Incoming>,
-    /// Bundles that the other side has accepted (true) or refused (false).
+    /// Numbers of bundles, each with true if it was sent, or false if the other side refused it.
     finished: Vec<(u64, bool)>,
-    /// The reason why the connection ended, if it has.
+    /// The reason for the end of the connection, once it has ended.
     pub end_reason: Option<String>,
 }
 
 impl Connection {
-    /// Returns a connection that another agent has opened.
+    /// Creates a connection from a stream that another agent has opened.
     pub fn accepted(
         stream: TcpStream,
         layer: Layer,
@@ -73,7 +74,7 @@ impl Connection {
         Connection::new(stream, protocol, None)
     }
 
-    /// Opens a connection to a peer, without waiting for the handshake.
+    /// Starts to connect to a peer, and returns without waiting for the TCP handshake.
     pub fn open(
         address: SocketAddr,
         layer: Layer,
@@ -114,8 +115,8 @@ impl Connection {
         })
     }
 
-    /// Returns true if a further bundle may be sent now.
-    pub fn takes(&self) -> bool {
+    /// Returns true if another bundle may be sent now.
+    pub fn can_send(&self) -> bool {
         let room = self.out.len() - self.written < MAX_UNSENT && self.end_reason.is_none();
         room && self.connecting.is_none()
             && match &self.protocol {
@@ -127,7 +128,7 @@ impl Connection {
             }
     }
 
-    /// Sends a bundle. Returns true if the other side can take it at all.
+    /// Queues a bundle for sending. Returns false if the bundle is too long for the other side.
     pub fn send(&mut self, number: u64, bundle: Bytes) -> bool {
         match &mut self.protocol {
             Protocol::Tcpcl(session) => match session.send(bundle) {
@@ -145,10 +146,10 @@ impl Connection {
         }
     }
 
-    /// Continues the handshake of TCP, and ends the connection if that has failed. Returns true if
-    /// the handshake is complete.
+    /// Continues the TCP handshake, and ends the connection if the handshake failed. Returns true
+    /// if the handshake is complete.
     fn establish(&mut self, now: Time) -> bool {
-        let Some(until) = self.connecting else { return true };
+        let Some(deadline) = self.connecting else { return true };
         match self.stream.take_error() {
             Ok(None) => {}
             Ok(Some(error)) | Err(error) => {
@@ -161,13 +162,13 @@ impl Connection {
             if let Protocol::Tcpcl(session) = &mut self.protocol {
                 session.connected(now);
             }
-        } else if until <= now {
+        } else if deadline <= now {
             self.end_reason.get_or_insert_with(|| "no answer".to_owned());
         }
         self.connecting.is_none()
     }
 
-    /// Reads all waiting data.
+    /// Reads all available data from the socket.
     pub fn read(&mut self, now: Time, buffer: &mut [u8]) {
         if !self.establish(now) {
             return;
@@ -185,7 +186,7 @@ impl Connection {
                     match &mut self.protocol {
                         Protocol::Tcpcl(session) => session.read(now, &buffer[..count]),
                         Protocol::In(reader) => reader.read(&buffer[..count]),
-                        // MTCP and STCP send nothing back.
+                        // Receivers of MTCP and STCP send no data.
                         Protocol::Out(_) => {}
                     }
                     if count < buffer.len() {
@@ -245,29 +246,31 @@ impl Connection {
         std::mem::take(&mut self.incoming)
     }
 
-    /// Returns the bundles that the other side has accepted (true) or refused (false) since the
-    /// last call.
+    /// Returns the numbers of the bundles that were sent (true) or refused (false) since the last
+    /// call. A bundle is sent when it is acknowledged over TCPCL, or written to the socket over
+    /// MTCP and STCP.
     pub fn take_finished(&mut self) -> Vec<(u64, bool)> {
         std::mem::take(&mut self.finished)
     }
 
-    /// Returns the bundles that were unacknowledged when the connection ended.
+    /// Returns the numbers of the bundles that were neither sent nor refused when the connection
+    /// ended.
     pub fn take_unacknowledged(&mut self) -> Vec<u64> {
         let unwritten = std::mem::take(&mut self.unwritten).into_iter().map(|(_, number)| number);
         std::mem::take(&mut self.unacknowledged).into_values().chain(unwritten).collect()
     }
 
-    /// Answers a received bundle.
-    pub fn answer(&mut self, transfer: u64, length: u64, taken: bool) {
+    /// Accepts or refuses a received bundle of `length` bytes.
+    pub fn answer(&mut self, transfer: u64, length: u64, accepted: bool) {
         if let Protocol::Tcpcl(session) = &mut self.protocol {
-            match taken {
+            match accepted {
                 true => session.accept(transfer, length),
                 false => session.refuse(transfer, tcpcl::NO_RESOURCES),
             }
         }
     }
 
-    /// Ends the session as its protocol requires.
+    /// Ends the TCPCL session; without effect on MTCP and STCP.
     pub fn close(&mut self) {
         if let Protocol::Tcpcl(session) = &mut self.protocol {
             session.close();
@@ -297,20 +300,20 @@ impl Connection {
                 }
             }
         }
-        let out = self.unwritten.partition_point(|(end, _)| *end <= self.written);
-        self.finished.extend(self.unwritten.drain(..out).map(|(_, number)| (number, true)));
+        let sent = self.unwritten.partition_point(|(end, _)| *end <= self.written);
+        self.finished.extend(self.unwritten.drain(..sent).map(|(_, number)| (number, true)));
         if self.written == self.out.len() && self.unwritten.is_empty() {
             self.out.clear();
             self.written = 0;
         }
     }
 
-    /// Returns true if bytes wait for room in the socket, or for the handshake.
+    /// Returns true if bytes wait for room in the socket's buffer or for the TCP handshake.
     pub fn is_blocked(&self) -> bool {
         self.connecting.is_some() || self.written < self.out.len()
     }
 
-    /// Returns the time of the session's next timer.
+    /// Returns the time at which the next timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         if self.connecting.is_some() {
             return self.connecting;

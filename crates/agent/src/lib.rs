@@ -1,10 +1,10 @@
-//! A bundle agent for real hosts (BPv7, RFC 9171) over TCPCL version 4, MTCP, STCP, UDP and LTP,
-//! with its bundles on disk. Bundles are routed by a table, or by contact graph routing over a
-//! contact plan.
+//! A bundle agent for real hosts (BPv7, RFC 9171) over TCPCL version 4, MTCP, STCP, UDP and LTP. It
+//! stores bundles on disk, and routes them by a table or by contact graph routing over a contact
+//! plan.
 //!
-//! The wire format of bundles comes from the crate `bp7`. The convergence layers are
-//! [`bentpipe_dtn::convergence`], and LTP and routing are [`bentpipe_dtn::ltp`] and
-//! [`bentpipe_dtn::routing`]: code shared with the simulator.
+//! The crate `bp7` encodes and decodes bundles. The agent shares the convergence layers
+//! ([`bentpipe_dtn::convergence`]), LTP ([`bentpipe_dtn::ltp`]) and routing
+//! ([`bentpipe_dtn::routing`]) with the simulator.
 
 pub mod agent;
 pub mod client;

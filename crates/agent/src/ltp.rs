@@ -1,9 +1,9 @@
-//! LTP over UDP between this agent and its peers (RFC 5326; bundles are service 1): an engine per
-//! peer.
+//! LTP over UDP between this agent and its peers (RFC 5326), with one engine per peer.
 //!
-//! A block is a bundle. Segments leave at the rate of the open contact, or at a configured rate to
-//! peers without contacts. Sessions and reports are numbered by the microseconds since 2000, so
-//! that a restarted agent is not mistaken for its predecessor.
+//! Each bundle is a block. Segments leave at the rate of the open contact, or at the configured
+//! rate to peers that are not in the contact plan. Session and report numbers start at the number
+//! of microseconds since 2000, so that a restarted agent does not reuse the numbers of its last
+//! run.
 
 use crate::schedule::Schedule;
 use bentpipe_core::{Span, Time};
@@ -19,52 +19,54 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// The service number of bundles.
+/// The client service number of bundles.
 const BUNDLES: u64 = 1;
-/// Maximum number of peers that are not configured, known only by their address. The agent answers
-/// them.
+/// Maximum number of senders that are not configured as peers. The agent answers them at the
+/// address of their datagrams.
 const MAX_UNKNOWN_PEERS: usize = 1024;
-/// Bytes of IP and UDP headers.
+/// Size of the IP and UDP headers in bytes.
 pub(crate) const HEADERS: u64 = 28;
-/// Time for which a late agent may catch up with the rate.
+/// Maximum time that a delayed sender may catch up by sending faster than the rate.
 pub(crate) const SLACK: Span = Span::from_millis(2);
 
 /// Settings of an agent's LTP.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Number of the engine.
+    /// Number of this agent's LTP engine.
     pub engine: u64,
-    /// Light time to peers without contacts.
+    /// One-way light time to peers that are not in the contact plan.
     pub light_time: Span,
-    /// Longest time of an answer beyond light times and closed contacts.
+    /// Time allowed for an answer in addition to light times and closed contacts.
     pub margin: Span,
-    /// Rate to peers without contacts.
+    /// Rate to peers that are not in the contact plan.
     pub rate: BitRate,
-    /// Most bytes of bundles to a peer without an acknowledgment.
+    /// Maximum size of the unacknowledged bundles to a peer, in bytes. The last bundle may exceed
+    /// it.
     pub in_flight: u64,
 }
 
 /// Events on a link.
 pub enum LinkEvent {
-    /// A bundle has arrived in this session.
+    /// This bundle has arrived in this session.
     Arrived(Session, Bytes),
-    /// The peer has the bundle of this number in the storage.
+    /// The peer has acknowledged the bundle that has this number in the storage.
     Sent(u64),
-    /// The bundle of this number could not be sent.
+    /// The bundle that has this number in the storage could not be sent.
     Failed(u64),
 }
 
-/// A peer and its engine.
+/// The LTP engine for one peer or other sender.
 pub struct Link {
     engine: Engine,
-    /// The address to which its segments are sent.
+    /// The address to which segments are sent.
     pub address: SocketAddr,
+    /// Index of the socket.
     socket: usize,
-    /// The peer, if it is one of the configuration.
+    /// Index of the peer in the configuration, if it is configured.
     pub peer: Option<usize>,
-    /// Number and length of bundles by session.
+    /// For each session, the number of its bundle in the storage and the bundle's length.
     sending: BTreeMap<u64, (u64, u64)>,
-    /// The sum of their lengths.
+    /// Total length of the bundles in `sending`, in bytes.
     in_flight: u64,
     /// Time at which the next segment may leave.
     next_send: Time,
@@ -75,12 +77,13 @@ pub struct Links {
     sockets: Vec<UdpSocket>,
     links: Vec<Link>,
     settings: Settings,
+    /// First session and report number of each engine.
     first: u64,
     scratch: Vec<u8>,
 }
 
 impl Links {
-    /// Creates links over sockets, with an engine for each peer.
+    /// Creates a link with an engine for each peer. `first` is the first session and report number.
     ///
     /// # Errors
     /// If a socket for a peer cannot be opened.
@@ -96,7 +99,7 @@ impl Links {
                 socket.local_addr().is_ok_and(|local| local.is_ipv4() == address.is_ipv4())
             };
             let socket = match sockets.iter().position(fits) {
-                Some(place) => place,
+                Some(index) => index,
                 None => {
                     let any: SocketAddr = match address {
                         SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),
@@ -113,7 +116,7 @@ impl Links {
         Ok(Links { sockets, links, settings, first, scratch: Vec::new() })
     }
 
-    /// Returns the sockets to wait for.
+    /// Returns the sockets of all links.
     pub fn sockets(&self) -> &[UdpSocket] {
         &self.sockets
     }
@@ -123,25 +126,25 @@ impl Links {
         self.links.len()
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no links.
     pub fn is_empty(&self) -> bool {
         self.links.is_empty()
     }
 
-    /// Returns a link by its number.
-    pub fn link(&self, place: usize) -> &Link {
-        &self.links[place]
+    /// Returns a link by its index.
+    pub fn link(&self, index: usize) -> &Link {
+        &self.links[index]
     }
 
-    /// Reads up to `max` datagrams from each socket, and lets timers expire.
+    /// Reads up to `max` datagrams from each socket, and processes expired timers.
     pub fn read(&mut self, now: Time, buffer: &mut [u8], max: usize) {
         for socket in 0..self.sockets.len() {
             for _ in 0..max {
                 let Ok((length, address)) = self.sockets[socket].recv_from(buffer) else { break };
                 let Some(segment) = Segment::read(&buffer[..length]) else { continue };
                 let known = self.links.iter().position(|link| link.address == address);
-                let place = match known {
-                    Some(place) => place,
+                let index = match known {
+                    Some(index) => index,
                     None => {
                         let unknown = self.links.iter().filter(|link| link.peer.is_none());
                         if unknown.count() >= MAX_UNKNOWN_PEERS {
@@ -151,7 +154,7 @@ impl Links {
                         self.links.len() - 1
                     }
                 };
-                self.links[place].engine.receive(place as u64, &segment);
+                self.links[index].engine.receive(index as u64, &segment);
             }
         }
         for link in &mut self.links {
@@ -160,8 +163,8 @@ impl Links {
     }
 
     /// Returns the events on a link since the last call.
-    pub fn events(&mut self, place: usize) -> Vec<LinkEvent> {
-        let link = &mut self.links[place];
+    pub fn events(&mut self, index: usize) -> Vec<LinkEvent> {
+        let link = &mut self.links[index];
         let mut events = Vec::new();
         while let Some(event) = link.engine.next_event() {
             match event {
@@ -178,7 +181,7 @@ impl Links {
                         End::Cancelled(_) => LinkEvent::Failed(number),
                     }));
                 }
-                // Bundles are red, and there are no clients for other services.
+                // The only client service is for bundles, which are sent as red data.
                 Event::Red { session, .. } => link.engine.refuse(session),
                 Event::Green { .. } | Event::Abandoned { .. } => {}
             }
@@ -186,29 +189,30 @@ impl Links {
         events
     }
 
-    /// Refuses a bundle that has arrived.
-    pub fn refuse(&mut self, place: usize, session: Session) {
-        self.links[place].engine.refuse(session);
+    /// Refuses the bundle that has arrived in a session.
+    pub fn refuse(&mut self, index: usize, session: Session) {
+        self.links[index].engine.refuse(session);
     }
 
-    /// Starts to send a bundle.
-    pub fn send(&mut self, place: usize, number: u64, bundle: Bytes) {
-        let link = &mut self.links[place];
+    /// Starts a session that sends a bundle.
+    pub fn send(&mut self, index: usize, number: u64, bundle: Bytes) {
+        let link = &mut self.links[index];
         let length = bundle.len() as u64;
-        let session = link.engine.send(place as u64, BUNDLES, Chunk::Bytes(bundle), length);
+        let session = link.engine.send(index as u64, BUNDLES, Chunk::Bytes(bundle), length);
         link.sending.insert(session.number, (number, length));
         link.in_flight += length;
     }
 
-    /// Returns true if the unacknowledged bytes on a link have reached the limit, so no further
-    /// bundle may leave.
-    pub fn is_full(&self, place: usize) -> bool {
-        self.links[place].in_flight >= self.settings.in_flight.max(1)
+    /// Returns true if the unacknowledged bytes on a link have reached the limit, so that no
+    /// further bundle may be sent.
+    pub fn is_full(&self, index: usize) -> bool {
+        self.links[index].in_flight >= self.settings.in_flight.max(1)
     }
 
-    /// Cancels all sessions on a link whose peer has no more contacts, and returns their bundles.
-    pub fn cancel_bundles(&mut self, place: usize) -> Vec<u64> {
-        let link = &mut self.links[place];
+    /// Cancels all sessions on a link because its peer has no more contacts. Returns the numbers of
+    /// their bundles.
+    pub fn cancel_bundles(&mut self, index: usize) -> Vec<u64> {
+        let link = &mut self.links[index];
         let sending = std::mem::take(&mut link.sending);
         link.in_flight = 0;
         let engine = link.engine.number();
@@ -218,17 +222,17 @@ impl Links {
         sending.into_values().map(|(number, _)| number).collect()
     }
 
-    /// Returns true if a link may transmit now: its contact is open, and earlier segments have been
-    /// transmitted.
-    pub fn may_send(&self, place: usize, now: Time, schedule: Option<&Schedule>) -> bool {
-        let link = &self.links[place];
-        link.next_send <= now && self.rate_of(link, schedule).is_some()
+    /// Returns true if a link may transmit now: its contact is open, and its rate allows another
+    /// segment.
+    pub fn may_send(&self, index: usize, now: Time, schedule: Option<&Schedule>) -> bool {
+        let link = &self.links[index];
+        link.next_send <= now && self.delay_and_rate(link, schedule).is_some()
     }
 
-    /// Transmits the next segment. Returns true if there was one.
-    pub fn transmit(&mut self, place: usize, now: Time, schedule: Option<&Schedule>) -> bool {
-        let Some((delay, rate)) = self.rate_of(&self.links[place], schedule) else { return false };
-        let link = &mut self.links[place];
+    /// Transmits the next segment of a link. Returns false if the link has none or is closed.
+    pub fn transmit(&mut self, index: usize, now: Time, schedule: Option<&Schedule>) -> bool {
+        let Some((delay, rate)) = self.delay_and_rate(&self.links[index], schedule) else { return false };
+        let link = &mut self.links[index];
         let planned = schedule.zip(link.peer.and_then(|peer| schedule?.node_of(peer)));
         let constant = ConstantDelay { delay, margin: self.settings.margin };
         let contacts = planned.map(|(schedule, to)| ContactDeadlines {
@@ -245,15 +249,15 @@ impl Links {
         let Some((_, segment)) = link.engine.next_segment(now, deadlines) else { return false };
         self.scratch.clear();
         segment.write(&mut self.scratch);
-        // A datagram that the system refuses counts as lost, and LTP retransmits it.
+        // If the system refuses the datagram, it is lost, and LTP retransmits its data.
         let _result = self.sockets[link.socket].send_to(&self.scratch, link.address);
         let late = Time::from_nanos(now.as_nanos().saturating_sub(SLACK.as_nanos()));
         link.next_send = link.next_send.max(late) + rate.span_of(self.scratch.len() as u64 + HEADERS);
         true
     }
 
-    /// Returns light time and rate of a link, if it is open.
-    fn rate_of(&self, link: &Link, schedule: Option<&Schedule>) -> Option<(Span, BitRate)> {
+    /// Returns the light time and the rate of a link, if the link is open.
+    fn delay_and_rate(&self, link: &Link, schedule: Option<&Schedule>) -> Option<(Span, BitRate)> {
         let planned = link.peer.zip(schedule).filter(|(peer, schedule)| schedule.node_of(*peer).is_some());
         match planned {
             Some((peer, schedule)) => schedule.contact_to(peer).map(|contact| (contact.delay, contact.rate)),
@@ -261,12 +265,14 @@ impl Links {
         }
     }
 
-    /// Returns true if segments wait only for the rate of an open link.
+    /// Returns true if an open link has segments to send.
     pub fn has_segments(&self, schedule: Option<&Schedule>) -> bool {
-        self.links.iter().any(|link| link.engine.has_segments() && self.rate_of(link, schedule).is_some())
+        self.links
+            .iter()
+            .any(|link| link.engine.has_segments() && self.delay_and_rate(link, schedule).is_some())
     }
 
-    /// Returns the time at which the first timer of an engine expires.
+    /// Returns the time at which the next timer of any engine expires.
     pub fn next_wake(&self) -> Option<Time> {
         self.links.iter().filter_map(|link| link.engine.next_wake()).min()
     }

@@ -1,9 +1,10 @@
-//! Runs an agent on sockets, in one thread that waits for all of them.
+//! Connects an agent to its sockets. One thread waits for all of them.
 //!
-//! Received bundles are stored, the storage is committed, and only then are acknowledgments
-//! written, so an acknowledged bundle survives the process. A connection to a peer is opened when a
-//! bundle waits for it, and again after a second if it fails. With a contact plan, bundles leave
-//! only in contacts, and datagrams at the contact's rate. Time counts from the start of the agent.
+//! Each [step](Node::step) stores the received bundles, commits the storage, and only then writes
+//! acknowledgments, so an acknowledged bundle survives a crash of the process. The node opens a
+//! connection to a peer when a bundle waits for the peer, and retries after a second if the
+//! connection fails. With a contact plan, bundles are sent only during contacts, and datagrams
+//! leave at the contact's rate. Time counts from the start of the agent.
 
 use crate::agent::{Agent, Counters, Routes, Verdict};
 use crate::config::{self, Address, Config, Layer};
@@ -23,17 +24,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Keepalive interval of sessions in seconds.
+/// Keepalive interval of TCPCL sessions, in seconds.
 const KEEPALIVE: u16 = 15;
-/// Time between two attempts to reach a peer.
+/// Minimum time between two attempts to connect to a peer.
 const RECONNECT_INTERVAL: Duration = Duration::from_secs(1);
-/// Largest bundle in a datagram over IPv4.
-const DATAGRAM: usize = 65_507;
-/// Bytes of the blocks of a fragment besides its payload.
-const FRAGMENT: usize = 507;
-/// Time from 1970 to 2000.
+/// Maximum size of a UDP payload over IPv4, in bytes.
+const MAX_DATAGRAM: usize = 65_507;
+/// Bytes of a datagram that are reserved for a fragment's blocks other than the payload.
+const FRAGMENT_OVERHEAD: usize = 507;
+/// Time from the start of 1970 to the start of 2000.
 const SINCE_1970: Duration = Duration::from_secs(946_684_800);
-/// Number of bundles that are delivered before sockets are served again.
+/// Maximum number of deliveries, and of datagrams per socket or peer, in one step.
 const BATCH: usize = 1000;
 
 /// An agent with its sockets and connections, driven by [`step`](Node::step).
@@ -44,14 +45,15 @@ pub struct Node {
     datagrams: Vec<UdpSocket>,
     ltp: Links,
     connections: Vec<Connection>,
-    /// Time at which each peer may be tried again.
+    /// Time of the next permitted attempt to connect to each peer.
     retry: Vec<Instant>,
     started: Instant,
     buffer: Vec<u8>,
     reported: Instant,
-    /// Time at which the next datagram may leave to each peer.
+    /// Time at which the next datagram may be sent to each peer.
     next_send: Vec<Time>,
-    /// The number of LTP sockets on which the agent listens; others serve peers only.
+    /// The number of LTP sockets on which the agent listens. The other LTP sockets serve only
+    /// peers.
     listens_ltp: usize,
 }
 
@@ -59,7 +61,7 @@ impl Node {
     /// Opens the storage and the sockets.
     ///
     /// # Errors
-    /// If one of them cannot be opened; the error names it.
+    /// If the storage or a socket cannot be opened. The error names it.
     pub fn new(config: Config) -> io::Result<Node> {
         let context =
             |what: String| move |error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
@@ -114,28 +116,28 @@ impl Node {
         })
     }
 
-    /// Returns the addresses on which it listens, TCP first.
+    /// Returns the addresses on which the agent listens: first TCP, then UDP, then LTP.
     ///
     /// # Errors
-    /// If a socket does not know its address.
+    /// If the system does not return the address of a socket.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let streams = self.listeners.iter().map(|(listener, _)| listener.local_addr());
         let segments = self.ltp.sockets().iter().take(self.listens_ltp).map(UdpSocket::local_addr);
         streams.chain(self.datagrams.iter().map(UdpSocket::local_addr)).chain(segments).collect()
     }
 
-    /// Returns the counts since the start.
+    /// Returns the agent's counts since its start.
     pub fn counters(&self) -> Counters {
         self.agent.counters()
     }
 
-    /// Waits at most `longest` for events, and processes them.
+    /// Waits for events until `timeout` at the latest, and processes them.
     ///
     /// # Errors
-    /// If the storage or the folder of payloads cannot be written. Nothing more may be acknowledged
-    /// then.
-    pub fn step(&mut self, longest: Duration) -> io::Result<()> {
-        self.wait(longest)?;
+    /// If the storage, the folder of payloads or the status file cannot be written. The node must
+    /// not be used after an error, since it could acknowledge bundles that are not stored.
+    pub fn step(&mut self, timeout: Duration) -> io::Result<()> {
+        self.wait(timeout)?;
         let now = self.now();
         self.agent.advance(now);
         self.accept(now);
@@ -157,10 +159,10 @@ impl Node {
         Ok(())
     }
 
-    /// Ends the sessions and writes the counts.
+    /// Ends the sessions, writes the status file, and returns the counts.
     ///
     /// # Errors
-    /// If storage or counts cannot be written.
+    /// If the storage or the status file cannot be written.
     pub fn finish(mut self) -> io::Result<Counters> {
         let now = self.now();
         for connection in &mut self.connections {
@@ -176,22 +178,23 @@ impl Node {
         Time::from_nanos(self.started.elapsed().as_nanos() as u64)
     }
 
-    fn wait(&mut self, longest: Duration) -> io::Result<()> {
+    fn wait(&mut self, timeout: Duration) -> io::Result<()> {
         let now = self.now();
         let wakes = self.connections.iter().filter_map(Connection::next_wake);
         let timers = self.ltp.next_wake().filter(|wake| *wake < Time::MAX);
         let changes = self.agent.schedule().and_then(Schedule::next_change);
         let wake = wakes.chain(timers).chain(changes).min().map_or(Span::MAX, |wake| wake.since(now));
-        let longest = longest.min(Duration::from_nanos(wake.as_nanos()));
+        let timeout = timeout.min(Duration::from_nanos(wake.as_nanos()));
         let peers = 0..self.config.peers.len();
         let datagrams = peers.filter(|peer| {
             let layer = self.config.peers[*peer].at.layer;
             matches!(layer, Layer::Udp | Layer::Ltp) && self.agent.has_bundles_for(*peer)
         });
         let paced = datagrams.count() > 0 || self.ltp.has_segments(self.agent.schedule());
-        let longest = if paced { longest.min(Duration::from_millis(1)) } else { longest };
-        let busy = self.agent.has_deliveries() || self.connections.iter().any(|one| self.could_send(one));
-        let milliseconds = if busy { 0 } else { longest.as_millis().clamp(1, 1000) as u16 };
+        let timeout = if paced { timeout.min(Duration::from_millis(1)) } else { timeout };
+        let busy = self.agent.has_deliveries()
+            || self.connections.iter().any(|connection| self.could_send(connection));
+        let milliseconds = if busy { 0 } else { timeout.as_millis().clamp(1, 1000) as u16 };
         let read = PollFlags::POLLIN;
         let descriptors = self.listeners.iter().map(|(listener, _)| PollFd::new(listener.as_fd(), read));
         let descriptors =
@@ -211,7 +214,7 @@ impl Node {
     }
 
     fn could_send(&self, connection: &Connection) -> bool {
-        connection.takes() && connection.peer.is_some_and(|peer| self.agent.has_bundles_for(peer))
+        connection.can_send() && connection.peer.is_some_and(|peer| self.agent.has_bundles_for(peer))
     }
 
     fn session(&self) -> tcpcl::Config {
@@ -226,7 +229,7 @@ impl Node {
     fn accept(&mut self, now: Time) {
         let session = self.session();
         for (listener, layer) in &self.listeners {
-            // A connection that cannot be accepted now is accepted later, or is gone.
+            // After an error, the connection is accepted in a later step, or it no longer exists.
             while let Ok((stream, _)) = listener.accept() {
                 self.connections.extend(Connection::accepted(stream, *layer, session.clone(), now));
             }
@@ -237,7 +240,7 @@ impl Node {
         for connection in &mut self.connections {
             connection.read(now, &mut self.buffer);
             if let (None, Some(node)) = (connection.peer, &connection.node) {
-                // Bundles for the node go back over the connection that it has opened.
+                // Bundles for a peer are also sent over a connection that the peer has opened.
                 let node = config::node(node).ok();
                 let same = |peer: &config::Peer| node.is_some() && config::node(&peer.node).ok() == node;
                 connection.peer = self.config.peers.iter().position(same);
@@ -245,7 +248,7 @@ impl Node {
             for incoming in connection.take_incoming() {
                 let verdict = self.agent.receive(&incoming.bundle);
                 if let Some(transfer) = incoming.transfer {
-                    // Malformed bundles are acknowledged, since repeating them would not help.
+                    // Malformed bundles are acknowledged, since retransmission would not help.
                     connection.answer(transfer, incoming.bundle.len() as u64, verdict != Verdict::NoRoom);
                 }
             }
@@ -278,14 +281,16 @@ impl Node {
         Ok(())
     }
 
-    /// Sends segments of LTP: first those of existing sessions, then new bundles.
+    /// Sends LTP segments. New bundles are sent when the existing sessions have nothing to send.
     fn transmit(&mut self, now: Time) -> io::Result<()> {
         for link in 0..self.ltp.len() {
             let peer = self.ltp.link(link).peer;
-            let gone = |schedule: &Schedule, peer: usize| {
+            let unreachable = |schedule: &Schedule, peer: usize| {
                 schedule.node_of(peer).is_some() && !schedule.has_later_contact(now, peer)
             };
-            if peer.is_some_and(|peer| self.agent.schedule().is_some_and(|schedule| gone(schedule, peer))) {
+            if peer
+                .is_some_and(|peer| self.agent.schedule().is_some_and(|schedule| unreachable(schedule, peer)))
+            {
                 self.ltp.cancel_bundles(link).into_iter().for_each(|number| self.agent.failed(number));
             }
             for _ in 0..BATCH {
@@ -310,20 +315,20 @@ impl Node {
                 let service = name(&delivery.service);
                 let folder = if service.is_empty() { folder.clone() } else { folder.join(service) };
                 fs::create_dir_all(&folder)?;
-                write_whole(&folder.join(name(&delivery.id)), &delivery.payload)?;
+                write_atomically(&folder.join(name(&delivery.id)), &delivery.payload)?;
             }
             self.agent.delivered(&delivery);
         }
         Ok(())
     }
 
-    /// Opens connections to peers for which something waits.
+    /// Opens connections to the peers that have waiting bundles.
     fn connect(&mut self, now: Time) -> io::Result<()> {
         for peer in 0..self.config.peers.len() {
             let Address { layer, address } = self.config.peers[peer].at;
-            let has = matches!(layer, Layer::Udp | Layer::Ltp)
-                || self.connections.iter().any(|one| one.peer == Some(peer));
-            if has || !self.agent.has_bundles_for(peer) || self.retry[peer] > Instant::now() {
+            let connected = matches!(layer, Layer::Udp | Layer::Ltp)
+                || self.connections.iter().any(|connection| connection.peer == Some(peer));
+            if connected || !self.agent.has_bundles_for(peer) || self.retry[peer] > Instant::now() {
                 continue;
             }
             self.retry[peer] = Instant::now() + RECONNECT_INTERVAL;
@@ -337,11 +342,11 @@ impl Node {
     fn forward(&mut self, now: Time) -> io::Result<()> {
         for connection in &mut self.connections {
             let Some(peer) = connection.peer else { continue };
-            while connection.takes() {
+            while connection.can_send() {
                 let Some((number, bundle)) = self.agent.next_for(peer)? else { break };
                 let half = bundle.len() / 2;
                 if !connection.send(number, bundle) {
-                    // The bundle is longer than the peer accepts.
+                    // The bundle is too long for the peer or its convergence layer.
                     self.agent.fragment_or_keep(number, half);
                 }
             }
@@ -369,8 +374,8 @@ impl Node {
                 break;
             }
             let Some((number, bundle)) = self.agent.next_for(peer)? else { break };
-            if bundle.len() > DATAGRAM {
-                self.agent.fragment_or_keep(number, DATAGRAM - FRAGMENT);
+            if bundle.len() > MAX_DATAGRAM {
+                self.agent.fragment_or_keep(number, MAX_DATAGRAM - FRAGMENT_OVERHEAD);
                 continue;
             }
             match socket.send_to(&bundle, address) {
@@ -380,7 +385,7 @@ impl Node {
                     self.agent.sent(number);
                 }
                 Err(_) => {
-                    // The peer is not listening or a buffer is full: retry later.
+                    // The peer is not listening or a buffer is full: retry in a later step.
                     self.agent.failed(number);
                     break;
                 }
@@ -389,11 +394,11 @@ impl Node {
         Ok(())
     }
 
-    /// Processes the results of connections, and removes closed ones.
+    /// Processes the results of all connections, and removes the connections that have ended.
     fn process_results(&mut self) {
         for connection in &mut self.connections {
-            for (number, taken) in connection.take_finished() {
-                match taken {
+            for (number, sent) in connection.take_finished() {
+                match sent {
                     true => self.agent.sent(number),
                     false => self.agent.failed(number),
                 }
@@ -412,14 +417,14 @@ impl Node {
     fn write_status(&self) -> io::Result<()> {
         let Some(path) = &self.config.status else { return Ok(()) };
         let text = serde_json::to_string(&self.counters())?;
-        write_whole(path, text.as_bytes())
+        write_atomically(path, text.as_bytes())
     }
 }
 
-/// Returns the rate of datagrams to peers without contacts.
+/// Returns the rate of datagrams to peers that are not in the contact plan.
 fn rate(config: &Config) -> BitRate {
     BitRate::from_millibits(config.ltp.rate.saturating_mul(1000))
-        .expect("a rate of 0 is refused at the start")
+        .expect("`settings` refuses a configuration with a rate of 0")
 }
 
 /// Returns the LTP settings of a configuration.
@@ -427,7 +432,7 @@ fn settings(config: &Config) -> io::Result<Settings> {
     let ltp = &config.ltp;
     let span = |seconds: f64| Span::from_nanos((seconds.max(0.0) * 1e9) as u64);
     if ltp.rate == 0 {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the rate is 0; allowed: a positive rate"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the rate is 0; write a rate above 0"));
     }
     let engine = ltp.engine.unwrap_or_else(|| {
         let node = config.node.strip_prefix("ipn:").and_then(|rest| rest.split('.').next()?.parse().ok());
@@ -438,14 +443,14 @@ fn settings(config: &Config) -> io::Result<Settings> {
 }
 
 /// Writes a file atomically.
-fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     fs::write(&part, content)?;
     fs::rename(&part, path)
 }
 
-/// Returns a file name for any text.
+/// Returns a text as a file name: other characters become `_`, and leading dots are removed.
 fn name(text: &str) -> String {
     let kept = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
     let name: String = text.chars().map(|char| if kept(char) { char } else { '_' }).collect();

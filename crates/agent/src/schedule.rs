@@ -1,8 +1,8 @@
-//! The contacts of an agent's contact plan: tracks the open ones, and chooses a contact for each
-//! bundle by contact graph routing.
+//! The contacts of an agent's contact plan. A schedule tracks the open contacts, and chooses a
+//! contact for each bundle by contact graph routing.
 //!
-//! Time counts from the start of the agent. Contacts of this agent with nodes that are not its
-//! peers are left out, since no bundle could leave over them.
+//! Time counts from the start of the agent. Contacts from this agent to nodes that are not its
+//! peers are ignored, since the agent cannot send bundles over them.
 
 use crate::config::{self, Config, Planned};
 use bentpipe_core::{Span, Time};
@@ -12,26 +12,27 @@ use bentpipe_dtn::routing::planner::Planner;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 
-/// Priority of bundles: BPv7 has none (RFC 9171), so all are normal.
+/// Priority of all bundles: normal, since BPv7 defines no priorities (RFC 9171).
 pub(crate) const PRIORITY: usize = 1;
 
-/// The schedule of an agent.
+/// The contacts of an agent and its routes over them.
 pub struct Schedule {
     plan: Plan,
     local_node: Node,
     /// The nodes of the plan by their identifiers.
     nodes: BTreeMap<String, Node>,
-    /// The peer of each node, by its number.
+    /// Index of the peer at each node.
     peers: BTreeMap<Node, usize>,
     planner: Planner,
     search: Search,
-    /// Times at which contacts of this agent open (true) and end (false), in order.
+    /// The times, in order, at which a contact opens (true) or ends (false), with its index.
     changes: VecDeque<(Time, bool, u32)>,
+    /// Indices of the open contacts.
     open: BTreeSet<u32>,
 }
 
 impl Schedule {
-    /// Returns the schedule for a configuration and its plan.
+    /// Creates the schedule for a configuration and its plan.
     ///
     /// # Errors
     /// If the plan cannot be read, or does not contain this node.
@@ -41,8 +42,8 @@ impl Schedule {
             true => read::plan_skipping_impossible(&planned.text).map(|(plan, _)| plan),
             false => read::plan(&planned.text),
         };
-        let plan = plan.map_err(|wrong| {
-            let lines: Vec<String> = wrong.iter().map(|one| format!("contact plan: {one}")).collect();
+        let plan = plan.map_err(|errors| {
+            let lines: Vec<String> = errors.iter().map(|error| format!("contact plan: {error}")).collect();
             invalid(lines.join("\n"))
         })?;
         let mut nodes = BTreeMap::new();
@@ -52,7 +53,7 @@ impl Schedule {
         let named = |text: &str| config::node(text).map(|node| nodes.get(&node.to_string()).copied());
         let Some(local_node) = named(&config.node).map_err(invalid)? else {
             return Err(invalid(format!(
-                "contact plan: has no node {}; allowed: a plan with this node, by its identifier, its name or its number",
+                "contact plan: has no node {}; add this node by its identifier, its name or its number",
                 config.node
             )));
         };
@@ -86,8 +87,8 @@ impl Schedule {
         Ok(Schedule { plan, local_node, nodes, peers, planner, search, changes, open })
     }
 
-    /// Opens and ends contacts until `now`. Returns whether something has changed, and the contacts
-    /// that have ended.
+    /// Opens and ends contacts until `now`. Returns true if any contact has opened or ended, and
+    /// the indices of the contacts that have ended.
     pub fn advance(&mut self, now: Time) -> (bool, Vec<u32>) {
         let (mut changed, mut ended) = (false, Vec::new());
         while let Some((_, opens, contact)) = self.changes.front().copied().filter(|change| change.0 <= now) {
@@ -113,8 +114,8 @@ impl Schedule {
         self.nodes.get(identifier).copied()
     }
 
-    /// Returns the contact over which a bundle leaves, if a route leads to its destination before
-    /// `deadline`.
+    /// Chooses and reserves a contact for a bundle. Returns its index, or `None` if no route
+    /// arrives at the destination before `deadline`.
     pub fn choose(&mut self, now: Time, bundle: u64, to: Node, bytes: u64, deadline: Time) -> Option<u32> {
         let query = Query {
             priority: PRIORITY,
@@ -124,7 +125,7 @@ impl Schedule {
         self.planner.choose(&self.plan, &mut self.search, bundle, &query)
     }
 
-    /// Returns true if a route leads to a node for a bundle of `bytes`.
+    /// Returns true if a bundle of `bytes` has a route to a node that arrives before `deadline`.
     pub fn is_reachable(&mut self, now: Time, to: Node, bytes: u64, deadline: Time) -> bool {
         let query = Query {
             priority: PRIORITY,
@@ -134,7 +135,7 @@ impl Schedule {
         self.planner.is_reachable(&self.plan, &mut self.search, &query)
     }
 
-    /// Notes that a bundle leaves over its contact.
+    /// Records that a bundle leaves over its contact.
     pub fn departed(&mut self, bundle: u64) {
         self.planner.departed(bundle);
     }
@@ -144,30 +145,30 @@ impl Schedule {
         self.planner.release(bundle);
     }
 
-    /// Returns the contacts that are open to a peer.
+    /// Returns the indices of the open contacts to a peer.
     pub fn open_to(&self, peer: usize) -> impl Iterator<Item = u32> + '_ {
         let leads =
             move |contact: &&u32| self.peers.get(&self.plan.contacts()[**contact as usize].to) == Some(&peer);
         self.open.iter().filter(leads).copied()
     }
 
-    /// Returns true if a bundle of `bytes` can leave over a contact from now on.
+    /// Returns true if a transmission of `bytes` that starts at `now` ends before its contact does.
     pub fn fits(&self, contact: u32, now: Time, bytes: u64) -> bool {
         let contact = &self.plan.contacts()[contact as usize];
         now + contact.rate.span_of(bytes) <= contact.end
     }
 
-    /// Returns a peer in this schedule, if it is a node of the plan.
+    /// Returns the node of a peer, if the plan contains it.
     pub fn node_of(&self, peer: usize) -> Option<Node> {
         self.peers.iter().find(|(_, index)| **index == peer).map(|(node, _)| *node)
     }
 
-    /// Returns the open contact to a peer.
+    /// Returns an open contact to a peer, if there is one.
     pub fn contact_to(&self, peer: usize) -> Option<Contact> {
         self.open_to(peer).next().map(|index| self.plan.contacts()[index as usize])
     }
 
-    /// Returns true if another contact to a peer comes after `now`.
+    /// Returns true if a contact to a peer ends after `now`.
     pub fn has_later_contact(&self, now: Time, peer: usize) -> bool {
         let contacts = self.plan.outgoing(self.local_node, now).iter();
         let mut nodes = contacts.map(|index| self.plan.contacts()[*index as usize].to);
@@ -185,7 +186,7 @@ impl Schedule {
     }
 }
 
-/// Returns the node identifier of a name in a plan: `mars` becomes `dtn://mars/`, `3` becomes
+/// Returns the node identifier for a name in a plan: `mars` becomes `dtn://mars/`, `3` becomes
 /// `ipn:3.0`, and identifiers stay unchanged.
 fn identifier(name: &str) -> Result<String, String> {
     let text = match name.parse::<u64>() {
@@ -193,10 +194,10 @@ fn identifier(name: &str) -> Result<String, String> {
         Err(_) if name.contains(':') => name.to_owned(),
         Err(_) => format!("dtn://{name}/"),
     };
-    config::node(&text).map(|node| node.to_string()).map_err(|wrong| format!("contact plan: {wrong}"))
+    config::node(&text).map(|node| node.to_string()).map_err(|error| format!("contact plan: {error}"))
 }
 
-/// Returns a time in whole milliseconds as a span.
+/// Returns a span of `count` milliseconds.
 pub(crate) fn milliseconds(count: u64) -> Span {
     Span::from_nanos(count.saturating_mul(1_000_000))
 }

@@ -1,10 +1,11 @@
-//! Integrity and confidentiality of payloads (BPSec, RFC 9172) with the contexts of RFC 9173, by
-//! the crate `bp7`: BIB-HMAC-SHA2 and BCB-AES-GCM.
+//! Integrity and confidentiality of payloads (BPSec, RFC 9172) in the security contexts of RFC
+//! 9173, BIB-HMAC-SHA2 and BCB-AES-GCM. The crate `bp7` implements them.
 //!
-//! The sender signs the payload with a key, and encrypts it and its signature with another. The
-//! destination's agent decrypts and verifies it before delivery; agents on the way need no keys.
-//! Keys are shared beforehand; neither RFC says how. An IV has 96 random bits (RFC 9173, section
-//! 4.3.1), so one key suffices for 2^32 bundles.
+//! The sender signs the payload with one key, and encrypts the payload and its signature with
+//! another. The destination's agent decrypts and verifies the payload before delivery. Agents on
+//! the path need no keys. Sender and destination must share the keys beforehand; neither RFC
+//! defines a method. An IV has 96 random bits (RFC 9173, section 4.3.1), so one key suffices for
+//! 2^32 bundles.
 
 use bp7::bpsec::rfc9173::{bcb, bib};
 use bp7::bpsec::{
@@ -17,26 +18,26 @@ use serde::Deserialize;
 use std::fs::File;
 use std::io::Read;
 
-/// The block number of the payload (RFC 9171, section 4.3.3).
+/// The block number of the payload block (RFC 9171, section 4.3.3).
 const PAYLOAD: u64 = 1;
-/// Bytes of an IV.
-const IV: usize = 12;
+/// Length of an initialization vector in bytes.
+const IV_LENGTH: usize = 12;
 
-/// Keys of a sender, or of the agent of a destination.
+/// The keys of a sender or of the destination's agent.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
-    /// Key of HMAC-SHA-384 over the payload, in hexadecimal digits. An agent with this key delivers
-    /// no payload without a valid signature.
+    /// Key for HMAC-SHA-384 over the payload, in hexadecimal digits. An agent with this key
+    /// delivers only payloads with a valid signature.
     #[serde(default)]
     pub integrity: Option<Key>,
-    /// Key of AES-GCM for the payload, of 16 or 32 bytes, in hexadecimal digits. An agent with this
-    /// key delivers no payload that was not encrypted.
+    /// Key for AES-GCM of 16 or 32 bytes, in hexadecimal digits. An agent with this key delivers
+    /// only payloads that were encrypted with it.
     #[serde(default)]
     pub confidentiality: Option<Key>,
 }
 
-/// A key in hexadecimal digits.
+/// A key, read from hexadecimal digits.
 #[derive(Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Key(Vec<u8>);
@@ -51,29 +52,31 @@ impl TryFrom<String> for Key {
     type Error = String;
 
     fn try_from(text: String) -> Result<Key, String> {
-        let wrong = || "a key has an even number of hexadecimal digits, 32 at least".to_owned();
+        let invalid = || "not a key; write an even number of hexadecimal digits, at least 32".to_owned();
         if text.len() < 32 || text.len() % 2 == 1 || !text.is_ascii() {
-            return Err(wrong());
+            return Err(invalid());
         }
-        let digits = (0..text.len() / 2).map(|place| u8::from_str_radix(&text[2 * place..2 * place + 2], 16));
-        digits.collect::<Result<_, _>>().map(Key).map_err(|_| wrong())
+        let digits = (0..text.len() / 2).map(|byte| u8::from_str_radix(&text[2 * byte..2 * byte + 2], 16));
+        digits.collect::<Result<_, _>>().map(Key).map_err(|_| invalid())
     }
 }
 
-/// Reasons why a payload is not delivered (RFC 9172, section 7.1: reason codes of status reports).
+/// The reason for refusing to deliver a payload, with its code in status reports (RFC 9172, section
+/// 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The payload lacks the required protection.
     Missing = 12,
-    /// The payload or its protection was changed, or another key was used.
+    /// Decryption or verification failed: the payload or its protection was changed, or was created
+    /// with another key.
     Failed = 15,
 }
 
 impl Keys {
-    /// Signs and encrypts the payload of a bundle, with the keys that exist.
+    /// Signs and encrypts the payload of a bundle. A missing key omits its step.
     ///
     /// # Errors
-    /// If a key's length does not suit its algorithm, or the system has no random numbers.
+    /// If a key has the wrong length for its algorithm, or the system provides no random numbers.
     pub fn protect(&self, bundle: &mut Bundle, source: &EndpointID) -> Result<(), String> {
         let about = |error: bp7::bpsec::BpsecError| error.to_string();
         let mut targets = vec![PAYLOAD];
@@ -91,7 +94,7 @@ impl Keys {
                     wrapped_key: None,
                     aad_scope_flags: None,
                 };
-                let mut iv = [0; IV];
+                let mut iv = [0; IV_LENGTH];
                 File::open("/dev/urandom")
                     .and_then(|mut random| random.read_exact(&mut iv))
                     .map_err(|error| format!("/dev/urandom: {error}"))?;
@@ -101,10 +104,10 @@ impl Keys {
         Ok(())
     }
 
-    /// Decrypts the payload of a bundle and verifies it, with the keys that exist.
+    /// Decrypts and verifies the payload of a bundle. A missing key omits its step.
     ///
     /// # Errors
-    /// If it must not be delivered.
+    /// If the payload must not be delivered.
     pub fn open(&self, bundle: &mut Bundle) -> Result<(), Refusal> {
         if let Some(key) = &self.confidentiality {
             if !covers(bundle, CONFIDENTIALITY_BLOCK) {
@@ -134,12 +137,12 @@ fn blocks(bundle: &Bundle, kind: u64) -> impl Iterator<Item = &CanonicalBlock> {
     bundle.canonicals.iter().filter(move |block| block.block_type == kind)
 }
 
-/// Returns true if the payload is the target of a security block of a kind.
+/// Returns true if a security block of this kind protects the payload.
 fn covers(bundle: &Bundle, kind: u64) -> bool {
     blocks(bundle, kind).any(|block| targets(block).contains(&PAYLOAD))
 }
 
-/// Returns the blocks that a security block protects.
+/// Returns the numbers of the blocks that a security block protects.
 fn targets(block: &CanonicalBlock) -> Vec<u64> {
     let CanonicalData::Unknown(data) = block.data() else { return Vec::new() };
     let block = match block.block_type {

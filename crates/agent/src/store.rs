@@ -1,11 +1,16 @@
-//! Storage of bundles on disk, which survives the death of the agent at any time.
+//! Storage of bundles on disk, which survives a crash of the agent at any time.
 //!
-//! A store is a folder with one log. A record adds a bundle or removes one: kind (1 byte), number
-//! (8), length (4), check (CRC-32C, 4), then the bytes of the bundle. [Committed](Store::commit)
-//! data is in the kernel and survives the process; with `sync` it is on the medium and survives a
-//! power failure. If the agent died while it wrote, the log ends within a record, and is truncated
-//! there when it is opened: that record was never committed. A log with more removed bytes than
-//! stored ones is rewritten into a new file, which replaces it in one step.
+//! A store is a folder with one log. Each record of the log adds or removes a bundle. It has a kind
+//! (1 byte), the number of the bundle (8 bytes), a length (4 bytes), a checksum (CRC-32C, 4 bytes),
+//! and the bytes of an added bundle.
+//!
+//! [Committed](Store::commit) data is in the kernel and survives a crash of the process. With
+//! `sync` it is on the disk and survives a power failure. If the agent crashes while it writes, the
+//! log may end in an incomplete record, which was never committed. Opening the store removes this
+//! record.
+//!
+//! A log that exceeds 64 MiB and four times the size of its stored bundles is rewritten: a new file
+//! with only the stored bundles atomically replaces it.
 
 use bentpipe_dtn::agent;
 use bp7::crc::CASTAGNOLI;
@@ -17,37 +22,44 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+/// Length of a record without the bundle, in bytes.
 const HEADER_LENGTH: usize = 17;
+/// Kind of a record that adds a bundle.
 const ADD: u8 = 1;
+/// Kind of a record that removes a bundle.
 const REMOVE: u8 = 2;
-/// Bytes that a log must have before it is rewritten.
-const REWRITE: u64 = 64 << 20;
+/// Size in bytes that a log must exceed before it is rewritten.
+const MIN_REWRITE: u64 = 64 << 20;
 
+/// The bytes of a bundle in the log.
 #[derive(Clone, Copy)]
-struct Place {
+struct Extent {
     offset: u64,
     length: u32,
 }
 
-/// A store of bundles.
+/// A store of bundles in a folder.
 pub struct Store {
     folder: PathBuf,
     log: Flock<File>,
-    /// Length of the log including what is not written yet.
+    /// Length of the log, including the pending records.
     end: u64,
     /// Records that are not written yet.
     pending: Vec<u8>,
-    live: BTreeMap<u64, Place>,
+    /// The extent of each stored bundle, by number.
+    live: BTreeMap<u64, Extent>,
+    /// Total size of the stored bundles, in bytes.
     bytes: u64,
+    /// Number of the next bundle.
     next: u64,
     sync: bool,
 }
 
 impl Store {
-    /// Opens the store in `folder`, which is created if it is missing.
+    /// Opens the store in `folder`, and creates the folder if it is missing.
     ///
     /// # Errors
-    /// If the folder cannot be created, or its log cannot be read or is used by another agent.
+    /// If the folder cannot be created, its log cannot be read, or another agent uses the log.
     pub fn open(folder: &Path, sync: bool) -> io::Result<Store> {
         std::fs::create_dir_all(folder)?;
         let path = folder.join("bundles.log");
@@ -69,10 +81,10 @@ impl Store {
             match kind {
                 ADD => {
                     let offset = store.end + HEADER_LENGTH as u64;
-                    store.live.insert(number, Place { offset, length });
+                    store.live.insert(number, Extent { offset, length });
                     store.bytes += u64::from(length);
                 }
-                _ => store.forget(number),
+                _ => store.remove_entry(number),
             }
             store.next = store.next.max(number + 1);
             store.end += HEADER_LENGTH as u64 + u64::from(length);
@@ -89,7 +101,7 @@ impl Store {
     /// # Panics
     /// If the bundle is not stored.
     pub fn read(&self, number: u64) -> io::Result<Bytes> {
-        let Place { offset, length } = self.live[&number];
+        let Extent { offset, length } = self.live[&number];
         let written = self.end - self.pending.len() as u64;
         if offset >= written {
             let start = (offset - written) as usize;
@@ -100,11 +112,11 @@ impl Store {
         Ok(Bytes::from(bundle))
     }
 
-    /// Writes what was added and removed since the last commit. When it returns, these changes
-    /// survive the process.
+    /// Writes all additions and removals since the last commit to the log. After a successful
+    /// commit, they survive a crash of the process.
     ///
     /// # Errors
-    /// If the log cannot be written. In that case nothing since the last commit may be
+    /// If the log cannot be written. Bundles added since the last commit must then not be
     /// acknowledged.
     pub fn commit(&mut self) -> io::Result<()> {
         if self.pending.is_empty() {
@@ -115,7 +127,7 @@ impl Store {
         if self.sync {
             self.log.sync_data()?;
         }
-        match self.end > REWRITE
+        match self.end > MIN_REWRITE
             && self.end > 4 * (self.bytes + HEADER_LENGTH as u64 * self.live.len() as u64)
         {
             true => self.rewrite(),
@@ -123,7 +135,7 @@ impl Store {
         }
     }
 
-    /// Returns the numbers of the stored bundles, the oldest first.
+    /// Returns the numbers of the stored bundles, oldest first.
     pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
         self.live.keys().copied()
     }
@@ -138,14 +150,14 @@ impl Store {
         self.live.is_empty()
     }
 
-    /// Returns the bytes of the stored bundles.
+    /// Returns the total size of the stored bundles, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    fn forget(&mut self, number: u64) {
-        if let Some(place) = self.live.remove(&number) {
-            self.bytes -= u64::from(place.length);
+    fn remove_entry(&mut self, number: u64) {
+        if let Some(extent) = self.live.remove(&number) {
+            self.bytes -= u64::from(extent.length);
         }
     }
 
@@ -158,11 +170,11 @@ impl Store {
     fn rewrite(&mut self) -> io::Result<()> {
         let (new, path) = (self.folder.join("bundles.new"), self.folder.join("bundles.log"));
         let (mut content, mut live) = (Vec::new(), BTreeMap::new());
-        for (number, place) in &self.live {
+        for (number, extent) in &self.live {
             let bundle = self.read(*number)?;
             let offset = (content.len() + HEADER_LENGTH) as u64;
             write_record(&mut content, ADD, *number, &bundle);
-            live.insert(*number, Place { offset, length: place.length });
+            live.insert(*number, Extent { offset, length: extent.length });
         }
         let log = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&new)?;
         let mut log = locked(log)?;
@@ -178,29 +190,32 @@ impl Store {
 impl agent::Store for Store {
     type Bundle = [u8];
 
-    /// Adds a bundle, unless it is too long for a record. It is safe after the next
-    /// [`commit`](Store::commit).
+    /// Adds a bundle, and returns its number; `None` if the bundle is too long for a record. The
+    /// bundle survives a crash after the next [`commit`](Store::commit).
     fn add(&mut self, bundle: &[u8]) -> Option<u64> {
         let length = u32::try_from(bundle.len()).ok()?;
         let number = self.next;
         self.next += 1;
-        let place = Place { offset: self.end + HEADER_LENGTH as u64, length };
+        let extent = Extent { offset: self.end + HEADER_LENGTH as u64, length };
         self.append(ADD, number, bundle);
-        self.live.insert(number, place);
+        self.live.insert(number, extent);
         self.bytes += u64::from(length);
         Some(number)
     }
 
-    /// Removes a bundle; its bytes in the log are dropped when the log is rewritten.
+    /// Removes a bundle. Its bytes stay in the log until the log is rewritten.
     fn remove(&mut self, number: u64) {
         if self.live.contains_key(&number) {
-            self.forget(number);
+            self.remove_entry(number);
             self.append(REMOVE, number, &[]);
         }
     }
 }
 
-/// Locks the log for this agent alone and returns it.
+/// Returns the log with an exclusive lock.
+///
+/// # Errors
+/// If another agent holds the lock.
 fn locked(log: File) -> io::Result<Flock<File>> {
     Flock::lock(log, FlockArg::LockExclusiveNonblock)
         .map_err(|_| io::Error::new(io::ErrorKind::ResourceBusy, "another agent uses this storage"))
@@ -222,8 +237,8 @@ fn check(head: &[u8], bundle: &[u8]) -> u32 {
     digest.finalize()
 }
 
-/// Returns kind, number and length of the record at the beginning of `content`, if it is whole and
-/// valid.
+/// Returns the kind, number and length of the record at the beginning of `content`, if the record
+/// is complete and valid.
 fn record(content: &[u8]) -> Option<(u8, u64, u32)> {
     let head = content.get(..HEADER_LENGTH)?;
     let number = u64::from_be_bytes(head[1..9].try_into().ok()?);
@@ -238,7 +253,7 @@ mod tests {
     use super::*;
     use bentpipe_dtn::agent::Store as _;
 
-    /// Returns a new folder for a test of this name.
+    /// Returns the path of a missing folder for the test of this name.
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("bentpipe-store-{}-{name}", std::process::id()));
         let _none_before = std::fs::remove_dir_all(&folder);
@@ -246,8 +261,8 @@ mod tests {
     }
 
     #[test]
-    fn committed_bundles_survive_and_a_torn_record_is_truncated() {
-        let folder = folder("torn");
+    fn opening_keeps_committed_bundles_and_removes_an_incomplete_record() {
+        let folder = folder("incomplete");
         let mut store = Store::open(&folder, false).unwrap();
         let [first, second] = [b"first".as_slice(), b"second"].map(|bundle| store.add(bundle).unwrap());
         store.commit().unwrap();
@@ -259,15 +274,15 @@ mod tests {
         assert!(Store::open(&folder, false).is_err(), "the storage is in use");
         drop(store);
         let path = folder.join("bundles.log");
-        let whole = std::fs::read(&path).unwrap();
-        // The other records survive any truncation of the last one.
+        let complete = std::fs::read(&path).unwrap();
+        // All earlier records survive if the last record is cut off at any byte.
         for cut in 1..=HEADER_LENGTH + 5 {
-            std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
+            std::fs::write(&path, &complete[..complete.len() - cut]).unwrap();
             let store = Store::open(&folder, false).unwrap();
             assert_eq!(store.numbers().collect::<Vec<_>>(), [second]);
             assert_eq!(store.bytes(), 6);
         }
-        std::fs::write(&path, &whole).unwrap();
+        std::fs::write(&path, &complete).unwrap();
         let mut store = Store::open(&folder, false).unwrap();
         assert_eq!(store.numbers().collect::<Vec<_>>(), [second, third]);
         store.rewrite().unwrap();

@@ -1,5 +1,5 @@
-//! Tests agents on loopback: forwarding and delivery over each convergence layer, and no loss of
-//! accepted bundles when agents are killed.
+//! Tests agents on loopback: forwarding and delivery over each convergence layer, and that killed
+//! agents lose no accepted bundles.
 
 use bentpipe_agent::client::{self, BundleOptions};
 use bentpipe_agent::config::{Address, Config, Layer, Ltp, Peer, Planned};
@@ -16,9 +16,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// Maximum time for anything that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A test's own folder, removed when dropped.
+/// A folder for one test, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -36,6 +37,7 @@ impl Drop for Folder {
     }
 }
 
+/// Returns the configuration of the node `dtn://{node}/` with its storage in `folder`.
 fn config(node: &str, folder: &Path) -> Config {
     Config {
         node: format!("dtn://{node}/"),
@@ -88,6 +90,7 @@ impl Drop for Running {
     }
 }
 
+/// Returns a loopback address with a free port.
 fn any(layer: Layer) -> Address {
     Address { layer, address: ([127, 0, 0, 1], 0).into() }
 }
@@ -103,18 +106,23 @@ fn options(to: &str) -> BundleOptions {
     }
 }
 
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+/// Waits until `done` returns true.
+///
+/// # Panics
+/// If that takes longer than [`PATIENCE`]; the message names `event`.
+fn wait_for(event: &str, mut done: impl FnMut() -> bool) {
     let started = Instant::now();
     while !done() {
-        assert!(started.elapsed() < PATIENCE, "{what} did not happen in {PATIENCE:?}");
+        assert!(started.elapsed() < PATIENCE, "{event} did not happen in {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
+/// Returns the contents of all completely written files in a folder.
 fn payloads(folder: &Path) -> BTreeSet<Vec<u8>> {
     let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let whole = files.filter(|path| path.extension().is_none_or(|extension| extension != "part"));
-    whole.map(|path| fs::read(path).unwrap()).collect()
+    let complete = files.filter(|path| path.extension().is_none_or(|extension| extension != "part"));
+    complete.map(|path| fs::read(path).unwrap()).collect()
 }
 
 #[test]
@@ -136,7 +144,7 @@ fn bundles_cross_two_agents_over_every_layer() {
             routes: vec![("*".to_owned(), "dtn://earth/".to_owned())],
             ..config("orbiter", &folder.0)
         });
-        // A datagram socket holds fewer than a hundred such bundles.
+        // The buffer of a UDP socket holds fewer than a hundred of these bundles.
         let count = if layer == Layer::Udp { 30 } else { 100_u64 };
         let bundles = (0..count).map(|number| {
             client::build_bundle(&options("dtn://earth/in"), number, number.to_be_bytes().repeat(100))
@@ -154,10 +162,10 @@ fn bundles_cross_two_agents_over_every_layer() {
     }
 }
 
-/// RFC 9171, section 5.10 and 6.1.1: the status report of a delivery goes to the report-to endpoint
-/// as an administrative record.
+/// RFC 9171, sections 5.10 and 6.1.1: the status report of a delivery is an administrative record
+/// to the report-to endpoint.
 #[test]
-fn deliveries_are_reported_and_expired_bundles_dropped() {
+fn deliveries_are_reported_and_expired_bundles_are_dropped() {
     let folder = Folder::new("reports");
     let inbox = folder.0.join("delivered");
     let node = Running::start(Config {
@@ -167,10 +175,10 @@ fn deliveries_are_reported_and_expired_bundles_dropped() {
     });
     let reported =
         BundleOptions { report: Some("dtn://earth/reports".to_owned()), ..options("dtn://earth/in") };
-    let short = BundleOptions { lifetime: Duration::from_millis(300), ..options("dtn://nowhere/in") };
+    let short_lived = BundleOptions { lifetime: Duration::from_millis(300), ..options("dtn://nowhere/in") };
     let bundles = [
         client::build_bundle(&reported, 1, b"payload".to_vec()).unwrap(),
-        client::build_bundle(&short, 2, b"nobody".to_vec()).unwrap(),
+        client::build_bundle(&short_lived, 2, b"nobody".to_vec()).unwrap(),
         b"no bundle".to_vec(),
     ];
     let sent = client::send_tcpcl(node.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
@@ -185,10 +193,10 @@ fn deliveries_are_reported_and_expired_bundles_dropped() {
     );
 }
 
-/// A bundle as dtnd of dtn7 0.21 sent it, except for the lifetime: its primary block lacks the CRC
-/// that RFC 9171, section 4.3.1, requires.
+/// The bundle was sent by dtnd of dtn7 0.21; only its lifetime was changed. Its primary block lacks
+/// the CRC that RFC 9171, section 4.3.1, requires.
 #[test]
-fn a_primary_block_may_be_without_crc() {
+fn a_primary_block_without_a_crc_is_accepted() {
     let folder = Folder::new("no-crc");
     let inbox = folder.0.join("delivered");
     let node = Running::start(Config {
@@ -196,23 +204,25 @@ fn a_primary_block_may_be_without_crc() {
         deliver: Some(inbox.clone()),
         ..config("earth", &folder.0)
     });
-    let of_dtnd = "9f88071a000200040082016a2f2f65617274682f696e8201692f2f7468656972732f8201692f2f7468656972732f\
+    let dtnd_bundle = "9f88071a000200040082016a2f2f65617274682f696e8201692f2f7468656972732f8201692f2f7468656972732f\
                    821b000000c59efec84f001b000100000000000085060300004c8201692f2f7468656972732f850a02000044821820\
                    0185010100004568656c6c6fff";
-    let sent = client::send_tcpcl(node.address, "dtn://app/", &mut [bytes(of_dtnd)].into_iter(), PATIENCE);
+    let sent =
+        client::send_tcpcl(node.address, "dtn://app/", &mut [bytes(dtnd_bundle)].into_iter(), PATIENCE);
     assert_eq!(sent.unwrap(), 1);
     wait_for("the bundle", || payloads(&inbox.join("in")).len() == 1);
     assert_eq!(payloads(&inbox.join("in")), BTreeSet::from([b"hello".to_vec()]));
     assert_eq!(node.finish().malformed, 0);
 }
 
-/// The agent of [`accepted_bundles_survive_kills`], as a process of its own: this test's program
-/// with this variable.
-const ROLE: &str = "BENTPIPE_AGENT_TEST";
+/// Environment variable with the configuration of an agent. If it is set, this test program runs
+/// the agent, as a process that other tests can kill.
+const CONFIG_VARIABLE: &str = "BENTPIPE_AGENT_TEST";
 
+/// Runs an agent for [`spawn`]; passes immediately in a normal test run.
 #[test]
 fn runs_as_a_process() {
-    let Ok(text) = std::env::var(ROLE) else { return };
+    let Ok(text) = std::env::var(CONFIG_VARIABLE) else { return };
     let config: Config = serde_json::from_str(&text).unwrap();
     let mut node = Node::new(config).unwrap();
     loop {
@@ -220,6 +230,7 @@ fn runs_as_a_process() {
     }
 }
 
+/// Starts an agent as a process that listens on `port`.
 fn spawn(folder: &Path, port: u16, layer: &str) -> Child {
     let text = serde_json::json!({
         "node": "dtn://earth/",
@@ -231,7 +242,7 @@ fn spawn(folder: &Path, port: u16, layer: &str) -> Child {
     });
     Command::new(std::env::current_exe().unwrap())
         .args(["runs_as_a_process", "--exact", "--nocapture"])
-        .env(ROLE, text.to_string())
+        .env(CONFIG_VARIABLE, text.to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -246,11 +257,12 @@ fn accepted_bundles_survive_kills() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let address: SocketAddr = ([127, 0, 0, 1], port).into();
     let (mut random, mut sequence, mut accepted) = (5_u64, 0_u64, BTreeSet::new());
-    let (mut cut_short, mut whole) = (0, Duration::ZERO);
+    let (mut cut_short, mut transfer_time) = (0, Duration::ZERO);
     for kill in 0..=KILLS {
         let agent = Arc::new(Mutex::new(spawn(&folder.0, port, "tcpcl")));
-        wait_for("its start", || std::net::TcpStream::connect(address).is_ok());
-        // TCPCL acknowledges in the order of sending, so the accepted ones are the first.
+        wait_for("the start of the agent", || std::net::TcpStream::connect(address).is_ok());
+        // TCPCL acknowledges bundles in the order of sending, so the accepted bundles are the first
+        // ones.
         let first = sequence;
         let mut bundles = (0..BATCH).map(|_| {
             sequence += 1;
@@ -259,9 +271,9 @@ fn accepted_bundles_survive_kills() {
         });
         let started = Instant::now();
         let killer = (kill > 0).then(|| {
-            // Kill at a random time within the duration of a whole transfer.
+            // Kill the agent at a random time within the duration of a complete transfer.
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let delay = whole * ((random >> 33) % 1000) as u32 / 1000;
+            let delay = transfer_time * ((random >> 33) % 1000) as u32 / 1000;
             let agent = agent.clone();
             std::thread::spawn(move || {
                 std::thread::sleep(delay);
@@ -274,11 +286,11 @@ fn accepted_bundles_survive_kills() {
             Some(killer) => {
                 killer.join().unwrap();
                 cut_short += u64::from(count < BATCH);
-                whole = if count < BATCH { whole * 21 / 20 } else { whole * 9 / 10 };
+                transfer_time = if count < BATCH { transfer_time * 21 / 20 } else { transfer_time * 9 / 10 };
             }
             None => {
-                assert_eq!(count, BATCH, "all are accepted without a kill");
-                whole = started.elapsed();
+                assert_eq!(count, BATCH, "all bundles are accepted without a kill");
+                transfer_time = started.elapsed();
                 agent.lock().unwrap().kill().unwrap();
             }
         }
@@ -286,11 +298,11 @@ fn accepted_bundles_survive_kills() {
         accepted.extend(first + 1..=first + count);
     }
     let mut agent = spawn(&folder.0, port, "tcpcl");
-    let there = || -> BTreeSet<u64> {
+    let delivered = || -> BTreeSet<u64> {
         let payloads = payloads(&folder.0.join("delivered/in"));
         payloads.iter().map(|payload| u64::from_be_bytes(payload[..8].try_into().unwrap())).collect()
     };
-    wait_for("delivery of all that was accepted", || accepted.is_subset(&there()));
+    wait_for("delivery of all accepted bundles", || accepted.is_subset(&delivered()));
     agent.kill().unwrap();
     agent.wait().unwrap();
     assert!(
@@ -300,27 +312,26 @@ fn accepted_bundles_survive_kills() {
     );
 }
 
-/// A relay of datagrams between an agent and another at `far`, which loses some of them in both
-/// directions.
-struct Lossy {
+/// A relay between an agent and its peer that drops a fifth of the datagrams in both directions.
+struct LossyRelay {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<u64>>,
 }
 
-impl Lossy {
-    fn start(far: SocketAddr) -> Lossy {
+impl LossyRelay {
+    fn start(peer: SocketAddr) -> LossyRelay {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
-            let (mut near, mut random, mut lost, mut buffer) = (None, 7_u64, 0, [0; 1 << 16]);
+            let (mut agent, mut random, mut lost, mut buffer) = (None, 7_u64, 0, [0; 1 << 16]);
             while !stopped.load(Ordering::Relaxed) {
                 let Ok((length, from)) = socket.recv_from(&mut buffer) else { continue };
-                let to = if from == far { near } else { Some(far) };
-                near = if from == far { near } else { Some(from) };
+                let to = if from == peer { agent } else { Some(peer) };
+                agent = if from == peer { agent } else { Some(from) };
                 random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 if (random >> 33) % 5 == 0 {
                     lost += 1;
@@ -330,21 +341,23 @@ impl Lossy {
             }
             lost
         });
-        Lossy { address, stop, thread: Some(thread) }
+        LossyRelay { address, stop, thread: Some(thread) }
     }
 
+    /// Stops the relay and returns the number of dropped datagrams.
     fn finish(mut self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap()
     }
 }
 
+/// Creates bundles with distinct payloads of `length` bytes.
 fn numbered(count: u64, to: &str, length: usize) -> Vec<Vec<u8>> {
     let payload = |number: u64| number.to_be_bytes().repeat(length / 8);
     (0..count).map(|number| client::build_bundle(&options(to), number, payload(number)).unwrap()).collect()
 }
 
-/// RFC 5326: red data arrives completely under any loss.
+/// RFC 5326: lost red data is retransmitted until all of it has arrived.
 #[test]
 fn ltp_delivers_all_bundles_at_20_percent_datagram_loss() {
     let folder = Folder::new("lossy");
@@ -354,28 +367,28 @@ fn ltp_delivers_all_bundles_at_20_percent_datagram_loss() {
         deliver: Some(inbox.clone()),
         ..config("earth", &folder.0)
     });
-    let lossy = Lossy::start(earth.address);
+    let relay = LossyRelay::start(earth.address);
     let mars = Running::start(Config {
         listen: vec![any(Layer::Tcpcl)],
         peers: vec![Peer {
             node: "dtn://earth/".to_owned(),
-            at: Address { layer: Layer::Ltp, address: lossy.address },
+            at: Address { layer: Layer::Ltp, address: relay.address },
         }],
         ltp: Ltp { margin: 0.05, ..Ltp::default() },
         ..config("mars", &folder.0)
     });
     let bundles = numbered(60, "dtn://earth/in", 8000);
     client::send_tcpcl(mars.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
-    wait_for("delivery of all", || payloads(&inbox.join("in")).len() == 60);
-    let lost = lossy.finish();
+    wait_for("delivery of all bundles", || payloads(&inbox.join("in")).len() == 60);
+    let lost = relay.finish();
     let (mars, earth) = (mars.finish(), earth.finish());
     assert!(lost > 60, "{lost} datagrams were lost");
     assert_eq!((earth.malformed, mars.malformed), (0, 0));
     assert_eq!(mars.forwarded + mars.stored, 60);
 }
 
-/// To a peer that never answers, bundles leave up to the limit, and these are repeated until the
-/// test ends; the others wait in the storage.
+/// The peer never answers. Bundles are sent up to the limit and retransmitted until the test ends;
+/// the other bundles wait in the storage.
 #[test]
 fn ltp_respects_the_limit_of_bytes_in_flight() {
     let folder = Folder::new("in-flight");
@@ -393,22 +406,23 @@ fn ltp_respects_the_limit_of_bytes_in_flight() {
     let bundles = numbered(40, "dtn://earth/in", 1000);
     client::send_tcpcl(mars.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
     let (mut sessions, mut datagrams, mut buffer) = (BTreeSet::new(), 0, [0; 2000]);
-    // Two dozen repetitions of the ten at 50 ms.
-    wait_for("repetition", || {
+    // Retransmissions every 50 ms add up to more than 40 datagrams.
+    wait_for("retransmission", || {
         while let Ok(length) = silent.recv(&mut buffer) {
             sessions.extend(Segment::read(&buffer[..length]).map(|segment| segment.session.number));
             datagrams += 1;
         }
         datagrams > 40
     });
-    // Ten bundles of a kilobyte and their headers are the first to reach 10 kB.
+    // Ten bundles with payloads of 1000 bytes reach the limit of 10 kB. Nine reach it if each has
+    // more than 111 bytes of headers.
     assert!((9..=10).contains(&sessions.len()), "{} bundles are in flight", sessions.len());
     let counters = mars.finish();
     assert_eq!((counters.received, counters.stored), (40, 40));
 }
 
-/// A rover reaches the Earth over two orbiters. According to the plan a bundle goes over the one
-/// with the earlier arrival, and only in its contacts.
+/// A rover can reach the Earth over two orbiters, `slow` and `fast`. Its bundles must take the
+/// route with the earlier arrival, and leave only during contacts.
 #[test]
 fn bundles_follow_a_contact_plan() {
     let folder = Folder::new("plan");
@@ -446,7 +460,7 @@ fn bundles_follow_a_contact_plan() {
     });
     let bundles = numbered(20, "dtn://earth/in", 1000);
     client::send_tcpcl(rover.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
-    wait_for("delivery of all", || payloads(&inbox.join("in")).len() == 20);
+    wait_for("delivery of all bundles", || payloads(&inbox.join("in")).len() == 20);
     assert!(started.elapsed() > Duration::from_millis(2500), "the contact with the Earth opens after 2.5 s");
     let (rover, slow, fast) = (rover.finish(), slow.finish(), fast.finish());
     assert_eq!((slow.received, fast.received, fast.forwarded + fast.stored), (0, 20, 20));
@@ -454,8 +468,8 @@ fn bundles_follow_a_contact_plan() {
     earth.finish();
 }
 
-/// LTP reports data before a block is complete. A receiver that is killed then loses the data, and
-/// its later reports exclude them.
+/// LTP reports data before a block is complete. If the receiver is killed, it loses the data of
+/// incomplete blocks, and later reports no longer claim that data.
 #[test]
 fn bundles_over_ltp_survive_kills_of_the_receiver() {
     const KILLS: u64 = 25;
@@ -473,33 +487,34 @@ fn bundles_over_ltp_survive_kills_of_the_receiver() {
     let count = 1500;
     let bundles = numbered(count, "dtn://earth/in", 8000);
     client::send_tcpcl(mars.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
-    let there = || fs::read_dir(folder.0.join("delivered/in")).map_or(0, |files| files.count() as u64);
+    let delivered = || fs::read_dir(folder.0.join("delivered/in")).map_or(0, |files| files.count() as u64);
     let (mut random, mut kills) = (11_u64, 0);
-    while kills < KILLS && there() < count / 2 {
+    while kills < KILLS && delivered() < count / 2 {
         let mut agent = spawn(&folder.0, port, "ltp");
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let enough = there() + (random >> 33) % 20;
-        wait_for("a few more bundles", || there() >= enough);
+        let target = delivered() + (random >> 33) % 20;
+        wait_for("delivery of more bundles", || delivered() >= target);
         std::thread::sleep(Duration::from_micros((random >> 40) % 4000));
         agent.kill().unwrap();
         agent.wait().unwrap();
         kills += 1;
     }
-    let killed = there();
+    let delivered_at_last_kill = delivered();
     let mut agent = spawn(&folder.0, port, "ltp");
-    wait_for("delivery of all that was accepted", || {
-        payloads(&folder.0.join("delivered/in")).len() as u64 == count
-    });
+    wait_for("delivery of all bundles", || payloads(&folder.0.join("delivered/in")).len() as u64 == count);
     agent.kill().unwrap();
     agent.wait().unwrap();
     let mars = mars.finish();
-    assert!(kills > 5 && killed < count, "{killed} bundles had arrived at the last of {kills} kills");
+    assert!(
+        kills > 5 && delivered_at_last_kill < count,
+        "{delivered_at_last_kill} bundles had arrived at the last of {kills} kills"
+    );
     assert_eq!((mars.received, mars.forwarded + mars.stored), (count, count));
 }
 
-/// RFC 9171, sections 5.8 and 5.9: contacts of 37.5 kB carry a bundle of 100 kB in fragments.
+/// RFC 9171, sections 5.8 and 5.9: a bundle of 100 kB crosses contacts that carry 37.5 kB each.
 #[test]
-fn bundles_that_fit_no_contact_are_divided_and_joined() {
+fn a_bundle_that_fits_no_contact_is_fragmented_and_reassembled() {
     let folder = Folder::new("fragments");
     let inbox = folder.0.join("delivered");
     let windows = (0..8).map(|number| {
@@ -521,7 +536,7 @@ fn bundles_that_fit_no_contact_are_divided_and_joined() {
         plan: Some(Planned { text, skip_impossible: false, lead: 0.0 }),
         ..config("rover", &folder.0)
     });
-    let payload: Vec<u8> = (0..100_000_u32).map(|place| (place % 251) as u8).collect();
+    let payload: Vec<u8> = (0..100_000_u32).map(|index| (index % 251) as u8).collect();
     let bundle = client::build_bundle(&options("dtn://earth/in"), 1, payload.clone()).unwrap();
     client::send_tcpcl(rover.address, "dtn://app/", &mut [bundle].into_iter(), PATIENCE).unwrap();
     wait_for("delivery", || payloads(&inbox.join("in")) == BTreeSet::from([payload.clone()]));
@@ -530,15 +545,16 @@ fn bundles_that_fit_no_contact_are_divided_and_joined() {
     assert_eq!((earth.delivered, earth.delivered_bytes, earth.stored), (1, 100_000, 0));
 }
 
+/// Decodes hexadecimal digits.
 fn bytes(hex: &str) -> Vec<u8> {
-    let digits = |place: usize| u8::from_str_radix(&hex[2 * place..2 * place + 2], 16).unwrap();
-    (0..hex.len() / 2).map(digits).collect()
+    let byte = |index: usize| u8::from_str_radix(&hex[2 * index..2 * index + 2], 16).unwrap();
+    (0..hex.len() / 2).map(byte).collect()
 }
 
-/// The examples of RFC 9173, appendix A: signed bundles are accepted with their key only, encrypted
-/// ones are decrypted to the original.
+/// The examples of RFC 9173, appendix A: a signed bundle is accepted only with its key, and an
+/// encrypted bundle is decrypted to the original.
 #[test]
-fn the_examples_of_rfc_9173_are_opened() {
+fn rfc_9173_examples_open_only_with_their_keys() {
     let examples: serde_json::Value =
         serde_json::from_str(include_str!("../../../tests/authorities/dtn/rfc9173_examples.json")).unwrap();
     let text = |name: &str| examples[name].as_str().unwrap().to_owned();
@@ -599,14 +615,14 @@ fn forwarders_need_no_keys_and_the_destination_refuses_unprotected_payloads() {
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         client::build_bundle(options, NUMBER.fetch_add(1, Ordering::Relaxed), secret.clone()).unwrap()
     });
-    let shows = |bundle: &[u8]| bundle.windows(secret.len()).any(|part| part == secret);
-    assert_eq!(bundles.each_ref().map(|bundle| shows(bundle)), [false, false, false, true]);
+    let shows_secret = |bundle: &[u8]| bundle.windows(secret.len()).any(|window| window == secret);
+    assert_eq!(bundles.each_ref().map(|bundle| shows_secret(bundle)), [false, false, false, true]);
     let sent = client::send_tcpcl(orbiter.address, "dtn://app/", &mut bundles.into_iter(), PATIENCE).unwrap();
     assert_eq!(sent, 4);
-    let counted = || -> serde_json::Value {
+    let counts = || -> serde_json::Value {
         serde_json::from_str(&fs::read_to_string(&status).unwrap_or_default()).unwrap_or_default()
     };
-    wait_for("four bundles at the Earth", || counted()["received"] == 4 && counted()["stored"] == 0);
+    wait_for("four bundles at the Earth", || counts()["received"] == 4 && counts()["stored"] == 0);
     assert_eq!(payloads(&inbox.join("in")), BTreeSet::from([secret.clone()]));
     let (orbiter, earth) = (orbiter.finish(), earth.finish());
     assert_eq!((orbiter.forwarded, orbiter.rejected), (4, 0));

@@ -1,5 +1,5 @@
-//! A million bundles of 1 kB over three hops with contact graph routing: `cargo run --release
-//! --example million`.
+//! Sends a million bundles of 1 kB over three hops by contact graph routing. Run it with `cargo run
+//! --release --example million`.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Node};
@@ -9,16 +9,18 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 fn main() {
-    // A relay in orbit is visible for ten minutes in each hour, over one of two ground stations in
-    // turn.
+    // A relay in orbit has a contact of ten minutes in each hour, with one of two ground stations
+    // alternately.
     let mut text = String::from("src,dst,start,end,rate_bps,owlt_s\n");
     for hour in 0..200 {
         let (start, station) = (hour * 3600, 3 + hour % 2);
-        writeln!(text, "1,2,{start},{},30000000,0.01", start + 600).expect("a text grows");
-        writeln!(text, "2,{station},{},{},30000000,0.2", start + 600, start + 1200).expect("a text grows");
-        writeln!(text, "{station},5,{},{},100000000,0.05", start, start + 3600).expect("a text grows");
+        writeln!(text, "1,2,{start},{},30000000,0.01", start + 600).expect("writing to a string succeeds");
+        writeln!(text, "2,{station},{},{},30000000,0.2", start + 600, start + 1200)
+            .expect("writing to a string succeeds");
+        writeln!(text, "{station},5,{},{},100000000,0.05", start, start + 3600)
+            .expect("writing to a string succeeds");
     }
-    let plan = read::plan(&text).expect("the plan is right");
+    let plan = read::plan(&text).expect("the plan is valid");
     let config = Config {
         convergence: Convergence::Udp,
         routing: Arc::new(ContactGraph),
@@ -26,7 +28,7 @@ fn main() {
         discard: Discard::Newest,
     };
     let mut network = Network::new(plan.clone(), plan.clone(), config, Box::new(|_, _| false));
-    let [from, to] = ["1", "5"].map(|name| plan.node(name).expect("it is in the plan"));
+    let [from, to] = ["1", "5"].map(|name| plan.node(name).expect("the plan contains the node"));
     let [from, to] = [from, to].map(|Node(node)| Node(node));
     let bundle = Bundle { from, to, payload: 1000, lifetime: Span::from_secs(400_000), priority: 1 };
     for number in 0..1_000_000_u64 {

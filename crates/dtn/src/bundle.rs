@@ -1,13 +1,12 @@
-//! The length of bundles on the wire (BPv7, RFC 9171), for simulations: payloads have no content
-//! there.
+//! The encoded length of bundles (BPv7, RFC 9171), for simulations, where payloads have no content.
 //!
-//! A bundle is an indefinite array of a primary block and canonical blocks in CBOR. Nodes have
-//! `ipn` endpoints, and the primary block and the payload block each have a CRC-32, as agents send
-//! by default.
+//! A bundle is a CBOR array of indefinite length, with a primary block and canonical blocks. Nodes
+//! have `ipn` endpoints. The primary block and the payload block each have a CRC-32, as in the
+//! bundles that agents send by default.
 
 use bentpipe_core::{Span, Time};
 
-/// The values on which a bundle's length depends.
+/// The fields that determine the length of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Number of the source node.
@@ -16,33 +15,35 @@ pub struct Header {
     pub destination: u64,
     /// Creation time of the bundle.
     pub created: Time,
-    /// Position among the bundles of that time.
+    /// Sequence number among the bundles of the same creation time.
     pub sequence: u64,
     /// Lifetime of the bundle.
     pub lifetime: Span,
 }
 
-/// Milliseconds from the epoch of bundles (2000) to 2024, when simulated bundles are created; the
-/// encoded length of a time depends on it.
+/// Milliseconds from the epoch of bundles (2000) to 2024. Simulations start in 2024, so that
+/// encoded times have a realistic length.
 const SINCE_2000: u64 = 757_382_400_000;
 
 impl Header {
-    /// Returns the length in bytes of the bundle with a payload of `payload` bytes.
+    /// Returns the length in bytes of a bundle with a payload of `payload` bytes.
     pub fn length(&self, payload: u64) -> u64 {
         let milliseconds = SINCE_2000 + self.created.as_nanos() / 1_000_000;
         let lifetime = self.lifetime.as_nanos() / 1_000_000;
         let endpoint = |node: u64| 2 + 1 + integer(node) + 1;
-        // Version, flags, CRC type and nine items; report-to is the source.
+        // Array head, version, flags and CRC type, three endpoints, timestamp, lifetime and CRC.
+        // The report-to endpoint is the source.
         let primary = 1 + 1 + 1 + 1 + endpoint(self.destination) + 2 * endpoint(self.source);
         let primary = primary + 1 + integer(milliseconds) + integer(self.sequence) + integer(lifetime) + 5;
-        // Type, number, flags, CRC type, the payload as a byte string, CRC.
+        // Array head, type, number, flags, CRC type, payload as a byte string, and CRC.
         let canonical = 1 + 1 + 1 + 1 + 1 + integer(payload) + payload + 5;
-        // The start and the end of the array.
+        // The start and the end of the bundle's array.
         2 + primary + canonical
     }
 }
 
-/// Returns the length of a whole number, or of the head of a string, in CBOR (RFC 8949, section 3).
+/// Returns the encoded length of an integer, or of the head of a string, in CBOR (RFC 8949, section
+/// 3).
 pub const fn integer(value: u64) -> u64 {
     match value {
         0..=23 => 1,
@@ -59,14 +60,14 @@ mod tests {
     use serde_json::Value;
 
     #[test]
-    fn lengths_are_those_of_encoded_blocks() {
+    fn lengths_match_encoded_blocks() {
         let samples: Vec<Value> =
             serde_json::from_str(include_str!("../../../tests/authorities/dtn/bp7-rs_encoding_samples.json"))
                 .unwrap();
         let length = |heading: &str| {
             let sample = samples
                 .iter()
-                .find(|one| one["heading"].as_str().unwrap().ends_with(heading))
+                .find(|sample| sample["heading"].as_str().unwrap().ends_with(heading))
                 .expect(heading);
             sample["hex string"].as_str().unwrap().len() as u64 / 2
         };
@@ -83,8 +84,10 @@ mod tests {
             sequence: 0,
             lifetime: Span::from_secs(3600),
         };
-        // 2 + (1 3 flags, version and type, three endpoints of 5, timestamp 11, lifetime 5, CRC 5)
-        // + (5, head 1, CRC 5).
+        // The bundle's array takes 2 bytes. The primary block has 4 bytes of head, version, flags
+        // and CRC type, three endpoints of 5, 11 of timestamp, 5 of lifetime and 5 of CRC. The
+        // payload block has 5 bytes of head, type, number, flags and CRC type, 1 of string head, 10
+        // of payload and 5 of CRC.
         assert_eq!(header.length(10), 2 + (4 + 15 + 11 + 5 + 5) + (5 + 1 + 10 + 5));
     }
 }

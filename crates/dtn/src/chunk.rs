@@ -1,4 +1,4 @@
-//! Data that is bytes in a real agent, and only a length in a simulation.
+//! Data that has content in a real agent, but only a length in a simulation.
 
 use bytes::Bytes;
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::ops::Range;
 /// A piece of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chunk {
-    /// A number of bytes without content.
+    /// The length in bytes of data without content.
     Zeros(u64),
-    /// Real bytes.
+    /// Data with content.
     Bytes(Bytes),
 }
 
@@ -29,11 +29,14 @@ impl Chunk {
     /// Returns a part of the data.
     ///
     /// # Panics
-    /// If the range is not within the data.
+    /// If the range exceeds the data.
     pub fn part(&self, range: Range<u64>) -> Chunk {
         match self {
             Chunk::Zeros(length) => {
-                assert!(range.start <= range.end && range.end <= *length, "the range lies within the data");
+                assert!(
+                    range.start <= range.end && range.end <= *length,
+                    "the range exceeds {length} B of data"
+                );
                 Chunk::Zeros(range.end - range.start)
             }
             Chunk::Bytes(bytes) => Chunk::Bytes(bytes.slice(range.start as usize..range.end as usize)),

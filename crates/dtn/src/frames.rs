@@ -1,24 +1,25 @@
-//! Transfer frames of space links: their sizes, and their room for data.
+//! Sizes of the transfer frames of space links and of their data fields.
 //!
-//! TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B), TC (232.0-B) and Proximity-1 (211.0-B). A
-//! long-haul link sends frames of one length without a pause, and idle frames when there is nothing
-//! to send. Packets are wrapped in space packets or encapsulation packets, which fill the data
-//! fields one after the other and may cross the boundaries of frames. Sizes come from the overviews
-//! of the standards in `tests/authorities/dtn`; the originals were not read.
+//! The kinds of frames are TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B), TC (232.0-B) and
+//! Proximity-1 (211.0-B). A long-haul link continuously sends frames of a fixed length, and idle
+//! frames when it has no data. Network packets are wrapped in space packets or encapsulation
+//! packets. These are concatenated into the data fields of consecutive frames and may cross frame
+//! boundaries. Sizes come from the overviews of the standards in `tests/authorities/dtn`, not from
+//! the standards themselves.
 
 use crate::coding::{Code, CODEWORD};
 
 /// A kind of transfer frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Telemetry.
+    /// Telemetry (TM).
     Tm,
-    /// Advanced orbiting systems.
+    /// Advanced orbiting systems (AOS).
     Aos,
-    /// Unified space data link protocol, with the full primary header and a frame count of two
-    /// bytes.
+    /// Unified space data link protocol (USLP), with the full primary header and a frame count of
+    /// two bytes.
     Uslp,
-    /// Telecommand.
+    /// Telecommand (TC).
     Tc,
     /// Proximity-1, version 3.
     Proximity1,
@@ -29,32 +30,33 @@ pub enum Kind {
 pub struct Frame {
     /// Kind of the frame.
     pub kind: Kind,
-    /// Length of the frame in bytes, header and trailer included.
+    /// Length of the frame in bytes, including header and trailer.
     pub length: u32,
     /// True if the frame has an operational control field of 4 bytes (TM, AOS, USLP).
     pub control_field: bool,
-    /// Bytes of an insert zone (AOS, USLP).
+    /// Length of the insert zone in bytes (AOS, USLP).
     pub insert: u32,
 }
 
-/// Bytes of a space packet's primary header (133.0-B).
+/// Length of a space packet's primary header in bytes (133.0-B).
 pub const SPACE_PACKET: u32 = 6;
-/// Bytes of an encapsulation packet's header with a length of two bytes (133.1-B).
+/// Length in bytes of an encapsulation packet's header that has a length field of two bytes
+/// (133.1-B).
 pub const ENCAPSULATION: u32 = 4;
 
 impl Kind {
-    /// Returns the bytes of the header.
+    /// Returns the length of the header in bytes.
     pub fn header(self) -> u32 {
         match self {
             Kind::Tm | Kind::Aos => 6,
-            // 7 bytes with a count of none, two more for the count, and one of the data field's
+            // 7 bytes without a frame count, 2 bytes of frame count, and 1 byte of data field
             // header.
             Kind::Uslp => 10,
             Kind::Tc | Kind::Proximity1 => 5,
         }
     }
 
-    /// Returns the bytes of the error control field.
+    /// Returns the length of the error control field in bytes.
     pub fn check(self) -> u32 {
         match self {
             Kind::Proximity1 => 4,
@@ -62,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// Returns the longest frame in bytes.
+    /// Returns the maximum length of a frame in bytes.
     pub fn max_length(self) -> u32 {
         match self {
             Kind::Tm | Kind::Proximity1 | Kind::Aos => 2048,
@@ -71,32 +73,34 @@ impl Kind {
         }
     }
 
-    /// Returns the bytes of the attached sync marker.
+    /// Returns the length of the attached sync marker in bytes.
     pub fn marker(self) -> u32 {
         match self {
             Kind::Tm | Kind::Aos | Kind::Uslp => 4,
             Kind::Proximity1 => 3,
-            // A CLTU's start sequence; its tail is eight more.
+            // The start sequence of a command link transmission unit (CLTU), without its tail of 8
+            // bytes.
             Kind::Tc => 2,
         }
     }
 }
 
 impl Frame {
-    /// Returns the bytes of the data field.
+    /// Returns the length of the data field in bytes.
     pub fn data(&self) -> u32 {
-        // Proximity-1's CRC is outside of the frame.
+        // The CRC of Proximity-1 is outside of the frame.
         let check = if self.kind == Kind::Proximity1 { 0 } else { self.kind.check() };
         let control = if self.control_field { 4 } else { 0 };
         self.length.saturating_sub(self.kind.header() + check + control + self.insert)
     }
 
-    /// Returns the bytes that are sent for a frame: sync marker, code and frame.
+    /// Returns the number of bytes sent for a frame, including sync marker and code.
     pub fn encoded_length(&self, code: &Code) -> u32 {
         let marker = self.kind.marker();
         match (*code, self.kind) {
             (Code::Bch, _) => {
-                // Code blocks of 8 bytes for 7 of information, start sequence of 2 and tail of 8.
+                // Each code block of 8 bytes has 7 bytes of information. The start sequence has 2
+                // bytes, and the tail 8.
                 2 + self.length.div_ceil(7) * 8 + 8
             }
             (Code::ReedSolomon { t, interleave }, _) => marker + self.length + 2 * t * interleave,
@@ -107,7 +111,7 @@ impl Frame {
             }
             (Code::NearBest { rate, .. }, kind) => {
                 let check = if kind == Kind::Proximity1 { kind.check() } else { 0 };
-                // The lower the code's rate, the longer is the sync marker.
+                // The sync marker is longer for codes with a lower rate.
                 (f64::from(marker + self.length + check) / rate).ceil() as u32
             }
             (Code::None, Kind::Proximity1) => marker + self.length + self.kind.check(),
@@ -115,21 +119,21 @@ impl Frame {
         }
     }
 
-    /// Returns the reason for which a code cannot carry the frame, if there is one.
+    /// Returns the reason why a code cannot carry the frame; `None` if it can.
     pub fn incompatibility(&self, code: &Code) -> Option<String> {
         let Frame { kind, length, .. } = *self;
         if length > kind.max_length() || self.data() == 0 {
-            let least = length - self.data() + 1;
+            let min = length - self.data() + 1;
             return Some(format!(
-                "a frame of {length} B is not possible; allowed: {least} B to {} B",
+                "a frame of {length} B is not possible; allowed: {min} B to {} B",
                 kind.max_length()
             ));
         }
         match *code {
             Code::ReedSolomon { t, interleave } | Code::Concatenated { t, interleave } => {
-                let most = (CODEWORD - 2 * t) * interleave;
-                // Shortened codewords have virtual fill.
-                (length > most).then(|| format!("a frame of {length} B does not fit into {interleave} codewords; allowed: up to {most} B"))
+                let max = (CODEWORD - 2 * t) * interleave;
+                // Shorter frames use shortened codewords with virtual fill.
+                (length > max).then(|| format!("a frame of {length} B does not fit into {interleave} codewords; allowed: up to {max} B"))
             }
             _ => None,
         }
@@ -143,10 +147,10 @@ mod tests {
     #[test]
     fn frame_sizes_match_the_standards() {
         let table = include_str!("../../../tests/authorities/dtn/ccsds_frames.csv");
-        let value = |what: &str| {
-            let row = table.lines().find(|row| row.trim_start_matches('"').starts_with(what)).expect(what);
+        let value = |name: &str| {
+            let row = table.lines().find(|row| row.trim_start_matches('"').starts_with(name)).expect(name);
             let cells: Vec<&str> = row.rsplitn(4, ',').collect();
-            cells[2].parse::<u32>().expect(what)
+            cells[2].parse::<u32>().expect(name)
         };
         for (kind, name) in [(Kind::Tm, "TM"), (Kind::Aos, "AOS"), (Kind::Tc, "TC")] {
             assert_eq!(kind.header(), value(&format!("{name} transfer frame header")));
@@ -163,17 +167,18 @@ mod tests {
     }
 
     #[test]
-    fn frames_worked_by_hand() {
+    fn encoded_lengths_match_calculations_by_hand() {
         let frame = Frame { kind: Kind::Tm, length: 1115, control_field: true, insert: 0 };
         assert_eq!(frame.data(), 1115 - 6 - 2 - 4);
-        // 4 + 5 x 255, and twice that behind a convolutional code.
+        // The sync marker has 4 bytes, and 5 codewords have 255 bytes each. The convolutional code
+        // doubles the length.
         let reed_solomon = Code::ReedSolomon { t: 16, interleave: 5 };
         assert_eq!(frame.encoded_length(&reed_solomon), 1279);
         assert_eq!(frame.encoded_length(&Code::Concatenated { t: 16, interleave: 5 }), 2558);
         assert_eq!(frame.incompatibility(&reed_solomon), None);
         assert!(frame.incompatibility(&Code::ReedSolomon { t: 16, interleave: 4 }).is_some());
         let command = Frame { kind: Kind::Tc, length: 256, control_field: false, insert: 0 };
-        // 37 code blocks.
+        // 256 bytes fill 37 code blocks.
         assert_eq!(command.encoded_length(&Code::Bch), 2 + 37 * 8 + 8);
         let near = Frame { kind: Kind::Proximity1, length: 2048, control_field: false, insert: 0 };
         assert_eq!((near.data(), near.encoded_length(&Code::None)), (2043, 2055));

@@ -1,9 +1,10 @@
 //! Delay-tolerant networking: contact plans and routes, bundles and the convergence layers that
 //! carry them, and the frames of space links.
 //!
-//! Everything here is pure and sans-I/O: time is an argument, and datagrams and bytes go in and
-//! come out as values. So the same code runs in a simulation, in an emulation and in the agent for
-//! real hosts. Of the simulator it needs only times and random streams, and it compiles in seconds.
+//! The crate does no I/O and reads no clock: callers pass the time and the received data, and get
+//! the data to send. So the same code runs in simulations, in emulations and in the agent for real
+//! hosts. It depends on no other part of the simulator than `bentpipe_core`, and compiles in
+//! seconds.
 
 pub mod agent;
 pub mod bundle;

@@ -1,17 +1,17 @@
-//! Sets of whole numbers as disjoint ranges, for the bytes of a block or bundle that have arrived.
+//! Sets of integers as disjoint ranges, such as the received bytes of a block or bundle.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A set of whole numbers.
+/// A set of integers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
-    /// End of each range by its start. They neither overlap nor touch.
+    /// The end of each range, by its start. Ranges neither overlap nor touch.
     ends: BTreeMap<u64, u64>,
 }
 
 impl Ranges {
-    /// Adds a range; returns the number of new elements.
+    /// Adds a range, and returns the number of integers that were not in the set before.
     pub fn add(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
@@ -27,7 +27,7 @@ impl Ranges {
         range.end - range.start - known
     }
 
-    /// Removes a range.
+    /// Removes all integers of a range.
     pub fn remove(&mut self, range: Range<u64>) {
         let parts: Vec<_> = self.within(range.clone()).collect();
         for part in parts {
@@ -45,13 +45,13 @@ impl Ranges {
         }
     }
 
-    /// Returns true if every number of a range is in the set.
+    /// Returns true if the set contains every integer of a range.
     pub fn contains(&self, range: &Range<u64>) -> bool {
         range.is_empty()
             || self.ends.range(..=range.start).next_back().is_some_and(|(_, end)| *end >= range.end)
     }
 
-    /// Returns the parts of a range that are in the set.
+    /// Returns the parts of a range that the set contains.
     pub fn within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let first = self.ends.range(..=range.start).next_back().map_or(range.start, |(start, _)| *start);
         let parts = self.ends.range(first..range.end.max(first));
@@ -60,7 +60,7 @@ impl Ranges {
             .filter(|part| part.start < part.end)
     }
 
-    /// Returns the parts of a range that are not in the set.
+    /// Returns the parts of a range that are missing in the set.
     pub fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Vec::new();
         let mut from = range.start;
@@ -76,7 +76,7 @@ impl Ranges {
         missing
     }
 
-    /// Returns the number of numbers in the set.
+    /// Returns the number of integers in the set.
     pub fn count(&self) -> u64 {
         self.ends.iter().map(|(start, end)| end - start).sum()
     }
@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_a_set(added in prop::collection::vec((0..60_u64, 0..12_u64), 0..20), asked in (0..60_u64, 0..20_u64)) {
+        fn ranges_agree_with_a_set_of_integers(added in prop::collection::vec((0..60_u64, 0..12_u64), 0..20), asked in (0..60_u64, 0..20_u64)) {
             let (mut ranges, mut set) = (Ranges::default(), std::collections::BTreeSet::new());
             for (start, length) in added {
                 let before = set.len();
@@ -97,10 +97,10 @@ mod tests {
                 prop_assert_eq!(ranges.add(start..start + length), (set.len() - before) as u64);
             }
             let asked = asked.0..asked.0 + asked.1;
-            let here: Vec<u64> = ranges.within(asked.clone()).flatten().collect();
-            prop_assert_eq!(here, asked.clone().filter(|number| set.contains(number)).collect::<Vec<_>>());
-            let gone: Vec<u64> = ranges.missing(asked.clone()).into_iter().flatten().collect();
-            prop_assert_eq!(gone, asked.clone().filter(|number| !set.contains(number)).collect::<Vec<_>>());
+            let contained: Vec<u64> = ranges.within(asked.clone()).flatten().collect();
+            prop_assert_eq!(contained, asked.clone().filter(|number| set.contains(number)).collect::<Vec<_>>());
+            let missing: Vec<u64> = ranges.missing(asked.clone()).into_iter().flatten().collect();
+            prop_assert_eq!(missing, asked.clone().filter(|number| !set.contains(number)).collect::<Vec<_>>());
             prop_assert_eq!(ranges.contains(&asked), asked.clone().all(|number| set.contains(&number)));
             prop_assert_eq!(ranges.count(), set.len() as u64);
         }

@@ -1,10 +1,10 @@
-//! Self-delimiting numeric values (RFC 6256): big-endian groups of seven bits, with the highest bit
-//! set in every byte but the last.
+//! Self-delimiting numeric values (SDNV, RFC 6256): big-endian groups of seven bits, one per byte.
+//! The highest bit is set in every byte except the last.
 
-/// Bytes of the longest value, 64 bits.
+/// Length in bytes of the longest value, which has 64 bits.
 pub const LONGEST: usize = 10;
 
-/// Appends a value.
+/// Appends an encoded value.
 pub fn write(value: u64, out: &mut Vec<u8>) {
     let groups = length(value);
     for group in (0..groups).rev() {
@@ -13,7 +13,7 @@ pub fn write(value: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the number of bytes of a value.
+/// Returns the encoded length of a value in bytes.
 pub const fn length(value: u64) -> usize {
     let bits = 64 - value.leading_zeros() as usize;
     if bits == 0 {
@@ -23,8 +23,8 @@ pub const fn length(value: u64) -> usize {
     }
 }
 
-/// Reads a value at the beginning of `bytes` and removes it. Returns `None` if it is cut off,
-/// longer than [`LONGEST`], or above 64 bits.
+/// Reads a value from the beginning of `bytes` and removes it. Returns `None` if the value is
+/// incomplete, longer than [`LONGEST`] bytes, or exceeds 64 bits.
 pub fn read(bytes: &mut &[u8]) -> Option<u64> {
     let mut value: u64 = 0;
     for (index, byte) in bytes.iter().take(LONGEST).enumerate() {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_values_of_rfc_6256() {
+    fn values_match_the_examples_of_rfc_6256() {
         let table = include_str!("../../../tests/authorities/dtn/sdnv.csv");
         for row in table.lines().skip(1) {
             let mut cells = row.split(',');
@@ -60,7 +60,7 @@ mod tests {
             assert_eq!((read(&mut rest), rest.len()), (Some(value), 0));
             assert_eq!(read(&mut &written[..written.len() - 1]), None, "{value} cut off");
         }
-        // One bit more than 64.
+        // A value of 65 bits.
         assert_eq!(read(&mut &[0x83, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f][..]), None);
         assert_eq!(read(&mut &[0x80; 11][..]), None);
     }

@@ -1,15 +1,15 @@
-//! Sensor networks: motes that sample, the radio channel that they share, and queries whose
-//! operators are placed on them.
+//! Sensor networks: motes that sample, the radio channel that they share, and queries with
+//! operators that run on the motes.
 //!
-//! - [`ieee802154`]: frames on the air at 2450 MHz with unslotted CSMA-CA, acknowledgments and
-//!   retries;
-//! - [`query`]: the text of a stream query, a subset of SQL;
-//! - [`plan`]: its operators, the nodes on which they are placed, and their cost;
-//! - [`world`]: the signals that the motes sense;
-//! - [`field`]: the motes and their sink, which run a plan.
+//! - [`ieee802154`]: the radio channel at 2450 MHz with unslotted CSMA-CA, acknowledgments and
+//!   retransmissions.
+//! - [`query`]: stream queries in a subset of SQL.
+//! - [`plan`]: the operators of a query, their placement on nodes, and their cost.
+//! - [`world`]: the signals that motes sense.
+//! - [`field`]: motes and a sink that run a plan.
 //!
-//! Everything is pure and gets the time from its caller, so it runs in simulations as well as
-//! behind a real TCP server.
+//! The crate does no I/O and reads no clock: callers pass the time. So it runs in simulations and
+//! in a real TCP server.
 
 pub mod field;
 pub mod ieee802154;

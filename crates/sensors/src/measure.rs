@@ -1,8 +1,8 @@
 //! The measures of motes, and their length in messages.
 //!
-//! A measure consists of the number of its mote (1 byte), its time in milliseconds (4 bytes), and a
-//! value of 4 bytes for each of the five quantities: 25 bytes, as in the platform study. A message
-//! with only some of its columns is shorter accordingly.
+//! A measure has 25 bytes, as in the platform study: the number of its mote (1 byte), its time in
+//! milliseconds (4 bytes), and a value of 4 bytes for each of the five quantities. A row with fewer
+//! quantities is 4 bytes shorter for each missing one.
 
 use bentpipe_core::Time;
 use std::fmt;
@@ -32,7 +32,7 @@ impl Quantity {
         Quantity::Audio,
     ];
 
-    /// Returns the name of its column.
+    /// Returns the name of the quantity's column.
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Light => "light",
@@ -51,21 +51,21 @@ pub struct Measure {
     pub mote: u16,
     /// Time of the sample.
     pub time: Time,
-    /// A value for each of [`Quantity::ALL`].
+    /// The values, in the order of [`Quantity::ALL`].
     pub values: [f32; 5],
 }
 
-/// Bytes of the mote's number and the time, with which every row begins.
+/// Length in bytes of the mote's number and the time at the beginning of each row.
 pub const ROW: u32 = 5;
-/// Bytes of a value.
+/// Length of a value in bytes.
 pub const VALUE: u32 = 4;
-/// Bytes of a whole measure.
+/// Length in bytes of a measure with all quantities.
 pub const MEASURE: u32 = ROW + VALUE * Quantity::ALL.len() as u32;
 
-/// A value of a result.
+/// A value in a row of results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A number; NaN if it is unknown.
+    /// A number; NaN for an unknown value.
     Number(f64),
     /// The name of a mote.
     Mote(String),

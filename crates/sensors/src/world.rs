@@ -1,18 +1,19 @@
-//! The signals that the motes sense. They are invented, so that queries have something to select.
+//! The signals that motes sense. They are synthetic and model no real location.
 //!
-//! Each quantity is the sum of a mean, a sine over the day whose phase differs between motes, and
-//! independent Gaussian noise in each sample. Means and spans are of the magnitude that landers on
-//! Mars have reported (temperature, illuminance, gravity); they do not model any place. Sound has
-//! bursts: one sample in twenty is 30 dB louder.
+//! Each quantity is the sum of a mean, a sine over the day, and independent Gaussian noise in each
+//! sample. The phase of the sine differs between motes. Means and amplitudes have the magnitude
+//! that landers on Mars have reported (temperature, illuminance, gravity). Sound has bursts: a
+//! sample is 30 dB louder with a probability of 1/20.
 
 use crate::measure::{Measure, Quantity};
 use bentpipe_core::{math, Span, Stream, Time};
 use std::f64::consts::TAU;
 
-/// The length of the day.
+/// Length of the day, a Martian solar day.
 pub const DAY: Span = Span::from_secs(88_775);
 
-/// Mean, amplitude over the day, and standard deviation of the noise.
+/// Returns the mean of a quantity, its amplitude over the day, and the standard deviation of its
+/// noise.
 fn signal(quantity: Quantity) -> (f64, f64, f64) {
     match quantity {
         Quantity::Light => (20_000.0, 20_000.0, 500.0),

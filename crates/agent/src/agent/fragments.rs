@@ -1,10 +1,10 @@
-//! Fragments of bundles (RFC 9171, sections 5.8 and 5.9): divides bundles that fit no contact, and
-//! joins fragments for this node.
+//! Fragmentation of bundles that are too long for their contact or convergence layer, and
+//! reassembly of bundles for this node (RFC 9171, sections 5.8 and 5.9).
 //!
-//! Every fragment gets the blocks that must be in every fragment, and hop count, bundle age and
-//! previous node, which every bundle needs; other blocks go with the first fragment. A bundle with
-//! security blocks is not divided, since its payload could no longer be verified on the way (RFC
-//! 9172).
+//! Each fragment contains the blocks that must be replicated in every fragment, and the hop count,
+//! bundle age and previous node blocks. The other blocks go into the first fragment only. A bundle
+//! with security blocks is not fragmented, since its payload could then no longer be verified on
+//! the path (RFC 9172).
 
 use super::{parse_unchecked, Agent, NextHop};
 use bentpipe_dtn::agent::fragments::Fragment;
@@ -16,17 +16,18 @@ use bp7::flags::{BlockControlFlags, BlockValidation, BundleControlFlags, BundleV
 use bp7::{crc, Bundle};
 use std::io;
 
-/// A bundle joined from its fragments.
+/// A bundle that was reassembled from its fragments.
 pub(super) struct Reassembled {
     /// Identifier of the bundle.
     pub id: String,
     /// The payload of the original bundle.
     pub payload: Vec<u8>,
-    /// Numbers of its fragments in the storage.
+    /// Numbers of the fragments in the storage.
     pub numbers: Vec<u64>,
 }
 
-/// Returns the identifier of a bundle: source, creation time, and place and length of a fragment.
+/// Returns the identifier of a bundle: its source and creation time, followed by the offset and the
+/// length of the payload if the bundle is a fragment.
 pub(super) fn identifier(bundle: &Bundle) -> String {
     let id = bundle.id();
     match bundle.primary.has_fragmentation() {
@@ -35,7 +36,8 @@ pub(super) fn identifier(bundle: &Bundle) -> String {
     }
 }
 
-/// Returns the place of a fragment in its bundle, if a bundle is one.
+/// Returns the offset and the length of a fragment in its original bundle; `None` if the bundle is
+/// not a fragment.
 pub(super) fn fragment_of(bundle: &Bundle) -> Option<Fragment<String>> {
     let (primary, id) = (&bundle.primary, bundle.id());
     primary.has_fragmentation().then(|| Fragment {
@@ -50,9 +52,9 @@ fn length(bundle: &Bundle) -> u64 {
     bundle.payload().map_or(0, Vec::len) as u64
 }
 
-/// Divides a bundle into fragments with payloads of at most `longest` bytes. Returns `None` if it
-/// must not be divided, or is short enough.
-pub fn split(bundle: &Bundle, longest: usize) -> Option<Vec<Bundle>> {
+/// Fragments a bundle into payloads of at most `max_payload` bytes. Returns `None` if the bundle
+/// must not be fragmented, or its payload is not longer than `max_payload`.
+pub fn split(bundle: &Bundle, max_payload: usize) -> Option<Vec<Bundle>> {
     let payload = bundle.payload()?;
     let secured = bundle
         .canonicals
@@ -61,8 +63,8 @@ pub fn split(bundle: &Bundle, longest: usize) -> Option<Vec<Bundle>> {
     let flags = bundle.primary.bundle_control_flags.flags();
     if flags.contains(BundleControlFlags::BUNDLE_MUST_NOT_FRAGMENTED)
         || secured
-        || longest == 0
-        || payload.len() <= longest
+        || max_payload == 0
+        || payload.len() <= max_payload
     {
         return None;
     }
@@ -70,16 +72,16 @@ pub fn split(bundle: &Bundle, longest: usize) -> Option<Vec<Bundle>> {
         true => (bundle.primary.fragmentation_offset, bundle.primary.total_data_length),
         false => (0, payload.len() as u64),
     };
-    let pieces = payload.chunks(longest).zip(0..).map(|(piece, number): (&[u8], u64)| {
-        let offset = first + number * longest as u64;
+    let pieces = payload.chunks(max_payload).zip(0..).map(|(piece, number): (&[u8], u64)| {
+        let offset = first + number * max_payload as u64;
         let mut primary = bundle.primary.clone();
         primary.bundle_control_flags |= BundleControlFlags::BUNDLE_IS_FRAGMENT.bits();
         (primary.fragmentation_offset, primary.total_data_length) = (offset, total);
         let kept = bundle.canonicals.iter().filter(|block| {
-            let everywhere = [BUNDLE_AGE_BLOCK, HOP_COUNT_BLOCK, PREVIOUS_NODE_BLOCK];
+            let replicated = [BUNDLE_AGE_BLOCK, HOP_COUNT_BLOCK, PREVIOUS_NODE_BLOCK];
             block.block_type != PAYLOAD_BLOCK
                 && (number == 0
-                    || everywhere.contains(&block.block_type)
+                    || replicated.contains(&block.block_type)
                     || block.block_control_flags.flags().contains(BlockControlFlags::BLOCK_REPLICATE))
         });
         let payload = new_payload_block(BlockControlFlags::empty(), piece.to_vec());
@@ -91,11 +93,12 @@ pub fn split(bundle: &Bundle, longest: usize) -> Option<Vec<Bundle>> {
 }
 
 impl Agent {
-    /// Divides a stored bundle. Returns true if this was possible: its fragments then replace it in
-    /// the storage.
-    pub(super) fn fragment(&mut self, number: u64, longest: usize) -> bool {
+    /// Replaces a stored bundle by fragments with payloads of at most `max_payload` bytes. Returns
+    /// false, and keeps the bundle, if it cannot be fragmented or its fragments do not fit into the
+    /// storage.
+    pub(super) fn fragment(&mut self, number: u64, max_payload: usize) -> bool {
         let Ok(bytes) = self.bundles.store().read(number) else { return false };
-        let Some(fragments) = parse_unchecked(&bytes).and_then(|bundle| split(&bundle, longest)) else {
+        let Some(fragments) = parse_unchecked(&bytes).and_then(|bundle| split(&bundle, max_payload)) else {
             return false;
         };
         let encoded = |mut fragment: Bundle| (fragment.to_cbor(), fragment);
@@ -110,7 +113,8 @@ impl Agent {
         true
     }
 
-    /// Returns the bundle of which a stored one is a fragment, if all its fragments have arrived.
+    /// Reassembles the bundle that contains a stored fragment. Returns `None` if the stored bundle
+    /// is not a fragment. All fragments of the bundle must have arrived.
     pub(super) fn reassemble(&self, number: u64) -> io::Result<Option<Reassembled>> {
         let Some((name, fragments)) = self.bundles.fragments(number) else { return Ok(None) };
         let (mut payload, mut numbers) = (Vec::new(), Vec::new());
@@ -124,10 +128,10 @@ impl Agent {
         Ok(Some(Reassembled { id: name.clone(), payload, numbers }))
     }
 
-    /// Handles a bundle that is too long for its peer: it is divided, or stays until its lifetime
-    /// is over.
-    pub fn fragment_or_keep(&mut self, number: u64, longest: usize) {
-        if self.fragment(number, longest) {
+    /// Fragments a bundle that is too long for its peer. A bundle that cannot be fragmented is not
+    /// sent, and stays in the storage until its lifetime is over.
+    pub fn fragment_or_keep(&mut self, number: u64, max_payload: usize) {
+        if self.fragment(number, max_payload) {
             return;
         }
         if let Some(state) = self.route_states.get_mut(&number) {

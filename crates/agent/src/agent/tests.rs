@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const NEIGHBOUR: usize = 0;
 
-/// Returns an agent with one neighbour and storage for `limit` bytes.
+/// Creates an agent that has one neighbour and stores at most `limit` bytes.
 fn agent(name: &str, limit: u64) -> Agent {
     let storage = std::env::temp_dir().join(format!("bentpipe-agent-{}-{name}", std::process::id()));
     let _none_before = std::fs::remove_dir_all(&storage);
@@ -18,12 +18,12 @@ fn agent(name: &str, limit: u64) -> Agent {
     });
     let config: Config = serde_json::from_value(text).unwrap();
     let store = Store::open(&storage, false).unwrap();
-    // The open log no longer needs a name.
+    // The agent keeps the log open, so the folder can be removed now.
     std::fs::remove_dir_all(&storage).unwrap();
     Agent::new(Routes::new(&config).unwrap(), store, limit, None, Keys::default()).unwrap()
 }
 
-/// Returns a bundle from another node, whose deletion is reported to that node.
+/// Creates a bundle from another node, which requests reports of its deletion.
 fn bundle(to: &str, hops: Option<u8>, payload: usize) -> Bundle {
     let options = BundleOptions {
         from: "dtn://there/app".to_owned(),
@@ -39,15 +39,15 @@ fn bundle(to: &str, hops: Option<u8>, payload: usize) -> Bundle {
     bundle
 }
 
-/// Returns the reasons of the reports that leave for the neighbour, each with its number (RFC 9171,
-/// section 6.1.1).
+/// Returns the reason codes of the status reports that wait for the neighbour (RFC 9171, section
+/// 6.1.1).
 fn reasons(agent: &mut Agent) -> Vec<u32> {
     let mut found = Vec::new();
     while let Some((_, bytes)) = agent.next_for(NEIGHBOUR).unwrap() {
         let bundle = parse(&bytes).unwrap();
         assert!(bundle.is_administrative_record());
-        // An array of the kind and of a report, whose four assertions contain only deletion, and
-        // then a reason.
+        // The record is an array of its kind and a report. Of the four assertions in the report,
+        // only the last one, deletion, is true. The reason code follows.
         let payload = bundle.payload().unwrap();
         assert_eq!(payload[..12], [0x82, 1, 0x84, 0x84, 0x81, 0xf4, 0x81, 0xf4, 0x81, 0xf4, 0x81, 0xf5]);
         found.push(payload[12].into());
@@ -56,7 +56,7 @@ fn reasons(agent: &mut Agent) -> Vec<u32> {
 }
 
 #[test]
-fn bundles_over_the_limit_are_refused_and_duplicates_stored_once() {
+fn a_full_agent_refuses_bundles_and_a_duplicate_is_stored_once() {
     let first = bundle("dtn://far/in", None, 1000).to_cbor();
     let mut agent = agent("room", first.len() as u64 + 999);
     assert_eq!(agent.receive(&first), Verdict::Taken);
@@ -81,24 +81,24 @@ fn a_bundle_is_dropped_at_its_hop_limit() {
     assert_eq!(agent.receive(&last), Verdict::Taken);
     let (number, forwarded) = agent.next_for(NEIGHBOUR).unwrap().unwrap();
     agent.sent(number);
-    // Its only hop is used up.
+    // The hop count of the forwarded bundle has reached its limit.
     assert_eq!(agent.receive(&forwarded), Verdict::Taken);
     assert_eq!(reasons(&mut agent), [report::HOP_LIMIT_EXCEEDED]);
     assert_eq!(agent.counters().expired, 1);
 }
 
-/// RFC 9171, section 4.4.2: the bundle age counts if the source has no clock.
+/// RFC 9171, section 4.4.2: a bundle from a source without a clock expires by its bundle age.
 #[test]
 fn a_bundle_without_creation_time_expires_by_its_age() {
-    for (milliseconds, taken) in [(59_000, true), (60_000, false)] {
+    for (milliseconds, is_delivered) in [(59_000, true), (60_000, false)] {
         let mut agent = agent("age", 1 << 20);
         let mut aged = bundle("dtn://here/in", None, 10);
         aged.primary.creation_timestamp = CreationTimestamp::with_time_and_seq(0, 1);
         aged.add_canonical_block(new_bundle_age_block(2, BlockControlFlags::empty(), milliseconds));
         aged.set_crc(bp7::crc::CRC_32);
         assert_eq!(agent.receive(&aged.to_cbor()), Verdict::Taken);
-        assert_eq!(agent.next_delivery().unwrap().is_some(), taken, "{milliseconds}");
-        let expected: &[u32] = if taken { &[] } else { &[report::LIFETIME_EXPIRED] };
+        assert_eq!(agent.next_delivery().unwrap().is_some(), is_delivered, "{milliseconds}");
+        let expected: &[u32] = if is_delivered { &[] } else { &[report::LIFETIME_EXPIRED] };
         assert_eq!(reasons(&mut agent), expected);
     }
 }

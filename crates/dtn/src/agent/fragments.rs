@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-/// Bytes of payload below which no bundle is divided further.
+/// Minimum payload of a fragment in bytes. Bundles are not fragmented into smaller payloads.
 pub const MIN_PAYLOAD: usize = 1000;
 
-/// Place of a fragment in its bundle.
+/// Position of a fragment in the payload of its bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment<N> {
-    /// The name of the bundle.
+    /// The name of the original bundle.
     pub bundle: N,
-    /// Position of its first byte in the payload.
+    /// Offset of the fragment's first byte in the payload of the bundle.
     pub offset: u64,
-    /// Bytes of payload in the fragment.
+    /// Length of the fragment's payload in bytes.
     pub length: u64,
-    /// Bytes of the whole bundle's payload.
+    /// Length of the original bundle's payload in bytes.
     pub total: u64,
 }
 
@@ -22,12 +22,12 @@ pub struct Fragment<N> {
 #[derive(Default)]
 struct Reassembly {
     total: u64,
-    /// Numbers in the store, by offset and length.
+    /// Number of each fragment in the store, by offset and length.
     fragments: BTreeMap<(u64, u64), u64>,
 }
 
 impl Reassembly {
-    /// Returns true if the fragments cover the whole payload; they may overlap.
+    /// Returns true if the fragments cover the complete payload. Fragments may overlap.
     fn is_complete(&self) -> bool {
         let mut end = 0;
         for (offset, length) in self.fragments.keys() {
@@ -40,10 +40,10 @@ impl Reassembly {
     }
 }
 
-/// Bundles of which fragments have been received.
+/// Bundles with stored fragments.
 pub(super) struct Reassemblies<N> {
     by_name: BTreeMap<N, Reassembly>,
-    /// The bundle of each fragment, by number.
+    /// Name of the original bundle of each fragment, by the fragment's number in the store.
     names: BTreeMap<u64, N>,
 }
 
@@ -73,12 +73,14 @@ impl<N: Ord + Clone> Reassemblies<N> {
         }
     }
 
-    /// Returns true if a bundle is not a fragment, or if all its fragments have been received.
+    /// Returns true if a bundle is not a fragment, or if the fragments of its original bundle are
+    /// complete.
     pub fn is_complete(&self, number: u64) -> bool {
         self.names.get(&number).is_none_or(|name| self.by_name.get(name).is_some_and(Reassembly::is_complete))
     }
 
-    /// Returns the bundle of a fragment, and the offsets and numbers of all received ones.
+    /// Returns the original bundle of a fragment: its name, and the offset and number of each
+    /// stored fragment.
     pub fn fragments(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
         let (name, reassembly) = self.by_name.get_key_value(self.names.get(&number)?)?;
         let fragments = reassembly.fragments.iter().map(|((offset, _), number)| (*offset, *number));

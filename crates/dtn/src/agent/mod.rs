@@ -1,20 +1,21 @@
-//! Decisions of a bundle agent about its stored bundles (RFC 9171, section 5), in simulations as
-//! well as on real hosts.
+//! Decisions of a bundle agent about its stored bundles (RFC 9171, section 5), for simulations and
+//! real hosts.
 //!
-//! - **Lifetime.** A bundle that comes after its lifetime is not stored, and one whose lifetime
-//!   ends is dropped (section 5.5).
+//! - **Lifetime.** A bundle that arrives after its lifetime is not stored, and a stored bundle is
+//!   dropped when its lifetime ends (section 5.5).
 //! - **Duplicates.** A stored bundle is not stored a second time. Agents that hand out copies also
-//!   remember what they have stored before.
-//! - **Storage.** An agent stores a limited number of bytes. Without room it refuses a bundle or
-//!   drops others for it ([`Discard`]).
+//!   keep the names of all bundles that they have stored before.
+//! - **Storage.** An agent stores a limited number of bytes. If its storage is full, it refuses a
+//!   new bundle or drops other bundles ([`Discard`]).
 //! - **Hop limit.** A bundle whose hop count would exceed its limit is not forwarded (section
 //!   4.4.3).
-//! - **Fragments.** A bundle is delivered when all its [fragments](fragments) have come, and its
-//!   fragments replace it only if there is room for all of them.
+//! - **Fragments.** A bundle is delivered when all its [fragments](fragments) have arrived.
+//!   Fragments replace a stored bundle only if the storage has room for the bundle and all its
+//!   fragments.
 //!
-//! The bundles themselves are in a [`Store`]: on disk, or nowhere in simulations, where they have
-//! no content. Callers pass the time, which counts from any moment. Routing is elsewhere
-//! ([`crate::network::routing`]).
+//! A [`Store`] contains the bundles: on disk on a real host, or as numbers without content in a
+//! simulation. Callers pass the time, which may count from any epoch. [`crate::network::routing`]
+//! contains the routing.
 
 pub mod fragments;
 
@@ -34,7 +35,8 @@ pub trait Store {
     fn remove(&mut self, number: u64);
 }
 
-/// The store of a simulated agent, for bundles without content that the simulation has numbered.
+/// The store of a simulated agent. Bundles have no content, and the simulation assigns their
+/// numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Numbers;
 
@@ -50,11 +52,11 @@ impl Store for Numbers {
 
 /// A name that identifies a bundle.
 pub trait Name: Ord + Clone {
-    /// Returns the number under which a bundle of this name is stored, if the name contains it.
+    /// Returns the number of the bundle in the store, if the name determines the number.
     fn number(&self) -> Option<u64>;
 }
 
-/// The number of a simulated bundle.
+/// The name of a simulated bundle, which is also its number in the store.
 impl Name for u64 {
     fn number(&self) -> Option<u64> {
         Some(*self)
@@ -68,7 +70,7 @@ impl Name for String {
     }
 }
 
-/// The action of an agent without room for a new bundle.
+/// The action of an agent that has no room for a new bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Discard {
     /// Refuses the new bundle.
@@ -76,27 +78,27 @@ pub enum Discard {
     Newest,
     /// Drops the oldest bundles.
     Oldest,
-    /// Drops the bundles of the lowest priority below the new one's, the oldest first, and
-    /// otherwise refuses the new one.
+    /// Drops bundles with a lower priority than the new bundle: first those of the lowest priority,
+    /// and among equals the oldest. Refuses the new bundle if this does not free enough room.
     LowestPriority,
 }
 
 /// The rules by which an agent decides.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// Most bytes that the agent stores.
+    /// Maximum size of all stored bundles together, in bytes.
     pub storage: u64,
-    /// Action of the agent without room.
+    /// Action of the agent if a new bundle exceeds `storage`.
     pub discard: Discard,
-    /// True if the agent keeps the names of bundles that it has stored before, and rejects further
-    /// copies.
+    /// True if the agent keeps the names of all bundles that it has stored before, and rejects
+    /// further copies of them.
     pub duplicate_history: bool,
-    /// True if the agent keeps the expiry times of its bundles. A simulation has timers for all
-    /// agents together.
+    /// True if the agent keeps the expiry times of its bundles. A simulation instead has one set of
+    /// timers for all its agents.
     pub expiry_timers: bool,
 }
 
-/// The properties of a bundle that decisions need. `N` is the name that identifies a bundle.
+/// The properties of a bundle on which decisions depend. `N` is the type of the bundle's name.
 #[derive(Clone, Debug)]
 pub struct Metadata<N> {
     /// The name of the bundle.
@@ -109,16 +111,16 @@ pub struct Metadata<N> {
     pub expires: Time,
     /// Number of hops that the bundle has passed.
     pub hops: u32,
-    /// Largest number of hops, if limited.
+    /// Maximum number of hops; `None` for unlimited.
     pub hop_limit: Option<u32>,
-    /// Place in the bundle of which this is a fragment, if its fragments are joined here.
+    /// Position in the original bundle, if this is a fragment that the agent must reassemble.
     pub fragment: Option<Box<Fragment<N>>>,
 }
 
 /// The decision of an agent about a bundle that arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The bundle is stored, and others were dropped for it.
+    /// The bundle is stored. Other bundles may have been dropped to make room.
     Stored {
         /// Number of the bundle in the store.
         number: u64,
@@ -127,13 +129,13 @@ pub enum Verdict {
     },
     /// The lifetime of the bundle is over.
     Expired,
-    /// The bundle is stored already, or has been.
+    /// The bundle is already stored, or was stored before.
     Duplicate,
-    /// There is no room for the bundle.
+    /// The store has no room for the bundle.
     NoRoom,
 }
 
-/// The reason for which a bundle is not forwarded.
+/// The limit that prevents a bundle from being forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exceeded {
     /// The lifetime of the bundle is over.
@@ -144,7 +146,7 @@ pub enum Exceeded {
 
 struct Entry<N> {
     metadata: Metadata<N>,
-    /// Position in the order of arrival.
+    /// Sequence number in the order of arrival.
     order: u64,
 }
 
@@ -153,9 +155,10 @@ pub struct Agent<S, N> {
     store: S,
     rules: Rules,
     entries: BTreeMap<u64, Entry<N>>,
-    /// Stored bundles by priority and arrival.
+    /// Stored bundles as priority, sequence number of arrival, and number in the store.
     order: BTreeSet<(usize, u64, u64)>,
-    /// Names of stored bundles that do not contain the number, and of remembered ones.
+    /// Names of stored bundles, unless the name determines the number, and names in the duplicate
+    /// history.
     names: BTreeSet<N>,
     expiries: BTreeSet<(Time, u64)>,
     reassemblies: Reassemblies<N>,
@@ -164,7 +167,8 @@ pub struct Agent<S, N> {
 }
 
 impl<S: Store, N: Name> Agent<S, N> {
-    /// Creates an agent that does not know the contents of its store yet.
+    /// Creates an agent without bundles. [`insert`](Self::insert) adds those that are already in
+    /// the store.
     pub fn new(store: S, rules: Rules) -> Agent<S, N> {
         Agent {
             store,
@@ -196,7 +200,7 @@ impl<S: Store, N: Name> Agent<S, N> {
         Verdict::Stored { number, dropped }
     }
 
-    /// Adds a bundle that was in the store before the agent began.
+    /// Adds a bundle that is already in the store.
     pub fn insert(&mut self, number: u64, metadata: Metadata<N>) {
         self.next += 1;
         let order = self.next;
@@ -214,8 +218,8 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.entries.insert(number, Entry { metadata, order });
     }
 
-    /// Returns the bundles to drop so that `size` more bytes fit; `None` if the new one has to be
-    /// refused.
+    /// Returns the bundles to drop so that a new bundle of `size` bytes fits; `None` if the new
+    /// bundle must be refused.
     fn make_room(&self, size: u64, priority: usize) -> Option<Vec<u64>> {
         let Rules { storage, discard, .. } = self.rules;
         let mut excess = (self.bytes + size).saturating_sub(storage);
@@ -241,8 +245,8 @@ impl<S: Store, N: Name> Agent<S, N> {
         None
     }
 
-    /// Replaces a bundle by its fragments and returns their numbers. If there is no room for them,
-    /// the bundle stays whole, and the result is `None`.
+    /// Replaces a bundle by its fragments and returns their numbers. Returns `None`, and keeps the
+    /// bundle, if the storage has no room for the bundle and its fragments together.
     pub fn replace<'a>(
         &mut self,
         number: u64,
@@ -285,8 +289,8 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.store.remove(number);
     }
 
-    /// Returns the stored bundle whose lifetime ended first, if any has ended. Needs the rule
-    /// `expiry_timers`.
+    /// Returns the stored bundle whose lifetime ended first; `None` if no lifetime has ended.
+    /// Requires the rule `expiry_timers`.
     pub fn expired(&self, now: Time) -> Option<u64> {
         self.expiries.first().filter(|(expires, _)| *expires <= now).map(|(_, number)| *number)
     }
@@ -294,7 +298,7 @@ impl<S: Store, N: Name> Agent<S, N> {
     /// Checks that a stored bundle may be forwarded.
     ///
     /// # Errors
-    /// If it has to be dropped instead; the error is the reason.
+    /// If the bundle has exceeded a limit and must be dropped.
     pub fn check_forwarding(&self, number: u64, now: Time) -> Result<(), Exceeded> {
         let Some(Entry { metadata, .. }) = self.entries.get(&number) else { return Ok(()) };
         match metadata.hop_limit {
@@ -314,35 +318,36 @@ impl<S: Store, N: Name> Agent<S, N> {
         self.entries.contains_key(&number)
     }
 
-    /// Returns true if a bundle of this name is stored or remembered.
+    /// Returns true if a bundle of this name is stored or in the duplicate history.
     pub fn has_seen(&self, name: &N) -> bool {
         name.number().is_some_and(|number| self.contains(number)) || self.names.contains(name)
     }
 
-    /// Returns true if a stored bundle can be delivered: always, unless it is a fragment and others
-    /// are missing.
+    /// Returns true if a stored bundle can be delivered: it is not a fragment, or all fragments of
+    /// its bundle have arrived.
     pub fn is_complete(&self, number: u64) -> bool {
         self.reassemblies.is_complete(number)
     }
 
-    /// Returns the name of the bundle of which a stored one is a fragment, and the fragments of
-    /// that bundle by offset, with their numbers.
+    /// Returns the original bundle of a stored fragment: its name, and the offset and number of
+    /// each stored fragment. Returns `None` for a bundle that is not a fragment.
     pub fn fragments(&self, number: u64) -> Option<(&N, Vec<(u64, u64)>)> {
         self.reassemblies.fragments(number)
     }
 
-    /// Returns the stored bundles in the order of arrival within a priority, the lowest first.
+    /// Returns the stored bundles by ascending priority, and in the order of arrival within a
+    /// priority.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.order.iter().map(|(_, _, number)| *number)
     }
 
-    /// Returns true if all stored bundles have one priority.
+    /// Returns true if all stored bundles have the same priority.
     pub fn has_single_priority(&self) -> bool {
         let ends = self.order.first().zip(self.order.last());
         ends.is_none_or(|(first, last)| first.0 == last.0)
     }
 
-    /// Returns the bytes of the stored bundles.
+    /// Returns the total size of the stored bundles in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -362,7 +367,7 @@ impl<S: Store, N: Name> Agent<S, N> {
         &self.store
     }
 
-    /// Returns the store, so that a caller can make its bundles permanent.
+    /// Returns the store for changes, such as committing it.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }

@@ -19,7 +19,7 @@ fn stored(number: u64, dropped: &[u64]) -> Verdict {
 }
 
 #[test]
-fn a_full_agent_drops_by_its_rule() {
+fn a_full_agent_applies_its_discard_rule() {
     for (discard, expected) in [
         (Discard::Newest, Verdict::NoRoom),
         (Discard::Oldest, stored(4, &[1, 2])),
@@ -30,10 +30,10 @@ fn a_full_agent_drops_by_its_rule() {
             assert_eq!(agent.accept(at(0), metadata(number, 100, priority), &number), stored(number, &[]));
         }
         assert_eq!(agent.accept(at(0), metadata(4, 150, 2), &4), expected);
-        // A bundle longer than the whole storage drops nothing.
+        // A bundle that exceeds the storage alone causes no drops.
         let bytes = agent.bytes();
         assert_eq!(agent.accept(at(0), metadata(5, 301, 2), &5), Verdict::NoRoom);
-        // Nothing is below the lowest priority.
+        // No stored bundle has a lower priority than this one.
         if discard == Discard::LowestPriority {
             assert_eq!(agent.accept(at(0), metadata(6, 100, 0), &6), Verdict::NoRoom);
         }
@@ -42,7 +42,7 @@ fn a_full_agent_drops_by_its_rule() {
 }
 
 #[test]
-fn lifetime_hops_and_duplicates_are_limits() {
+fn lifetimes_hop_limits_and_duplicates_are_checked() {
     let mut agent = agent(1000, Discard::Newest, false);
     let limited = Metadata { hop_limit: Some(2), hops: 1, ..metadata(1, 10, 1) };
     assert_eq!(agent.accept(at(99), limited, &1), stored(1, &[]));
@@ -51,7 +51,7 @@ fn lifetime_hops_and_duplicates_are_limits() {
         agent.accept(at(99), Metadata { hops: 2, hop_limit: Some(2), ..metadata(2, 10, 1) }, &2),
         stored(2, &[])
     );
-    // The first has one hop left, and the second none.
+    // Bundle 1 has one hop left, and bundle 2 has none.
     assert_eq!(
         [1, 2].map(|number| agent.check_forwarding(number, at(99))),
         [Ok(()), Err(Exceeded::HopLimit)]
@@ -92,7 +92,7 @@ fn a_bundle_is_complete_when_its_fragments_cover_it() {
 }
 
 #[test]
-fn fragments_replace_a_bundle_if_both_have_room() {
+fn fragments_replace_a_bundle_if_the_storage_has_room_for_both() {
     for (storage, fits) in [(199, false), (200, true)] {
         let mut agent = agent(storage, Discard::Oldest, false);
         assert_eq!(agent.accept(at(0), metadata(1, 100, 1), &1), stored(1, &[]));
@@ -104,8 +104,8 @@ fn fragments_replace_a_bundle_if_both_have_room() {
 }
 
 proptest! {
-    /// The agent's counts match its stored bundles, which never exceed its limit, for any sequence
-    /// of steps.
+    /// For any sequence of steps, the agent's counts match its stored bundles, which never exceed
+    /// the storage.
     #[test]
     fn counts_match_the_stored_bundles(
         steps in prop::collection::vec((0..30_u64, 1..200_u64, 0..3_usize, 0..100_u64, any::<bool>()), 1..100),
@@ -121,15 +121,15 @@ proptest! {
                 known.remove(&number);
                 continue;
             }
-            let there = known.contains_key(&number);
+            let is_stored = known.contains_key(&number);
             match agent.accept(at(now), Metadata { expires: at(50), ..metadata(number, size, priority) }, &number) {
                 Verdict::Stored { dropped, .. } => {
-                    prop_assert!(!there && now < 50);
+                    prop_assert!(!is_stored && now < 50);
                     dropped.iter().for_each(|number| remove(&mut known, *number));
                     known.insert(number, size);
                 }
                 Verdict::Expired => prop_assert!(now >= 50),
-                Verdict::Duplicate => prop_assert!(there || duplicate_history),
+                Verdict::Duplicate => prop_assert!(is_stored || duplicate_history),
                 Verdict::NoRoom => prop_assert!(agent.bytes() + size > 600),
             }
             prop_assert_eq!(agent.bytes(), known.values().sum::<u64>());

@@ -1,11 +1,12 @@
-//! Contact plans: the times at which nodes can transmit to others, the rates, and the light times.
+//! Contact plans: the intervals in which nodes can transmit to other nodes, with rates and light
+//! times.
 //!
-//! A contact is open from its start until its end, which is exclusive: a transmission may begin at
-//! t if start <= t < end, and its last bit must leave at or before the end. Data that has left in
-//! time arrives, however much later that is.
+//! A contact is open from its start until its end, which is exclusive. A transmission may start at
+//! time t if start <= t < end, and its last bit must leave at or before the end. Data sent during a
+//! contact arrives even if the contact ends during its light time.
 //!
-//! Plans are read from five formats ([`read`]) and checked as a whole ([`Plan::new`]): a plan that
-//! contradicts itself is refused, with the contradicting lines.
+//! Plans are read from five formats ([`read`]) and checked for contradictions ([`Plan::new`]). A
+//! contradictory plan is refused, with the lines that contradict each other.
 
 pub mod number;
 pub mod read;
@@ -16,59 +17,59 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A node of a plan: its position in the order of node numbers and names.
+/// A node of a plan: its index in the order of [`Plan::nodes`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Node(pub u32);
 
 /// An interval in which one node can transmit to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contact {
-    /// Its number in the plan.
+    /// Number of the contact in the plan.
     pub id: u64,
     /// The node that transmits.
     pub from: Node,
     /// The node that receives.
     pub to: Node,
-    /// Time from which the transmitter can begin.
+    /// Earliest start of a transmission.
     pub start: Time,
-    /// Time by which the transmission must have ended; exclusive.
+    /// Latest end of a transmission; exclusive for its start.
     pub end: Time,
-    /// Rate of transmission.
+    /// Transmission rate.
     pub rate: BitRate,
-    /// Light time from transmitter to receiver, one way (OWLT).
+    /// One-way light time (OWLT) from transmitter to receiver.
     pub delay: Span,
 }
 
 impl Contact {
-    /// Returns the bytes that fit into the whole contact.
+    /// Returns the number of bytes that can be sent during the complete contact.
     pub fn volume(&self) -> u64 {
         self.rate.bytes_in(self.end.since(self.start))
     }
 }
 
-/// A contact as a file gives it.
+/// A contact in a file, before the plan is checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Line of the file, from 1.
+    /// Line of the file, counted from 1.
     pub line: usize,
-    /// Number of the contact, if the format has numbers.
+    /// Number of the contact, if the file has one.
     pub id: Option<u64>,
     /// Name or number of the transmitter.
     pub from: String,
     /// Name or number of the receiver.
     pub to: String,
-    /// Start in seconds of the plan.
+    /// Start of the contact, relative to second 0 of the plan.
     pub start: Time,
-    /// End in seconds of the plan.
+    /// End of the contact, relative to second 0 of the plan.
     pub end: Time,
-    /// Rate of transmission.
+    /// Transmission rate.
     pub rate: BitRate,
-    /// Light time, one way.
+    /// One-way light time.
     pub delay: Span,
 }
 
 impl Entry {
-    /// Returns the reason why the contact cannot take place, if it does not end after its start.
+    /// Returns an error if the contact does not end after its start.
     pub(crate) fn problem(&self) -> Option<ParseError> {
         let (start, end) = (number::seconds(self.start), number::seconds(self.end));
         (self.end <= self.start).then(|| {
@@ -85,14 +86,14 @@ impl Entry {
 /// An error in a plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ParseError {
-    /// Line of the file, from 1; 0 for the file as a whole.
+    /// Line of the file, counted from 1; 0 for an error of the complete file.
     pub line: usize,
-    /// Description of the error, with the value and what is allowed.
+    /// Description of the error, with the wrong value and the allowed values.
     pub message: String,
 }
 
 impl ParseError {
-    /// Creates an error in a line.
+    /// Creates an error for a line.
     pub fn at(line: usize, message: impl Into<String>) -> ParseError {
         ParseError { line, message: message.into() }
     }
@@ -112,18 +113,19 @@ impl fmt::Display for ParseError {
 pub struct Plan {
     names: Vec<String>,
     contacts: Vec<Contact>,
-    /// Indices of the contacts in which each node transmits, by end.
+    /// Indices of the contacts in which each node transmits, sorted by end.
     outgoing: Vec<Vec<u32>>,
 }
 
 impl Plan {
-    /// Checks entries and creates a plan from them. If `nodes` are declared, there are no others.
+    /// Checks the entries and creates a plan from them. If `nodes` are given, entries must not
+    /// contain other nodes.
     ///
-    /// Two contacts of one pair may overlap if they agree on rate and light time, so that they mean
-    /// the same for the shared time. Otherwise they contradict each other.
+    /// Two contacts from one node to another may overlap if they have the same rate and light time.
+    /// Otherwise they contradict each other.
     ///
     /// # Errors
-    /// All errors, in the order of lines.
+    /// Returns all errors, in the order of lines.
     pub fn new(entries: &[Entry], nodes: Option<&[String]>) -> Result<Plan, Vec<ParseError>> {
         let mut errors = Vec::new();
         let mut names: Vec<&str> = match nodes {
@@ -138,7 +140,7 @@ impl Plan {
             let before = errors.len();
             let mut refuse = |message: String| errors.push(ParseError::at(entry.line, message));
             let mut node = |name: &str| match names.binary_search_by(|known| compare(known, name)) {
-                Ok(place) => Node(place as u32),
+                Ok(index) => Node(index as u32),
                 Err(_) => {
                     refuse(format!("unknown node \"{name}\"; allowed: {}", name_list(&names)));
                     Node(0)
@@ -167,7 +169,7 @@ impl Plan {
         Ok(Plan::of(names, contacts.into_iter().map(|(_, contact)| contact).collect()))
     }
 
-    /// Creates a plan of contacts that are known to be valid.
+    /// Creates a plan of valid contacts, without checks.
     pub fn of(names: Vec<String>, contacts: Vec<Contact>) -> Plan {
         let mut outgoing = vec![Vec::new(); names.len()];
         for (index, contact) in contacts.iter().enumerate() {
@@ -184,14 +186,14 @@ impl Plan {
         &self.contacts
     }
 
-    /// Returns the names of the nodes in their order: numbers first, by value, then names.
+    /// Returns the names of all nodes: first numbers by value, then names in alphabetical order.
     pub fn nodes(&self) -> &[String] {
         &self.names
     }
 
     /// Returns the node of this name.
     pub fn node(&self, name: &str) -> Option<Node> {
-        self.names.binary_search_by(|known| compare(known, name)).ok().map(|place| Node(place as u32))
+        self.names.binary_search_by(|known| compare(known, name)).ok().map(|index| Node(index as u32))
     }
 
     /// Returns the name of a node.
@@ -199,7 +201,8 @@ impl Plan {
         &self.names[node.0 as usize]
     }
 
-    /// Returns the contacts in which `node` transmits and that end after `time`, by index.
+    /// Returns the indices of the contacts in which `node` transmits and that end after `time`,
+    /// sorted by end.
     pub fn outgoing(&self, node: Node, time: Time) -> &[u32] {
         let list = self.outgoing.get(node.0 as usize).map_or(&[][..], Vec::as_slice);
         let ended = list.partition_point(|index| self.contacts[*index as usize].end <= time);
@@ -207,7 +210,8 @@ impl Plan {
     }
 }
 
-/// Adds errors for contacts of one pair that overlap and do not agree.
+/// Adds an error for each contact that overlaps another contact of the same pair with a different
+/// rate or light time.
 fn contradictions(contacts: &[(usize, Contact)], names: &[&str], errors: &mut Vec<ParseError>) {
     let mut pairs: BTreeMap<(Node, Node), Vec<&(usize, Contact)>> = BTreeMap::new();
     for contact in contacts {
@@ -216,13 +220,13 @@ fn contradictions(contacts: &[(usize, Contact)], names: &[&str], errors: &mut Ve
     for mut contacts in pairs.into_values() {
         contacts.sort_by_key(|(line, contact)| (contact.start, *line));
         let mut open: Vec<&(usize, Contact)> = Vec::new();
-        for one in contacts {
-            open.retain(|other| other.1.end > one.1.start);
+        for current in contacts {
+            open.retain(|other| other.1.end > current.1.start);
             let differing =
-                open.iter().find(|other| (other.1.rate, other.1.delay) != (one.1.rate, one.1.delay));
+                open.iter().find(|other| (other.1.rate, other.1.delay) != (current.1.rate, current.1.delay));
             if let Some(other) = differing {
-                let (late, early) = if one.0 > other.0 { (one, *other) } else { (*other, one) };
-                let (from, to) = (names[one.1.from.0 as usize], names[one.1.to.0 as usize]);
+                let (late, early) = if current.0 > other.0 { (current, *other) } else { (*other, current) };
+                let (from, to) = (names[current.1.from.0 as usize], names[current.1.to.0 as usize]);
                 errors.push(ParseError::at(
                     late.0,
                     format!(
@@ -234,12 +238,12 @@ fn contradictions(contacts: &[(usize, Contact)], names: &[&str], errors: &mut Ve
                     ),
                 ));
             }
-            open.push(one);
+            open.push(current);
         }
     }
 }
 
-/// Returns the order of two nodes: numbers by value before names by letters.
+/// Compares two node names: numbers precede names, and are compared by value.
 pub fn compare(a: &str, b: &str) -> Ordering {
     match (a.parse::<u64>(), b.parse::<u64>()) {
         (Ok(a), Ok(b)) => a.cmp(&b),

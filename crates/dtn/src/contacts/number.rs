@@ -1,9 +1,8 @@
-//! Exact numbers of plans: decimal seconds as nanoseconds, rates in thousandths of a bit per
-//! second.
+//! Exact numbers in plans: seconds as nanoseconds, and rates in thousandths of a bit per second.
 
 use bentpipe_core::{Span, Time};
 
-/// A rate of transmission, greater than zero, in thousandths of a bit per second.
+/// A transmission rate above zero, in thousandths of a bit per second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BitRate(u64);
 
@@ -16,19 +15,19 @@ impl BitRate {
         }
     }
 
-    /// Creates a rate of whole bits per second.
+    /// Creates a rate from a rate in whole bits per second.
     pub const fn of(rate: bentpipe_core::Rate) -> BitRate {
         BitRate(rate.bits_per_second() * 1000)
     }
 
-    /// Returns the rate in bit/s, for results.
+    /// Returns the rate in bit/s.
     pub fn bits_per_second(self) -> f64 {
         self.0 as f64 / 1000.0
     }
 
-    /// Returns the time that `bytes` take, rounded to the nearest nanosecond.
+    /// Returns the transmission time of `bytes`, rounded to the nearest nanosecond.
     pub const fn span_of(self, bytes: u64) -> Span {
-        // 64-bit division is several times faster, and enough up to 2 MB.
+        // 64-bit division is several times faster, and sufficient below 1 MiB.
         if bytes < 1 << 20 {
             let (scaled, rate) = (bytes * 8_000_000_000_000, self.0);
             return Span::from_nanos(scaled / rate + (scaled % rate >= rate.div_ceil(2)) as u64);
@@ -38,7 +37,7 @@ impl BitRate {
         Span::from_nanos(if nanoseconds > u64::MAX as u128 { u64::MAX } else { nanoseconds as u64 })
     }
 
-    /// Returns the number of whole bytes that fit into a span.
+    /// Returns the number of complete bytes that can be sent within a span.
     pub const fn bytes_in(self, span: Span) -> u64 {
         let bytes = self.0 as u128 * span.as_nanos() as u128 / 8_000_000_000_000;
         if bytes > u64::MAX as u128 {
@@ -49,8 +48,9 @@ impl BitRate {
     }
 }
 
-/// Reads a decimal number, such as `12`, `0.25`, `1e3`, as a whole number of `10^-places`, rounded
-/// half up. Returns `None` if it is not a finite decimal number or too large.
+/// Reads a decimal number such as `12`, `0.25` or `1e3`. Returns it as an integer in units of
+/// `10^-places`, rounded half away from zero, or `None` if it is not a finite decimal number or is
+/// too large.
 pub fn decimal(text: &str, places: i32) -> Option<i128> {
     let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -65,7 +65,7 @@ pub fn decimal(text: &str, places: i32) -> Option<i128> {
     if digits().next().is_none() || !digits().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
-    // Value = digits * 10^power, in units of 10^-places.
+    // The value is digits * 10^power in units of 10^-places.
     let power = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?.checked_add(places)?;
     let mut significant = digits().skip_while(|digit| *digit == b'0').collect::<Vec<_>>();
     let dropped = usize::try_from(-i64::from(power)).unwrap_or(0);
@@ -89,13 +89,13 @@ fn sign(negative: bool, value: i128) -> i128 {
     }
 }
 
-/// The latest time that a plan can contain: some five hundred years.
+/// Maximum time in a plan in nanoseconds: about 570 years.
 const LATEST: i128 = 18_000_000_000_000_000_000;
 
-/// Reads seconds as nanoseconds, zero or more.
+/// Reads a number of seconds, zero or more, and returns it in nanoseconds.
 ///
 /// # Errors
-/// If the text is invalid; the error names `field`, and what is allowed.
+/// If the text is invalid. The error names `field` and the allowed values.
 pub fn nanoseconds(field: &str, text: &str) -> Result<u64, String> {
     match decimal(text, 9) {
         Some(value) if (0..=LATEST).contains(&value) => Ok(value as u64),
@@ -103,10 +103,10 @@ pub fn nanoseconds(field: &str, text: &str) -> Result<u64, String> {
     }
 }
 
-/// Reads a rate in bit/s or, with `bits` = 8, in byte/s.
+/// Reads a rate in units of `bits` bit/s: 1 for bit/s, 8 for byte/s.
 ///
 /// # Errors
-/// If the text is invalid; the error names `field`, and what is allowed.
+/// If the text is invalid. The error names `field` and the allowed values.
 pub fn rate(field: &str, text: &str, bits: i128) -> Result<BitRate, String> {
     let value = decimal(text, 3).and_then(|value| value.checked_mul(bits));
     let rate = value.and_then(|value| u64::try_from(value).ok()).and_then(BitRate::from_millibits);
@@ -114,7 +114,7 @@ pub fn rate(field: &str, text: &str, bits: i128) -> Result<BitRate, String> {
     rate.ok_or_else(|| format!("{field} is {text}; allowed: a number of {unit} above 0"))
 }
 
-/// Returns a time in seconds, exact and without unnecessary zeros.
+/// Formats a time in seconds, exactly and without trailing zeros.
 pub fn seconds(time: Time) -> String {
     let nanoseconds = time.as_nanos();
     let (whole, rest) = (nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);

@@ -1,15 +1,15 @@
-//! Reads contact plans. The format is recognised by the text, not by the name of the file:
+//! Reads contact plans. The format is recognised from the text, not from the name of the file:
 //!
-//! - a JSON object `{"contacts": [{"id": 1, "src": 1, "dst": 2, "start": 0, "end": 60, "rate_bps":
-//!   64000, "owlt_s": 1.2}]}`; the rate may be `rate_bytes_s` instead. The list may also stand
-//!   alone. An additional `"nodes": [...]` declares the only nodes that may occur;
-//! - the JSON of HDTN, with `contact`, `source`, `dest`, `startTime`, `endTime`, `rateBitsPerSec`
-//!   (or `rate` in Mbit/s), `owlt`;
-//! - commands of ION's ionadmin, `a contact +0 +60 1 2 8000` (byte/s) and `a range +0 +60 1 2 1`
-//!   (ionrc(5));
-//! - comma-separated values with the names of the JSON object in the first line;
-//! - our own table, TOML with quantities: `[[contact]]` with `from`, `to`, `start`, `end`, `rate`,
-//!   `delay`.
+//! - **JSON**: an object `{"contacts": [{"id": 1, "src": 1, "dst": 2, "start": 0, "end": 60,
+//!   "rate_bps": 64000, "owlt_s": 1.2}]}`, or only its list. `rate_bytes_s` may replace `rate_bps`.
+//!   An optional list `"nodes": [...]` declares all nodes that contacts may contain.
+//! - **JSON of HDTN**, with the keys `contact`, `source`, `dest`, `startTime`, `endTime`,
+//!   `rateBitsPerSec` (or `rate` in Mbit/s) and `owlt`.
+//! - **Commands of ION's ionadmin** (ionrc(5)), such as `a contact +0 +60 1 2 8000` (in byte/s) and
+//!   `a range +0 +60 1 2 1`.
+//! - **Comma-separated values**, with the keys of the JSON object in the first line.
+//! - **TOML** with quantities: tables `[[contact]]` with the keys `from`, `to`, `start`, `end`,
+//!   `rate` and `delay`.
 
 mod csv;
 mod ion;
@@ -18,7 +18,7 @@ mod table;
 
 use super::{Entry, ParseError, Plan};
 
-/// Entries of a file, and the nodes that it declares.
+/// The entries of a file, and the nodes that the file declares.
 pub(crate) struct Content {
     pub entries: Vec<Entry>,
     pub nodes: Option<Vec<String>>,
@@ -27,7 +27,7 @@ pub(crate) struct Content {
 /// The formats in which plans are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// A JSON object with a list of contacts, ours or that of HDTN.
+    /// JSON with a list of contacts, in bentpipe's or HDTN's form.
     Json,
     /// Commands of ION's ionadmin.
     Ion,
@@ -42,7 +42,7 @@ impl Format {
     pub fn of(text: &str) -> Format {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let Some(first) = lines.clone().next() else { return Format::Table };
-        // A table of TOML begins with `[[` or `[name`; a list of JSON with `[` and an object.
+        // A TOML table begins with `[[` or `[name`, and a JSON list with `[` and an object.
         let is_list =
             first.starts_with('[') && !first.trim_start_matches(['[', ' ']).starts_with(char::is_alphabetic);
         if first.starts_with('{') || is_list {
@@ -60,21 +60,21 @@ impl Format {
 /// Reads a plan in any of the formats.
 ///
 /// # Errors
-/// All errors, in the order of lines.
+/// Returns all errors, in the order of lines.
 pub fn plan(text: &str) -> Result<Plan, Vec<ParseError>> {
     let content = content(text)?;
     Plan::new(&content.entries, content.nodes.as_deref())
 }
 
-/// Reads a plan without its impossible contacts, those that do not end after their start. Returns
-/// the plan and the reason for each contact left out. HDTN ignores such contacts, and some of its
-/// plans contain them.
+/// Reads a plan and skips impossible contacts, which do not end after their start. Returns the
+/// plan, and an error for each skipped contact. HDTN ignores such contacts, and some of its plans
+/// contain them.
 ///
 /// # Errors
-/// All other errors, in the order of lines.
+/// Returns all other errors, in the order of lines.
 pub fn plan_skipping_impossible(text: &str) -> Result<(Plan, Vec<ParseError>), Vec<ParseError>> {
     let Content { mut entries, nodes } = content(text)?;
-    // Contacts keep their numbers, and nodes exist even if all their contacts are left out.
+    // Skipping a contact does not change the numbers of others, and does not remove nodes.
     for (entry, number) in entries.iter_mut().zip(1..) {
         entry.id = entry.id.or(Some(number));
     }
@@ -109,16 +109,16 @@ fn content(text: &str) -> Result<Content, Vec<ParseError>> {
 /// Finds the line of a position in a text in logarithmic time.
 struct Lines<'a> {
     text: &'a str,
-    /// Positions of the line feeds.
+    /// Positions of the line feeds, in bytes.
     ends: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
     fn new(text: &'a str) -> Lines<'a> {
-        Lines { text, ends: text.match_indices('\n').map(|(place, _)| place).collect() }
+        Lines { text, ends: text.match_indices('\n').map(|(position, _)| position).collect() }
     }
 
-    /// Returns the line of a byte, from 1.
+    /// Returns the line of a byte, counted from 1.
     fn of(&self, byte: usize) -> usize {
         1 + self.ends.partition_point(|end| *end < byte)
     }

@@ -1,7 +1,7 @@
-//! Convergence layers over TCP, which carry bundles between agents of real hosts. They are
-//! sans-I/O: bytes from a connection go in, and bytes for it and events come out.
+//! Convergence layers over TCP, which carry bundles between agents on real hosts. They do no I/O:
+//! callers pass the received bytes, and get the bytes to send and events.
 //!
-//! UDP needs only the datagram, which is the bundle. LTP is in [`crate::ltp`].
+//! UDP needs no code here, since each datagram is a bundle. LTP is in [`crate::ltp`].
 
 pub mod mtcp;
 pub mod stcp;

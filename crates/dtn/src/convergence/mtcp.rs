@@ -1,13 +1,13 @@
-//! Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl-01). Each bundle is a byte string of CBOR
-//! (RFC 8949, major type 2) with a definite length, one after the other, in one direction. There
-//! are no acknowledgments: the sender does not learn whether its bundles arrived.
+//! Minimal TCP convergence layer (draft-ietf-dtn-mtcpcl-01). A connection carries bundles in one
+//! direction. Each bundle is a CBOR byte string (RFC 8949, major type 2) of definite length. There
+//! are no acknowledgments, so the sender does not know whether its bundles arrived.
 
 use super::stream::Framing;
 
-/// The format of MTCP: byte strings of CBOR.
+/// The format of MTCP: CBOR byte strings.
 pub const FRAMING: Framing = Framing { header, write };
 
-/// Appends a bundle as it is sent. Returns true: every length has a head.
+/// Appends a bundle with its header. Always returns true, since a header can hold any length.
 fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
     let length = bundle.len() as u64;
     match length {
@@ -30,10 +30,10 @@ fn write(bundle: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Reads the head of a bundle, which is that of its byte string.
+/// Reads the header of a bundle, which is the head of a CBOR byte string.
 ///
 /// # Errors
-/// The first byte, if it does not begin a byte string of a definite length.
+/// Returns the first byte if it does not begin a byte string of definite length.
 fn header(bytes: &[u8]) -> Result<Option<(usize, u64)>, u8> {
     let Some(&first) = bytes.first() else { return Ok(None) };
     match first {

@@ -1,32 +1,31 @@
-//! Bundles in a stream of bytes, each after a header with its length: the common part of MTCP and
-//! STCP.
+//! Streams of bundles, each after a header with its length: the common part of MTCP and STCP.
 
 use bytes::Bytes;
 
-/// Reads a header. Returns the lengths of the header and of its bundle, or `None` if the header is
-/// incomplete. The error is a first byte that begins no header.
+/// Reads a header. Returns the lengths of the header and of the bundle, or `None` if the header is
+/// incomplete. The error is a first byte that cannot begin a header.
 pub type ReadHeader = fn(&[u8]) -> Result<Option<(usize, u64)>, u8>;
 
 /// Appends a bundle with its header. Returns false and appends nothing if the bundle is too long
 /// for a header.
 pub type WriteBundle = fn(&[u8], &mut Vec<u8>) -> bool;
 
-/// The format in which a convergence layer puts bundles into a stream.
+/// The format of bundles in the stream of a convergence layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Framing {
-    /// Reads the head of a bundle.
+    /// Reads the header of a bundle.
     pub header: ReadHeader,
-    /// Writes a bundle.
+    /// Writes a bundle with its header.
     pub write: WriteBundle,
 }
 
-/// An error after which a connection is unusable.
+/// An error in a stream. The rest of the stream cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// A byte that does not begin the head of a bundle, which for MTCP is a byte string of a
-    /// definite length.
+    /// This byte cannot begin a header. Only MTCP has such bytes, since its headers must begin a
+    /// CBOR byte string of definite length.
     InvalidHeader(u8),
-    /// A bundle that is longer than the reader's limit.
+    /// A bundle of this length in bytes exceeds the reader's limit.
     TooLong(u64),
 }
 
@@ -44,19 +43,19 @@ impl std::fmt::Display for Error {
 /// Extracts the bundles from the bytes of a connection.
 pub struct Reader {
     buffer: Vec<u8>,
-    /// Number of bytes of the buffer that have been taken.
+    /// Number of bytes at the beginning of the buffer that were already returned.
     consumed: usize,
     longest: u64,
     framing: Framing,
 }
 
 impl Reader {
-    /// Creates a reader of bundles of at most `longest` bytes, in this format.
+    /// Creates a reader for a format that accepts bundles of at most `longest` bytes.
     pub fn new(longest: u64, framing: Framing) -> Reader {
         Reader { buffer: Vec::new(), consumed: 0, longest, framing }
     }
 
-    /// Adds bytes of the connection.
+    /// Adds received bytes.
     pub fn read(&mut self, bytes: &[u8]) {
         if self.consumed > 0 && (self.consumed == self.buffer.len() || self.consumed > 1 << 20) {
             self.buffer.drain(..self.consumed);
@@ -65,10 +64,10 @@ impl Reader {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Returns the next bundle, if it is complete.
+    /// Returns the next bundle, or `None` if it is incomplete.
     ///
     /// # Errors
-    /// If the connection cannot be read any further.
+    /// If the header is invalid or the bundle is too long. The rest of the stream cannot be read.
     pub fn next_bundle(&mut self) -> Result<Option<Bytes>, Error> {
         let rest = &self.buffer[self.consumed..];
         let Some((header, length)) = (self.framing.header)(rest).map_err(Error::InvalidHeader)? else {

@@ -1,15 +1,15 @@
 //! TCP convergence layer version 4 (RFC 9174) without TLS: a session between two agents over one
 //! TCP connection.
 //!
-//! Both sides send a contact header and a SESS_INIT, then transfers of bundles in segments. Each
-//! segment is acknowledged; the last one of a transfer when its receiver has
-//! [accepted](Session::accept) the bundle, so a sender keeps a bundle until the other side has it.
-//! An idle session sends keepalives, and fails if it receives nothing for twice the negotiated
-//! interval.
+//! Each side sends a contact header and a SESS_INIT, and then bundles as transfers of one or more
+//! segments. Each segment is acknowledged. The last segment of a transfer is acknowledged when the
+//! receiver has [accepted](Session::accept) the bundle, so a sender keeps the bundle until then. An
+//! idle session sends keepalives. A session fails if it receives nothing for twice the negotiated
+//! keepalive interval.
 //!
-//! The receiver is lenient: it ignores flags of acknowledgments and reserved flags, and unknown
-//! extension items even if they are critical, and an acknowledgment that covers a whole transfer
-//! ends it whatever its flags.
+//! The receiver is lenient. It ignores reserved flags, the flags of acknowledgments, and all
+//! extension items, even critical ones. An acknowledgment that covers a complete transfer ends the
+//! transfer.
 
 use bentpipe_core::{Span, Time};
 use bytes::Bytes;
@@ -18,13 +18,14 @@ use std::collections::{BTreeSet, VecDeque};
 /// The settings of one side of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Identifier of its own node, such as `dtn://mars/` or `ipn:3.0`.
+    /// Identifier of this side's node, such as `dtn://mars/` or `ipn:3.0`.
     pub node: String,
-    /// Keepalive interval in seconds; 0 for none. The session's is the smaller one of both sides.
+    /// Keepalive interval in seconds; 0 for no keepalives. The session uses the smaller interval of
+    /// both sides.
     pub keepalive: u16,
-    /// Longest segment that is accepted, in bytes.
+    /// Maximum length of a received segment, in bytes.
     pub segment: u64,
-    /// Longest bundle that is accepted, in bytes.
+    /// Maximum length of a received bundle, in bytes.
     pub transfer: u64,
 }
 
@@ -33,32 +34,34 @@ pub struct Config {
 pub enum Event {
     /// The session is established with this node.
     Established(String),
-    /// A bundle has arrived completely. [`Session::accept`] acknowledges it.
+    /// A complete bundle has arrived. Call [`Session::accept`] or [`Session::refuse`] to answer it.
     Received {
-        /// Number of the transfer, given by its sender.
+        /// Number of the transfer, assigned by its sender.
         transfer: u64,
-        /// The bytes of the bundle, all segments joined.
+        /// The bytes of the bundle.
         bundle: Bytes,
     },
-    /// The other side has the bundle of this transfer.
+    /// The other side has accepted the bundle of this transfer.
     Sent(u64),
-    /// The other side refuses the bundle of this transfer, for a reason of RFC 9174, section 5.2.4.
+    /// The other side has refused the bundle of this transfer. The second number is the reason code
+    /// (RFC 9174, section 5.2.4).
     Refused(u64, u8),
-    /// The session is over; transfers without an acknowledgment have failed.
+    /// The session has ended. All transfers without an acknowledgment have failed.
     Ended(Reason),
 }
 
-/// The reason for which a session is over.
+/// The reason for the end of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The other side ended it, for a reason of RFC 9174, section 6.1.
+    /// The other side ended the session or closed the connection. The number is the reason code
+    /// (RFC 9174, section 6.1); 0 for a closed connection.
     Terminated(u8),
-    /// This side ended the session and the other side knows.
+    /// This side ended the session, and the other side has confirmed the end.
     Closed,
-    /// Nothing was received for twice the keepalive interval, or no session was established in
+    /// Nothing was received for twice the keepalive interval, or the session was not established in
     /// time.
     TimedOut,
-    /// The other side sent something that is not TCPCL version 4.
+    /// The other side sent data that is not valid in TCPCL version 4.
     Malformed(&'static str),
 }
 
@@ -73,7 +76,7 @@ impl std::fmt::Display for Reason {
     }
 }
 
-/// A transfer was refused because the receiver has no room (RFC 9174, section 5.2.4).
+/// Reason code for refusing a transfer because the receiver has no room (RFC 9174, section 5.2.4).
 pub const NO_RESOURCES: u8 = 2;
 
 const MAGIC: &[u8; 6] = b"dtn!\x04\x00";
@@ -86,14 +89,14 @@ const MSG_REJECT: u8 = 6;
 const SESS_INIT: u8 = 7;
 const END: u8 = 1;
 const START: u8 = 2;
-/// Time within which a session must be established.
+/// Maximum time without received data before a session is established.
 const HANDSHAKE_TIMEOUT: Span = Span::from_secs(30);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// Nothing has been received yet.
+    /// The contact header has not been received yet.
     Header,
-    /// The contact header has been received.
+    /// The contact header has been received, but no SESS_INIT.
     Init,
     Established,
     /// A SESS_TERM has been sent.
@@ -115,16 +118,16 @@ pub struct Session {
     input: Vec<u8>,
     output: Vec<u8>,
     events: VecDeque<Event>,
-    /// Transfers that have not been sent completely.
+    /// Transfers whose last segment has not been sent.
     waiting: VecDeque<Outgoing>,
-    /// Transfers without their last acknowledgment, with the lengths of their bundles.
+    /// Number and bundle length of each transfer that is not completely acknowledged.
     unacknowledged: VecDeque<(u64, u64)>,
-    /// Transfers that have arrived in one segment and are neither accepted nor refused.
+    /// Received transfers of a single segment that are neither accepted nor refused yet.
     single_segment: BTreeSet<u64>,
     next_transfer: u64,
-    /// The transfer that is being received.
+    /// Number and received bytes of the incoming transfer.
     incoming: Option<(u64, Vec<u8>)>,
-    /// Longest segment and longest bundle that the other side accepts.
+    /// Maximum lengths of a segment and of a bundle that the other side accepts, in bytes.
     peer_limits: (u64, u64),
     keepalive: Option<Span>,
     last_received: Time,
@@ -132,7 +135,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates a session over a connection that was established, or begun, at `now`.
+    /// Creates a session over a connection that was established or started at `now`.
     pub fn new(config: Config, now: Time) -> Session {
         let mut session = Session {
             output: MAGIC.to_vec(),
@@ -162,7 +165,7 @@ impl Session {
         session
     }
 
-    /// Notes that the connection, whose handshake took until `now`, is established.
+    /// Records that the TCP connection was established at `now`, which restarts all timers.
     pub fn connected(&mut self, now: Time) {
         (self.last_received, self.last_sent) = (now, now);
     }
@@ -172,13 +175,13 @@ impl Session {
         self.state == State::Established
     }
 
-    /// Returns the number of bundles without an acknowledgment.
+    /// Returns the number of unacknowledged bundles.
     pub fn pending(&self) -> usize {
         self.unacknowledged.len()
     }
 
-    /// Sends a bundle. Returns the number of its transfer, or `None` if the other side does not
-    /// accept bundles of its length.
+    /// Queues a bundle for sending. Returns the number of its transfer, or `None` if the session is
+    /// not established or the other side does not accept a bundle of this length.
     pub fn send(&mut self, bundle: Bytes) -> Option<u64> {
         if self.state != State::Established || bundle.len() as u64 > self.peer_limits.1 {
             return None;
@@ -190,21 +193,21 @@ impl Session {
         Some(transfer)
     }
 
-    /// Acknowledges a received bundle, with the flags of its last segment (RFC 9174, section
-    /// 5.2.3).
+    /// Accepts a received bundle of `length` bytes. The acknowledgment has the flags of the
+    /// bundle's last segment (RFC 9174, section 5.2.3).
     pub fn accept(&mut self, transfer: u64, length: u64) {
         let flags = if self.single_segment.remove(&transfer) { START | END } else { END };
         self.acknowledge(flags, transfer, length);
     }
 
-    /// Refuses a received bundle, for a reason of RFC 9174, section 5.2.4.
+    /// Refuses a received bundle with a reason code of RFC 9174, section 5.2.4.
     pub fn refuse(&mut self, transfer: u64, reason: u8) {
         self.single_segment.remove(&transfer);
         self.output.extend([XFER_REFUSE, reason]);
         self.output.extend(transfer.to_be_bytes());
     }
 
-    /// Ends the session.
+    /// Starts to end the session by sending a SESS_TERM.
     pub fn close(&mut self) {
         if matches!(self.state, State::Header | State::Init | State::Established) {
             self.output.extend([SESS_TERM, 0, 0]);
@@ -212,8 +215,8 @@ impl Session {
         }
     }
 
-    /// Takes the bytes to write to the connection at `now`: at most about `limit` bytes of bundles,
-    /// besides other messages.
+    /// Returns the bytes to write to the connection at `now`, and removes them from the session.
+    /// Adds segments of bundles until there are at least `limit` bytes.
     pub fn write(&mut self, now: Time, limit: usize) -> Vec<u8> {
         let longest = self.peer_limits.0.clamp(1, 1 << 20);
         while self.output.len() < limit {
@@ -240,7 +243,7 @@ impl Session {
         std::mem::take(&mut self.output)
     }
 
-    /// Processes bytes that have come over the connection.
+    /// Processes bytes that were received over the connection at `now`.
     pub fn read(&mut self, now: Time, bytes: &[u8]) {
         self.last_received = now;
         self.input.extend_from_slice(bytes);
@@ -257,17 +260,17 @@ impl Session {
         self.input = input;
     }
 
-    /// Notes that the other side has closed the connection.
+    /// Ends the session because the other side has closed the connection.
     pub fn disconnected(&mut self) {
         self.end(Reason::Terminated(0));
     }
 
-    /// Returns the next event of the session, in order.
+    /// Returns the next event, in the order of occurrence.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Returns the time at which [`wake`](Self::wake) must be called.
+    /// Returns the time at which [`wake`](Self::wake) must be called next.
     pub fn next_wake(&self) -> Option<Time> {
         match (self.state, self.keepalive) {
             (State::Ended, _) | (State::Established, None) => None,
@@ -278,7 +281,8 @@ impl Session {
         }
     }
 
-    /// Sends a keepalive, or ends a silent session.
+    /// Sends a keepalive if it is due, or ends the session if the other side was silent for too
+    /// long.
     pub fn wake(&mut self, now: Time) {
         match (self.state, self.keepalive) {
             (State::Ended, _) | (State::Established, None) => {}
@@ -377,8 +381,8 @@ impl Session {
                 }
                 Ok(Some(()))
             }
-            // There is no other answer to a rejected message; a transfer in question fails with the
-            // session.
+            // A rejected message needs no answer. If it belonged to a transfer, the transfer fails
+            // when the session ends.
             MSG_REJECT => Ok(fields.bytes(2).map(|_| ())),
             _ => Err("it sends a message of an unknown type"),
         }
@@ -424,9 +428,9 @@ impl Session {
 
     fn acknowledged(&mut self, fields: &mut Fields<'_>) -> Option<()> {
         let (_flags, transfer, length) = (fields.number(1)?, fields.number(8)?, fields.number(8)?);
-        let whole = self.unacknowledged.iter().position(|entry| entry.0 == transfer && entry.1 <= length);
-        if let Some(place) = whole {
-            self.unacknowledged.remove(place);
+        let complete = self.unacknowledged.iter().position(|entry| entry.0 == transfer && entry.1 <= length);
+        if let Some(index) = complete {
+            self.unacknowledged.remove(index);
             self.events.push_back(Event::Sent(transfer));
         }
         Some(())
@@ -435,15 +439,15 @@ impl Session {
     fn refused(&mut self, fields: &mut Fields<'_>) -> Option<()> {
         let (reason, transfer) = (fields.number(1)?, fields.number(8)?);
         self.waiting.retain(|waiting| waiting.transfer != transfer || waiting.sent > 0);
-        if let Some(place) = self.unacknowledged.iter().position(|entry| entry.0 == transfer) {
-            self.unacknowledged.remove(place);
+        if let Some(index) = self.unacknowledged.iter().position(|entry| entry.0 == transfer) {
+            self.unacknowledged.remove(index);
             self.events.push_back(Event::Refused(transfer, reason as u8));
         }
         Some(())
     }
 }
 
-/// Fields of a message, from its beginning.
+/// Reads the fields of a message, one after the other.
 struct Fields<'a> {
     input: &'a [u8],
     offset: usize,

@@ -1,4 +1,4 @@
-//! An LTP engine: its sending and receiving sessions.
+//! An LTP engine, which manages sending and receiving sessions.
 
 use super::receiver::{Arrival, Receiver};
 use super::segment::{reason, Content, Segment, Session};
@@ -9,7 +9,8 @@ use bentpipe_core::Time;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// Number of ended sessions that are remembered, so that late segments do not open them again.
+/// Maximum number of ended sessions that an engine keeps, so that late segments do not open them
+/// again.
 pub const MAX_ENDED_SESSIONS: usize = 4096;
 
 /// An event for the engine's client.
@@ -17,7 +18,7 @@ pub const MAX_ENDED_SESSIONS: usize = 4096;
 pub enum Event {
     /// The red part of a block has arrived.
     Red {
-        /// Session of the block, which names the sender.
+        /// The session of the block, with the number of the sending engine.
         session: Session,
         /// Number of the client service to which the data goes; 1 for bundles.
         service: u64,
@@ -30,19 +31,19 @@ pub enum Event {
         session: Session,
         /// Number of the client service to which the data goes; 1 for bundles.
         service: u64,
-        /// Place of the data in the block.
+        /// Range of the data in the block.
         range: Range<u64>,
         /// The received bytes.
         data: Chunk,
     },
-    /// The sending of a block has ended.
+    /// A session that sends a block has ended.
     Sent {
         /// The session of the block.
         session: Session,
-        /// Outcome: arrival of the whole block, or cancellation.
+        /// The outcome of the session.
         end: End,
     },
-    /// The reception of a block was given up.
+    /// A session that receives a block was cancelled.
     Abandoned {
         /// The session of the block.
         session: Session,
@@ -57,28 +58,32 @@ pub struct Engine {
     first_report: u64,
     sending: BTreeMap<u64, (u64, Sender)>,
     receiving: BTreeMap<Session, (u64, Receiver)>,
-    /// Sessions with segments, in turn, and the set of those in this queue.
+    /// Sessions with segments to send, in the order in which they take turns.
     ready: VecDeque<Session>,
+    /// The sessions in `ready`.
     queued: BTreeSet<Session>,
-    /// Timers by time.
+    /// Timers in the order of expiry.
     timers: BTreeSet<(Time, Session)>,
+    /// Expiry of the timer of each session.
     timed: BTreeMap<Session, Time>,
+    /// Received sessions that have ended.
     ended: BTreeSet<Session>,
+    /// The sessions in `ended`, oldest first.
     order: VecDeque<Session>,
     events: VecDeque<Event>,
-    /// Answers for sessions that are over.
+    /// Answers to segments of ended sessions, with the peers to which they go.
     answers: VecDeque<(u64, Segment)>,
 }
 
 impl Engine {
-    /// Creates an engine of this number, whose sessions and reports are numbered from 1.
+    /// Creates an engine with this number. Its sessions and reports are numbered from 1.
     pub fn new(number: u64, config: Config) -> Engine {
         Engine::with_first_number(number, 1, config)
     }
 
-    /// Creates an engine of this number, whose sessions and reports are numbered from `first`. A
-    /// restarted engine needs higher numbers than before, since its peers ignore sessions that they
-    /// consider old.
+    /// Creates an engine with this number. Its sessions and reports are numbered from `first`. A
+    /// restarted engine needs higher numbers than before, since its peers ignore segments of
+    /// sessions that have ended.
     pub fn with_first_number(number: u64, first: u64, config: Config) -> Engine {
         Engine {
             number,
@@ -98,12 +103,12 @@ impl Engine {
         }
     }
 
-    /// Returns the number of the engine, which is the originator of its sessions.
+    /// Returns the number of this engine.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Starts to send a block to `peer`, of which the first `red` bytes are red.
+    /// Starts to send a block to `peer`. The first `red` bytes of the block are red.
     pub fn send(&mut self, peer: u64, service: u64, block: Chunk, red: u64) -> Session {
         let session = Session { engine: self.number, number: self.next_session };
         self.next_session += 1;
@@ -113,7 +118,7 @@ impl Engine {
         session
     }
 
-    /// Gives up sending a block.
+    /// Cancels the sending of a block, with a code of [`reason`].
     pub fn cancel(&mut self, session: Session, reason: u8) {
         if let Some((_, sender)) =
             self.sending.get_mut(&session.number).filter(|_| session.engine == self.number)
@@ -123,7 +128,8 @@ impl Engine {
         }
     }
 
-    /// Refuses a received block, before its last report has left: its sender has to keep it.
+    /// Refuses a received block, so that its sender keeps the data. Call it before the last report
+    /// of the block is sent.
     pub fn refuse(&mut self, session: Session) {
         if let Some((_, receiver)) = self.receiving.get_mut(&session) {
             receiver.cancel(reason::SYSTEM);
@@ -137,7 +143,7 @@ impl Engine {
         let is_own = session.engine == self.number;
         match &segment.content {
             Content::Data(data) => {
-                // The sender has received every report of a session that is over.
+                // The session needs no further reports if it has ended.
                 if is_own || self.ended.contains(&session) {
                     return;
                 }
@@ -164,7 +170,7 @@ impl Engine {
             }
             Content::Report(report) if is_own => match self.sending.get_mut(&session.number) {
                 Some((_, sender)) => sender.report(report),
-                // The session is over, but the acknowledgment may have been lost.
+                // The session has ended, but the acknowledgment of the report may have been lost.
                 None => {
                     self.answers.push_back((peer, Segment::new(session, Content::ReportAck(report.number))))
                 }
@@ -197,7 +203,7 @@ impl Engine {
         self.update(session);
     }
 
-    /// Returns the next segment, which leaves at `now`, and the peer to which it goes.
+    /// Returns the next segment to send at `now`, and the peer that receives it.
     pub fn next_segment(&mut self, now: Time, deadlines: &dyn AnswerDeadlines) -> Option<(u64, Segment)> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
@@ -232,7 +238,7 @@ impl Engine {
         self.timers.first().map(|(time, _)| *time)
     }
 
-    /// Lets due timers expire.
+    /// Processes the timers that expire until `now`.
     pub fn wake(&mut self, now: Time) {
         while let Some(&(time, session)) = self.timers.first().filter(|(time, _)| *time <= now) {
             self.timers.remove(&(time, session));
@@ -253,7 +259,7 @@ impl Engine {
         self.events.pop_front()
     }
 
-    /// Returns the number of blocks that are being sent and received.
+    /// Returns the numbers of sending and receiving sessions.
     pub fn sessions(&self) -> (usize, usize) {
         (self.sending.len(), self.receiving.len())
     }
@@ -262,8 +268,8 @@ impl Engine {
         self.update_at(session, false);
     }
 
-    /// Updates queue and timers after a change of a session, which goes before the others if
-    /// `first`; ends it if it is over.
+    /// Updates the queue and the timers after a change of a session. If `first` is true, the
+    /// session is queued before all others. Removes the session if it has ended.
     fn update_at(&mut self, session: Session, first: bool) {
         let is_own = session.engine == self.number;
         let (has_segments, wake, over) = if is_own {

@@ -8,19 +8,19 @@ use bentpipe_core::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// A sent report that has not been acknowledged.
+/// A report without an acknowledgment.
 struct Pending {
     report: Report,
     attempts: u32,
     due: Option<Time>,
 }
 
-/// New data in a segment.
+/// Data that a segment has made available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The red part is complete.
     Red,
-    /// A part of the green data has arrived.
+    /// This range of green data has arrived.
     Green(Range<u64>),
 }
 
@@ -29,32 +29,38 @@ pub struct Receiver {
     session: Session,
     /// Number of the client service to which the data goes.
     pub service: u64,
+    /// The parts of the red data that have arrived.
     red: Ranges,
-    /// Pieces of red data with content, by position.
+    /// Received pieces of red data with content, by offset.
     pieces: BTreeMap<u64, Chunk>,
-    /// Length of the red part and of the block, once known.
+    /// Length of the red part, once known.
     red_length: Option<u64>,
+    /// Length of the block, once known.
     length: Option<u64>,
-    /// Position of the first green byte, and end of the last red byte that have arrived.
+    /// Offset of the first green byte that has arrived.
     green: Option<u64>,
+    /// End of the last red byte that has arrived.
     highest_red: u64,
     queue: VecDeque<Segment>,
     /// Reports by number, until they are acknowledged.
     pending: BTreeMap<u64, Pending>,
-    /// The bounds of each report, by number, and the reports caused by a checkpoint.
+    /// The bounds of each report, by report number.
     bounds: BTreeMap<u64, Range<u64>>,
+    /// The numbers of the reports for each checkpoint, by checkpoint number.
     issued: BTreeMap<u64, Vec<u64>>,
-    /// End of the last report that was not an answer to another one.
+    /// Highest upper bound of the reports for first transmissions of red data.
     reported: u64,
     next_report: u64,
     delivered: bool,
     config: Config,
+    /// The cancellation: its reason, the number of times it was sent, and the deadline of its
+    /// answer.
     cancel: Option<(u8, u32, Option<Time>)>,
     ended: bool,
 }
 
 impl Receiver {
-    /// Creates the receiver of a block of which a segment has arrived.
+    /// Creates the receiver of a block when its first segment arrives.
     pub fn new(session: Session, service: u64, first_report: u64, config: &Config) -> Receiver {
         Receiver {
             session,
@@ -78,13 +84,13 @@ impl Receiver {
         }
     }
 
-    /// Processes a part of the block.
+    /// Processes a data segment.
     pub fn data(&mut self, data: &Data) -> Option<Arrival> {
         if self.cancel.is_some() || self.ended {
             return None;
         }
         let range = data.offset..data.offset + data.bytes.len();
-        // Red data comes before green data, and nothing comes behind the end (section 6.21).
+        // Red data precedes green data, and no data follows the end of the block (section 6.21).
         let red_end = self.red_length.unwrap_or(u64::MAX);
         let miscoloured = match data.red {
             true => range.end > red_end || self.green.is_some_and(|green| range.end > green),
@@ -116,19 +122,19 @@ impl Receiver {
                 return None;
             }
         }
-        let whole = self.red_length.is_some_and(|length| self.red.contains(&(0..length)));
-        (whole && !std::mem::replace(&mut self.delivered, true)).then_some(Arrival::Red)
+        let complete = self.red_length.is_some_and(|length| self.red.contains(&(0..length)));
+        (complete && !std::mem::replace(&mut self.delivered, true)).then_some(Arrival::Red)
     }
 
-    /// Keeps the longest of the pieces that begin at one position: a checkpoint may be divided
-    /// differently from the data before it.
+    /// Stores a piece of red data, unless a longer piece with the same start is stored.
+    /// Retransmitted segments may begin and end at other offsets than the original ones.
     fn store_piece(&mut self, start: u64, bytes: Chunk) {
         if self.pieces.get(&start).is_none_or(|known| known.len() < bytes.len()) {
             self.pieces.insert(start, bytes);
         }
     }
 
-    /// Returns the red part, once it is complete. Data without content is zeros.
+    /// Returns the red part, which must be complete, and removes its content from the receiver.
     pub fn red_part(&mut self) -> Chunk {
         let length = self.red_length.unwrap_or(0);
         if self.pieces.is_empty() {
@@ -144,10 +150,11 @@ impl Receiver {
         Chunk::Bytes(whole.into())
     }
 
-    /// Answers a checkpoint whose end is at `upper`.
+    /// Answers a checkpoint by reports. `answers` is the number of the report that the checkpoint
+    /// answers, or 0, and `upper` is the end of the checkpoint's data.
     fn checkpoint(&mut self, number: u64, answers: u64, upper: u64) {
         if let Some(reports) = self.issued.get(&number) {
-            // The checkpoint was retransmitted, so its reports were lost or late.
+            // The checkpoint was retransmitted, so its reports were lost or are late.
             for report in reports.clone() {
                 if let Some(pending) = self.pending.get_mut(&report) {
                     if pending.due.take().is_some() {
@@ -168,15 +175,15 @@ impl Receiver {
                 lower
             }
             (_, Some(bounds)) => bounds.start,
-            // The sender answers a report of an engine that was restarted and has lost its data, so
-            // it has to begin again.
+            // The sender answers a report that this engine sent before a restart. The engine has
+            // lost the data, so the sender must send the block again.
             (_, None) => return self.cancel(reason::SYSTEM),
         };
         self.issued.insert(number, Vec::new());
         let mut from = lower;
         let mut claims: Vec<Range<u64>> = self.red.within(lower..upper).collect();
-        // Several reports are needed if there are too many claims; each covers the part up to its
-        // last claim.
+        // If there are too many claims for one report, several reports are sent. Each covers the
+        // range up to the first claim of the next report.
         while claims.len() > self.config.claims {
             let rest = claims.split_off(self.config.claims);
             let to = rest[0].start;
@@ -198,14 +205,16 @@ impl Receiver {
         self.issued.entry(checkpoint).or_default().push(number);
     }
 
-    /// Notes that the sender has received a report.
+    /// Records that the sender has acknowledged a report.
     pub fn acknowledged(&mut self, report: u64) {
         self.pending.remove(&report);
-        self.queue
-            .retain(|segment| !matches!(&segment.content, Content::Report(one) if one.number == report));
+        self.queue.retain(
+            |segment| !matches!(&segment.content, Content::Report(queued) if queued.number == report),
+        );
     }
 
-    /// Notes that the sender has cancelled, or knows that the receiver has.
+    /// Ends the session: the sender has cancelled it (true), or has acknowledged the receiver's
+    /// cancellation (false).
     pub fn cancelled(&mut self, by_sender: bool) {
         self.queue.clear();
         if by_sender {
@@ -216,7 +225,7 @@ impl Receiver {
         self.ended = true;
     }
 
-    /// Cancels the session.
+    /// Cancels the session, with a code of [`reason`].
     pub fn cancel(&mut self, reason: u8) {
         if self.cancel.is_none() && !self.ended {
             self.queue.clear();
@@ -226,12 +235,12 @@ impl Receiver {
         }
     }
 
-    /// Returns true if something is ready to be sent.
+    /// Returns true if segments are ready to be sent.
     pub fn has_segments(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Returns the next segment, which leaves now; `deadline` is the time at which its answer is
+    /// Returns the next segment to send now. `deadline` returns the time at which its answer is
     /// due.
     pub fn next_segment(&mut self, deadline: impl FnOnce() -> Time) -> Option<Segment> {
         let segment = self.queue.pop_front()?;
@@ -253,13 +262,14 @@ impl Receiver {
         Some(segment)
     }
 
-    /// Returns the time at which the first timer expires.
+    /// Returns the time at which the next timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         let cancel = self.cancel.as_ref().and_then(|cancel| cancel.2);
         self.pending.values().filter_map(|pending| pending.due).chain(cancel).min()
     }
 
-    /// Retransmits overdue segments, or cancels.
+    /// Retransmits reports and cancellations without an answer. Cancels or ends the session if a
+    /// report exceeds the attempts.
     pub fn wake(&mut self, now: Time) {
         let max = self.config.attempts;
         if let Some((reason, attempts, due)) = &mut self.cancel {
@@ -284,8 +294,8 @@ impl Receiver {
             }
         }
         if exceeded && self.delivered {
-            // All data has arrived: only the sender's acknowledgment is missing, and nothing is
-            // left to cancel.
+            // All red data was delivered, and only an acknowledgment of the sender is missing. So
+            // the session ends without a cancellation.
             self.ended = true;
             self.pending.clear();
         } else if exceeded {
@@ -293,18 +303,18 @@ impl Receiver {
         }
     }
 
-    /// Returns true if nothing remains to be done.
+    /// Returns true if the session has ended and all its segments have been sent.
     pub fn has_ended(&self) -> bool {
-        let whole = self.delivered && self.pending.is_empty() || self.is_green_only();
-        self.queue.is_empty() && (self.ended || whole && self.cancel.is_none())
+        let complete = self.delivered && self.pending.is_empty() || self.is_green_only();
+        self.queue.is_empty() && (self.ended || complete && self.cancel.is_none())
     }
 
-    /// Returns true if the block has no red part, and has ended.
+    /// Returns true if the block has no red part, and its end has arrived.
     fn is_green_only(&self) -> bool {
         self.green == Some(0) && self.length.is_some()
     }
 
-    /// Returns true if the session ended without all red data.
+    /// Returns true if the session ended before all red data was delivered.
     pub fn was_cancelled(&self) -> bool {
         self.ended && !self.delivered
     }

@@ -1,8 +1,8 @@
 //! Segments of the Licklider Transmission Protocol (RFC 5326, section 3).
 //!
-//! A segment is a control byte (version 0 and type), the session (engine that originated it and
-//! number, SDNVs), a byte with the numbers of header and trailer extensions, the header extensions,
-//! the content and the trailer extensions. Claims of a report are offsets from its lower bound.
+//! A segment consists of a control byte (version 0 and type), the session (numbers of its engine
+//! and block as SDNVs), a byte with the numbers of header and trailer extensions, the header
+//! extensions, the content, and the trailer extensions.
 
 use crate::chunk::Chunk;
 use crate::sdnv;
@@ -13,11 +13,11 @@ use bytes::Bytes;
 pub struct Session {
     /// Number of the engine that sends the block.
     pub engine: u64,
-    /// Number of the block at that engine.
+    /// Number of the session at the sending engine.
     pub number: u64,
 }
 
-/// A segment of LTP: the unit that is sent.
+/// A segment, the unit of transmission of LTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The session to which the segment belongs.
@@ -26,7 +26,7 @@ pub struct Segment {
     pub header: Vec<Extension>,
     /// Content of the segment.
     pub content: Content,
-    /// Extensions behind the content.
+    /// Extensions after the content.
     pub trailer: Vec<Extension>,
 }
 
@@ -46,15 +46,15 @@ pub enum Content {
     Data(Data),
     /// The parts of the red data that have arrived.
     Report(Report),
-    /// The sender has received the report of this number.
+    /// The sender acknowledges the report of this number.
     ReportAck(u64),
-    /// The sender cancels the session.
+    /// The sender cancels the session, with a code of [`reason`].
     CancelBySender(u8),
-    /// The receiver has received the cancellation.
+    /// The receiver acknowledges the sender's cancellation.
     CancelAckToSender,
-    /// The receiver cancels the session.
+    /// The receiver cancels the session, with a code of [`reason`].
     CancelByReceiver(u8),
-    /// The sender has received the cancellation.
+    /// The sender acknowledges the receiver's cancellation.
     CancelAckToReceiver,
 }
 
@@ -62,20 +62,20 @@ pub enum Content {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
     /// True for red data, which is retransmitted until it has arrived; false for green data, which
-    /// is not.
+    /// is sent only once.
     pub red: bool,
-    /// True if the red part ends with this segment; only a checkpoint can end it.
+    /// True if the red part ends with this segment, which must then be a checkpoint.
     pub ends_red_part: bool,
     /// True if the block ends with this segment.
     pub ends_block: bool,
     /// Number of the client service; 1 for bundles.
     pub service: u64,
-    /// Position of the first byte in the block.
+    /// Offset of the first byte in the block.
     pub offset: u64,
     /// The part of the block that the segment carries.
     pub bytes: Chunk,
-    /// Number of the checkpoint and of the report that it answers (or 0), if the segment is a
-    /// checkpoint, which asks for a report.
+    /// For a checkpoint, which requests a report: its number, and the number of the report that it
+    /// answers, or 0.
     pub checkpoint: Option<(u64, u64)>,
 }
 
@@ -84,25 +84,25 @@ pub struct Data {
 pub struct Report {
     /// Serial number of the report in its session.
     pub number: u64,
-    /// Number of the checkpoint that it answers, or 0.
+    /// Number of the checkpoint that the report answers, or 0.
     pub checkpoint: u64,
     /// End of the range.
     pub upper: u64,
     /// Start of the range.
     pub lower: u64,
-    /// Received parts: offsets from the lower bound, and lengths.
+    /// Received parts as offset from the lower bound, and length.
     pub claims: Vec<(u64, u64)>,
 }
 
-/// Reasons of cancellations (RFC 5326, section 3.2.4).
+/// Reason codes of cancellations (RFC 5326, section 3.2.4).
 pub mod reason {
     /// The client cancelled.
     pub const USER: u8 = 0;
-    /// There is no such client.
+    /// The client service cannot be reached.
     pub const UNREACHABLE: u8 = 1;
     /// A retransmission limit was exceeded.
     pub const LIMIT: u8 = 2;
-    /// Red data after green, or green before red.
+    /// Red data arrived after green data in the block, or green data before red data.
     pub const MISCOLOURED: u8 = 3;
     /// A system error.
     pub const SYSTEM: u8 = 4;
@@ -114,7 +114,7 @@ impl Segment {
         Segment { session, header: Vec::new(), content, trailer: Vec::new() }
     }
 
-    /// Returns the number of its type.
+    /// Returns the number of the segment's type.
     pub fn kind(&self) -> u8 {
         match &self.content {
             Content::Data(data) => {
@@ -139,7 +139,9 @@ impl Segment {
     /// Returns the length in bytes.
     pub fn length(&self) -> u64 {
         let extensions = |list: &[Extension]| -> usize {
-            list.iter().map(|one| 1 + sdnv::length(one.value.len() as u64) + one.value.len()).sum()
+            list.iter()
+                .map(|extension| 1 + sdnv::length(extension.value.len() as u64) + extension.value.len())
+                .sum()
         };
         let header = 2 + sdnv::length(self.session.engine) + sdnv::length(self.session.number);
         let fixed = header + extensions(&self.header) + extensions(&self.trailer);
@@ -167,7 +169,7 @@ impl Segment {
         fixed as u64 + content
     }
 
-    /// Appends the segment's bytes.
+    /// Appends the encoded segment.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.push(self.kind());
         sdnv::write(self.session.engine, out);
@@ -204,8 +206,8 @@ impl Segment {
         write_extensions(&self.trailer, out);
     }
 
-    /// Reads a segment that fills `bytes`. Returns `None` if there is none, or if something follows
-    /// it.
+    /// Reads a segment that fills `bytes`. Returns `None` if the segment is invalid, or if further
+    /// bytes follow it.
     pub fn read(bytes: &[u8]) -> Option<Segment> {
         let mut rest = bytes;
         let control = byte(&mut rest)?;
@@ -244,10 +246,10 @@ fn take<'a>(rest: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
 }
 
 fn write_extensions(list: &[Extension], out: &mut Vec<u8>) {
-    for one in list.iter().take(15) {
-        out.push(one.tag);
-        sdnv::write(one.value.len() as u64, out);
-        out.extend_from_slice(&one.value);
+    for extension in list.iter().take(15) {
+        out.push(extension.tag);
+        sdnv::write(extension.value.len() as u64, out);
+        out.extend_from_slice(&extension.value);
     }
 }
 
@@ -275,7 +277,7 @@ fn read_data(kind: u8, rest: &mut &[u8]) -> Option<Data> {
 fn read_report(rest: &mut &[u8]) -> Option<Report> {
     let mut next = || sdnv::read(rest);
     let (number, checkpoint, upper, lower, count) = (next()?, next()?, next()?, next()?, next()?);
-    // A claim takes two bytes at least.
+    // A claim takes at least two bytes.
     if lower > upper || count > rest.len() as u64 / 2 {
         return None;
     }
@@ -295,11 +297,11 @@ mod tests {
 
     fn bytes(hex: &str) -> Vec<u8> {
         (0..hex.len() / 2)
-            .map(|place| u8::from_str_radix(&hex[2 * place..2 * place + 2], 16).unwrap())
+            .map(|index| u8::from_str_radix(&hex[2 * index..2 * index + 2], 16).unwrap())
             .collect()
     }
 
-    /// Returns the segment that a vector describes.
+    /// Returns the segment described by a test vector.
     fn described(vector: &Value) -> Segment {
         let fields = &vector["fields"];
         let field = |name: &str| fields[name].as_u64().unwrap_or_default();
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn the_vectors_are_read_and_written() {
+    fn segments_match_the_test_vectors() {
         let vectors: Vec<Value> =
             serde_json::from_str(include_str!("../../../../tests/authorities/dtn/ltp_segments.json"))
                 .unwrap();
@@ -347,7 +349,7 @@ mod tests {
             let hex = bytes(vector["hex"].as_str().unwrap());
             let mut expected = described(&vector);
             if let Some(extension) = expected.header.first_mut() {
-                // The vector says "2 bytes" without their values.
+                // The test vector does not give the values of the extension's bytes.
                 extension.value = Segment::read(&hex).unwrap().header[0].value.clone();
             }
             assert_eq!(Segment::read(&hex), Some(expected.clone()), "{}", vector["name"]);

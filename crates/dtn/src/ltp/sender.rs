@@ -8,7 +8,7 @@ use bentpipe_core::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// A sent checkpoint without a report yet.
+/// A checkpoint without a report.
 struct Pending {
     segment: Segment,
     attempts: u32,
@@ -18,9 +18,9 @@ struct Pending {
 /// The outcome of sending a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All red data have arrived, and all green data have been sent.
+    /// All red data has arrived, and all green data has been sent.
     Complete,
-    /// The session was cancelled, for a reason of [`reason`].
+    /// The session was cancelled, with a code of [`reason`].
     Cancelled(u8),
 }
 
@@ -32,16 +32,18 @@ pub struct Sender {
     red: u64,
     /// Segments that are ready to be sent, in order.
     queue: VecDeque<Segment>,
-    /// Red data that reports have claimed.
+    /// The parts of the red data that reports have claimed.
     arrived: Ranges,
-    /// Checkpoints without a report, by number.
+    /// Checkpoints without a report, by checkpoint number.
     pending: BTreeMap<u64, Pending>,
-    /// Numbers of the reports that were answered.
+    /// Numbers of the reports that were processed.
     answered: Ranges,
-    /// Highest number of a report that was answered.
+    /// Highest number of a report that was processed.
     last_report: u64,
     next_checkpoint: u64,
     config: Config,
+    /// The cancellation: its reason, the number of times it was sent, and the deadline of its
+    /// answer.
     cancel: Option<(u8, u32, Option<Time>)>,
     end: Option<End>,
 }
@@ -81,10 +83,10 @@ impl Sender {
         sender
     }
 
-    /// Queues a range in segments. A red range ends with a checkpoint that answers report number
-    /// `answers`.
+    /// Queues the segments of a range. A red range ends with a checkpoint that answers the report
+    /// number `answers`.
     fn queue_range(&mut self, range: Range<u64>, answers: Option<u64>, is_red: bool) {
-        // Most bytes that a segment adds, with a checkpoint's numbers.
+        // Maximum length of a segment's headers, including the numbers of a checkpoint.
         let sample = |bytes: u64, checkpoint| {
             let offset = self.block.len();
             let data = Data {
@@ -112,8 +114,8 @@ impl Sender {
             let data = Data {
                 red: is_red,
                 ends_red_part: checkpoint.is_some() && to == self.red,
-                // According to the flags of RFC 5326, section 3.1.1, only a checkpoint can end a
-                // red block.
+                // In the segment types of RFC 5326, section 3.1.1, only a checkpoint can end a
+                // block with a red segment.
                 ends_block: to == self.block.len() && (checkpoint.is_some() || !is_red),
                 service: self.service,
                 offset: from,
@@ -125,12 +127,12 @@ impl Sender {
         }
     }
 
-    /// Returns true if something is ready to be sent.
+    /// Returns true if segments are ready to be sent.
     pub fn has_segments(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Returns the next segment, which leaves now; `deadline` is the time at which its answer is
+    /// Returns the next segment to send now. `deadline` returns the time at which its answer is
     /// due.
     pub fn next_segment(&mut self, deadline: impl FnOnce() -> Time) -> Option<Segment> {
         let segment = self.queue.pop_front()?;
@@ -155,22 +157,22 @@ impl Sender {
         Some(segment)
     }
 
-    /// Processes a report.
+    /// Processes a report of the receiver.
     pub fn report(&mut self, report: &Report) {
         self.queue.push_back(Segment::new(self.session, Content::ReportAck(report.number)));
-        // A report is retransmitted if its acknowledgment was lost, and answered only once.
+        // A report is retransmitted if its acknowledgment was lost, but processed only once.
         if self.answered.add(report.number..report.number.saturating_add(1)) == 0 || self.cancel.is_some() {
             return;
         }
         self.pending.remove(&report.checkpoint);
-        // A checkpoint that has just been answered need not be retransmitted.
+        // The checkpoint was answered, so it need not be retransmitted.
         self.queue.retain(|segment| {
             !matches!(&segment.content, Content::Data(data) if data.checkpoint.is_some_and(|(number, _)| number == report.checkpoint))
         });
         let bounds = report.lower..report.upper.min(self.red);
         if report.number >= self.last_report {
-            // The newest report is right: what it does not claim is missing, even if an earlier one
-            // has claimed it. The receiver was restarted in between.
+            // The newest report is correct. Data that it does not claim is missing, even if an
+            // earlier report has claimed it: the receiver was restarted between both reports.
             self.last_report = report.number;
             self.arrived.remove(bounds.clone());
         }
@@ -186,7 +188,7 @@ impl Sender {
         self.queue_range(last, Some(report.number), true);
     }
 
-    /// Queues a red range without a checkpoint.
+    /// Queues the segments of a red range without a checkpoint.
     fn queue_without_checkpoint(&mut self, range: Range<u64>) {
         let before = self.queue.len();
         self.queue_range(range, Some(0), true);
@@ -197,7 +199,8 @@ impl Sender {
         }
     }
 
-    /// Notes that the receiver has cancelled, or knows that the sender has.
+    /// Ends the session: the receiver has cancelled it for this reason, or, without a reason, has
+    /// acknowledged the sender's cancellation.
     pub fn cancelled(&mut self, reason: Option<u8>) {
         if let Some(reason) = reason {
             self.queue.clear();
@@ -209,7 +212,7 @@ impl Sender {
         self.pending.clear();
     }
 
-    /// Cancels the session.
+    /// Cancels the session, with a code of [`reason`].
     pub fn cancel(&mut self, reason: u8) {
         if self.end.is_none() && self.cancel.is_none() {
             self.queue.clear();
@@ -219,13 +222,14 @@ impl Sender {
         }
     }
 
-    /// Returns the time at which the first timer expires.
+    /// Returns the time at which the next timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         let cancel = self.cancel.as_ref().and_then(|cancel| cancel.2);
         self.pending.values().filter_map(|pending| pending.due).chain(cancel).min()
     }
 
-    /// Retransmits overdue segments, or cancels.
+    /// Retransmits checkpoints and cancellations without an answer. Cancels the session if a
+    /// checkpoint exceeds the attempts.
     pub fn wake(&mut self, now: Time) {
         if let Some((reason, attempts, due)) = &mut self.cancel {
             if due.is_some_and(|due| due <= now) {
@@ -265,12 +269,12 @@ impl Sender {
         }
     }
 
-    /// Returns the outcome, once nothing is left to send.
+    /// Returns the outcome of the session, once all segments have been sent.
     pub fn end(&self) -> Option<End> {
         self.end.filter(|_| self.queue.is_empty())
     }
 
-    /// Returns the outcome, even if an acknowledgment is still to be sent.
+    /// Returns the outcome of the session, even if an acknowledgment still has to be sent.
     pub fn outcome(&self) -> Option<End> {
         self.end
     }

@@ -1,18 +1,18 @@
-//! Bundles as blocks of LTP: how a network sends and receives for its engines, and what it decides
-//! for them.
+//! Transport of bundles as LTP blocks. A network transmits the segments of its LTP engines and
+//! handles their events.
 
 use super::ltp::LinkEvent;
 use super::{config, Convergence, Event, Network};
 use crate::contacts::{Contact, Node};
 
 impl Network {
-    /// Sends the next segment over a contact. New blocks begin when there is nothing else to send,
-    /// so that they keep their order.
+    /// Sends the next segment over a contact. A new block starts only when no other segment is
+    /// ready, so that blocks keep their order.
     pub(super) fn transmit_segment(&mut self, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         let Convergence::Ltp { config, .. } = &self.config.convergence else { return };
-        let longest = config.segment + config::DATAGRAM;
-        if self.now + contact.rate.span_of(longest) > self.known_end(index) {
+        let max_bytes = config.segment + config::DATAGRAM;
+        if self.now + contact.rate.span_of(max_bytes) > self.known_end(index) {
             return;
         }
         let (from, to) = (contact.from, contact.to);
@@ -28,31 +28,31 @@ impl Network {
         let bytes = segment.length() + config::DATAGRAM;
         let sent = self.start(index, bytes);
         if sent <= contact.end && !(self.errors)(sent, bytes) {
-            let place = self.links.put_in_flight(segment);
-            self.schedule(sent + contact.delay, Event::Segment(place, index));
+            let number = self.links.put_in_flight(segment);
+            self.schedule(sent + contact.delay, Event::Segment(number, index));
         }
         self.link_events(from, to);
     }
 
-    /// Processes a segment that has arrived.
-    pub(super) fn segment(&mut self, place: u64, index: u32) {
+    /// Processes the arrival of a segment.
+    pub(super) fn segment(&mut self, number: u64, index: u32) {
         let Contact { from, to, .. } = self.plan.contacts()[index as usize];
-        self.links.arrive(place, from, to);
+        self.links.arrive(number, from, to);
         self.link_events(from, to);
         self.answer(to, from);
     }
 
-    /// Lets the open contacts from one node to another send.
+    /// Sends segments over the open contacts from one node to another.
     fn answer(&mut self, from: Node, to: Node) {
-        for place in 0..self.plan.outgoing(from, self.now).len() {
-            let Some(&index) = self.plan.outgoing(from, self.now).get(place) else { break };
+        for position in 0..self.plan.outgoing(from, self.now).len() {
+            let Some(&index) = self.plan.outgoing(from, self.now).get(position) else { break };
             if self.plan.contacts()[index as usize].to == to {
                 self.transmit(index);
             }
         }
     }
 
-    /// Handles expired timers of LTP.
+    /// Processes expired timers of the LTP engines, and sends the resulting segments.
     pub(super) fn timers(&mut self) {
         self.timers = None;
         self.links.wake(self.now);
@@ -76,7 +76,8 @@ impl Network {
         }
     }
 
-    /// Gives up sessions to a neighbour that has no more contacts; their bundles get another route.
+    /// If there are no more contacts to a neighbour, cancels the sessions to it and reroutes their
+    /// bundles.
     pub(super) fn cancel_sessions(&mut self, from: Node, to: Node) {
         let later = self
             .plan
@@ -94,7 +95,7 @@ impl Network {
         }
     }
 
-    /// Processes the events of LTP about bundles between two nodes.
+    /// Processes the events of the LTP engines of two nodes.
     fn link_events(&mut self, node: Node, other: Node) {
         for events in self.links.link_events(node, other) {
             match events {

@@ -9,41 +9,42 @@ use std::sync::Arc;
 /// The configuration shared by all nodes of a network.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Convergence layer that carries bundles over a contact.
+    /// Convergence layer that carries bundles over contacts.
     pub convergence: Convergence,
-    /// Routing of the bundles.
+    /// Routing of bundles.
     pub routing: Arc<dyn Routing>,
-    /// Most bytes that a node stores.
+    /// Maximum size of the bundles that a node stores, in bytes.
     pub storage: u64,
-    /// Action of a node without room.
+    /// Action of a node that has no room for a new bundle.
     pub discard: Discard,
 }
 
-/// The convergence layer that carries bundles over a contact.
+/// A convergence layer that carries bundles over contacts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Convergence {
-    /// A datagram per bundle: 28 bytes of IP and UDP.
+    /// UDP, one datagram per bundle, with 28 bytes of IP and UDP headers.
     Udp,
-    /// A red block of LTP per bundle, segments in datagrams.
+    /// LTP, one red block per bundle, with one UDP datagram per segment.
     Ltp {
-        /// Segment size and limits.
+        /// Settings of the LTP engines.
         config: ltp::Config,
-        /// Time that an answer may take beyond light times and closed contacts.
+        /// Time allowed for an answer in addition to light times and closed contacts.
         margin: Span,
     },
 }
 
-/// Bytes of IP and UDP headers.
+/// Size of the IP and UDP headers in bytes.
 pub(crate) const DATAGRAM: u64 = 28;
 
 impl Convergence {
-    /// Returns the bytes that are sent besides a bundle of `size` bytes if nothing is lost.
+    /// Returns the number of header bytes that are sent with a bundle of `size` bytes if nothing is
+    /// lost.
     pub fn overhead(&self, size: u64) -> u64 {
         match self {
             Convergence::Udp => DATAGRAM,
             Convergence::Ltp { config, .. } => {
-                // Twelve bytes of a segment's header at most with small numbers, sixteen of a
-                // checkpoint's.
+                // With small numbers, the header of a segment has at most 12 bytes, and that of a
+                // checkpoint at most 16.
                 let segments = size.div_ceil(config.segment.saturating_sub(16).max(1));
                 segments * (DATAGRAM + 16)
             }

@@ -1,4 +1,4 @@
-//! LTP between neighbours: an engine at each end of each pair of nodes that have contacts.
+//! LTP between neighbours. Each pair of nodes with contacts has an engine at both nodes.
 
 use super::{Config, Convergence};
 use crate::chunk::Chunk;
@@ -10,41 +10,42 @@ use crate::ltp::sender::End;
 use bentpipe_core::{Span, Time};
 use std::collections::BTreeMap;
 
-/// The service number of bundles.
+/// The client service number of bundles.
 const BUNDLES: u64 = 1;
 
-/// One end of a pair of neighbours.
+/// The engine at one node of a pair of neighbours.
 struct Link {
     engine: Engine,
-    /// Bundles that are being sent, by session.
+    /// Bundles that are being sent, by session number.
     sessions: BTreeMap<u64, Sending>,
 }
 
 /// A bundle that is being sent.
 struct Sending {
     bundle: u64,
-    /// Number of contacts that it has passed.
+    /// Number of contacts that the bundle has crossed.
     hops: u32,
-    /// True if it was given up, and gets another route.
+    /// True if the session was cancelled and the bundle gets another route.
     cancelled: bool,
 }
 
-/// Events about bundles at an end of a pair.
+/// An event about a bundle at a node.
 #[derive(Debug)]
 pub(crate) enum LinkEvent {
-    /// A bundle has arrived; the number counts the contacts that it has passed.
+    /// A bundle has arrived at a node, after this number of contacts.
     Received(u64, Node, u32),
-    /// The neighbour has the bundle.
+    /// The neighbour of a node has acknowledged a bundle.
     Acknowledged(u64, Node),
-    /// The bundle cannot reach the neighbour.
+    /// A bundle cannot reach the neighbour of a node.
     Failed(u64, Node),
 }
 
 #[derive(Default)]
 pub(crate) struct Links {
     links: BTreeMap<(Node, Node), Link>,
+    /// Segments in flight by number.
     in_flight: BTreeMap<u64, Segment>,
-    next_place: u64,
+    last_segment: u64,
     margin: Span,
 }
 
@@ -63,14 +64,14 @@ impl Links {
         Links { links, margin: *margin, ..Links::default() }
     }
 
-    /// Starts to send a bundle.
+    /// Starts a session that sends a bundle of `size` bytes.
     pub fn send(&mut self, from: Node, to: Node, bundle: u64, size: u64, hops: u32) {
-        let link = self.links.get_mut(&(from, to)).expect("neighbours have engines");
+        let link = self.links.get_mut(&(from, to)).expect("every pair of nodes with contacts has engines");
         let session = link.engine.send(u64::from(to.0) + 1, BUNDLES, Chunk::Zeros(size), size);
         link.sessions.insert(session.number, Sending { bundle, hops, cancelled: false });
     }
 
-    /// Returns the next segment from one node to another, which leaves at `now`.
+    /// Returns the next segment from one node to another that leaves at `now`.
     pub fn next_segment(
         &mut self,
         plan: &Plan,
@@ -80,36 +81,36 @@ impl Links {
         delay: Span,
     ) -> Option<Segment> {
         let clock = ContactDeadlines { plan, from, to, delay, margin: self.margin };
-        let link = self.links.get_mut(&(from, to)).expect("neighbours have engines");
+        let link = self.links.get_mut(&(from, to)).expect("every pair of nodes with contacts has engines");
         link.engine.next_segment(now, &clock).map(|(_, segment)| segment)
     }
 
-    /// Keeps a segment that is on its way; returns its place.
+    /// Stores a segment until it arrives, and returns the segment's number.
     pub fn put_in_flight(&mut self, segment: Segment) -> u64 {
-        self.next_place += 1;
-        self.in_flight.insert(self.next_place, segment);
-        self.next_place
+        self.last_segment += 1;
+        self.in_flight.insert(self.last_segment, segment);
+        self.last_segment
     }
 
-    /// Processes an arriving segment.
-    pub fn arrive(&mut self, place: u64, from: Node, to: Node) {
-        let Some(segment) = self.in_flight.remove(&place) else { return };
-        let link = self.links.get_mut(&(to, from)).expect("neighbours have engines");
+    /// Processes the arrival of the segment with this number.
+    pub fn arrive(&mut self, number: u64, from: Node, to: Node) {
+        let Some(segment) = self.in_flight.remove(&number) else { return };
+        let link = self.links.get_mut(&(to, from)).expect("every pair of nodes with contacts has engines");
         link.engine.receive(u64::from(from.0) + 1, &segment);
     }
 
-    /// Lets due timers expire.
+    /// Processes the timers that expire until `now`.
     pub fn wake(&mut self, now: Time) {
         self.links.values_mut().for_each(|link| link.engine.wake(now));
     }
 
-    /// Returns the time at which the first timer expires.
+    /// Returns the time at which the next timer expires.
     pub fn next_wake(&self) -> Option<Time> {
         self.links.values().filter_map(|link| link.engine.next_wake()).min().filter(|time| *time < Time::MAX)
     }
 
-    /// Gives up everything that is being sent from one node to another, and returns those bundles.
-    /// Segments on their way still arrive.
+    /// Cancels all sessions that send from one node to another, and returns their bundles. Segments
+    /// in flight still arrive.
     pub fn cancel_bundles(&mut self, from: Node, to: Node) -> Vec<u64> {
         let Some(link) = self.links.get_mut(&(from, to)) else { return Vec::new() };
         let engine = link.engine.number();
@@ -122,7 +123,7 @@ impl Links {
         bundles
     }
 
-    /// Notes that a node has dropped a bundle.
+    /// Cancels the sessions that send a bundle, because its node has dropped it.
     pub fn release_copy(&mut self, bundle: u64, node: Node) {
         for ((from, _), link) in self.links.range_mut((node, Node(0))..=(node, Node(u32::MAX))) {
             debug_assert_eq!(*from, node);
@@ -152,14 +153,14 @@ impl Links {
                     Event::Red { session, .. } => {
                         let sender = self.links.get(&(there, here));
                         let sending = sender.and_then(|link| link.sessions.get(&session.number));
-                        // If the sender has dropped it in the meantime, the bundle is unknown.
+                        // The bundle is unknown if its sender has dropped it in the meantime.
                         link_events.extend(
                             sending
                                 .map(|sending| LinkEvent::Received(sending.bundle, here, sending.hops + 1)),
                         );
                     }
                     Event::Sent { session, end } => {
-                        let link = self.links.get_mut(&(here, there)).expect("it had an event");
+                        let link = self.links.get_mut(&(here, there)).expect("a link with events exists");
                         let sending = link.sessions.remove(&session.number);
                         let sending = sending.filter(|sending| !sending.cancelled || end == End::Complete);
                         link_events.extend(sending.map(|Sending { bundle, .. }| match end {

@@ -1,15 +1,14 @@
-//! A network of bundle nodes over a contact plan: storage, routing, convergence layers. It moves
-//! bundles as the caller advances the time.
+//! A network of bundle nodes over a contact plan, with storage, routing and convergence layers. The
+//! caller advances the time.
 //!
-//! Each contact transmits one unit after the other at its rate. What has left completely when the
-//! contact ends arrives; what is cut off does not. Over [UDP](Convergence::Udp) a bundle is one
-//! unit, which is lost or not, and the sender removes it when it has been sent; a bundle that would
-//! not be sent before the contact ends is not started. Over [LTP](Convergence::Ltp) a bundle is a
-//! red block, which the sender stores until reports claim all of it. The contacts of the two
-//! directions are independent.
+//! Each contact transmits one datagram after the other at its rate. A datagram arrives if its
+//! transmission ends before the contact does. Over [UDP](Convergence::Udp), each bundle is one
+//! datagram, and the sender removes the bundle when it has been sent. A transmission that would not
+//! end before the contact is not started. Over [LTP](Convergence::Ltp), each bundle is a red block,
+//! which the sender stores until reports have claimed all of it. Contacts in opposite directions
+//! are independent.
 //!
-//! Every bundle ends in one of four ways: delivered, expired, dropped for a [`Reason`], or still
-//! stored.
+//! Every bundle is delivered, expired, dropped for another [`Reason`], or still stored.
 
 mod blocks;
 pub mod config;
@@ -34,10 +33,10 @@ struct State {
     bundle: Bundle,
     size: u64,
     expires: Time,
-    /// Number of copies at nodes and on their way.
+    /// Number of copies at nodes and in transit.
     copies: u32,
     delivered: bool,
-    /// Node and reason of the last loss of a copy.
+    /// Node and reason of the last drop of a copy.
     lost: (Node, Reason),
 }
 
@@ -47,39 +46,39 @@ enum Event {
     Opens(u32),
     /// A contact closes.
     Closes(u32),
-    /// A contact has transmitted its current unit.
+    /// A contact has transmitted its current datagram.
     Sent(u32),
-    /// A bundle's last bit arrives over a contact, with its number of hops.
+    /// The last bit of a bundle arrives over a contact, after a number of hops.
     Arrives(u64, u32, u32),
-    /// A segment arrives over a contact; its position among those on their way.
+    /// The segment in flight with this number arrives over a contact.
     Segment(u64, u32),
-    /// A bundle's lifetime ends.
+    /// The lifetime of a bundle ends.
     Expires(u64),
-    /// A stored bundle looks for a route again at a node.
+    /// A node routes a stored bundle again.
     Retry(u64, u32),
-    /// Timers of LTP engines.
+    /// Timers of LTP engines expire.
     Timers,
 }
 
-/// The activity of a contact.
+/// The state of a contact.
 #[derive(Default)]
 pub(crate) struct Channel {
     pub open: bool,
-    /// Time at which its current transmission ends.
+    /// Time at which the current transmission ends; `None` if the contact is idle.
     pub busy: Option<Time>,
     /// Copies that wait for this contact.
     pub queue: VecDeque<u64>,
 }
 
-/// Decides whether a unit that has been sent at this time, with so many bytes, is corrupted on its
-/// way.
+/// Returns true if a datagram is corrupted in transit, given the time at which its transmission
+/// ended and its length in bytes.
 pub type Errors = Box<dyn FnMut(Time, u64) -> bool + Send>;
 
 /// A network of bundle nodes.
 pub struct Network {
-    /// The contacts that really take place.
+    /// The actual contacts.
     plan: Plan,
-    /// The contacts by which nodes route.
+    /// The contacts that nodes know and use for routing.
     known: Plan,
     config: Config,
     now: Time,
@@ -91,18 +90,18 @@ pub struct Network {
     links: Links,
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     sequence: u64,
-    /// Time for which a wake for timers is scheduled.
+    /// Time of the scheduled event [`Event::Timers`].
     timers: Option<Time>,
     outcomes: VecDeque<Outcome>,
     counters: Counters,
-    /// Totals that each node has sent to each other.
+    /// Totals of the transmissions from the first node to the second.
     sent: BTreeMap<(Node, Node), Sent>,
     errors: Errors,
 }
 
 impl Network {
-    /// Creates a network over the contacts of `plan`, which really take place; nodes route by the
-    /// contacts of `known`. Both have the same nodes.
+    /// Creates a network over the actual contacts `plan`. Nodes use the contacts of `known` for
+    /// routing. Both plans must have the same nodes.
     pub fn new(plan: Plan, known: Plan, config: Config, errors: Errors) -> Network {
         let nodes = plan.nodes().len();
         let router = config.routing.router(&known);
@@ -139,17 +138,18 @@ impl Network {
         network
     }
 
-    /// Returns the contacts that really take place.
+    /// Returns the actual contacts.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Returns the counts so far.
+    /// Returns the network's counts so far.
     pub fn counters(&self) -> Counters {
         Counters { searches: self.router.searches(), ..self.counters }
     }
 
-    /// Returns the totals that each node has sent to each other so far, in the order of nodes.
+    /// Returns the totals of the transmissions so far for each pair of transmitter and receiver, in
+    /// the order of nodes.
     pub fn sent(&self) -> impl Iterator<Item = ([Node; 2], Sent)> + '_ {
         self.sent.iter().map(|((from, to), sent)| ([*from, *to], *sent))
     }
@@ -159,8 +159,9 @@ impl Network {
         self.bundles.values().filter(|state| !state.delivered).count() as u64
     }
 
-    /// Puts a bundle into the network at `now`, which must not be before the last call's time, and
-    /// returns its number. Its end is reported as an [`Outcome`].
+    /// Adds a bundle to the network at `now`, which must not precede the time of the last call, and
+    /// returns the number of the bundle. Its outcome is available from
+    /// [`next_outcome`](Self::next_outcome).
     pub fn insert(&mut self, now: Time, bundle: Bundle) -> u64 {
         self.advance(now);
         let number = self.next_bundle;
@@ -188,7 +189,7 @@ impl Network {
         );
         self.schedule(expires, Event::Expires(number));
         self.router.created(number, bundle.from);
-        self.place(number, bundle.from, 0);
+        self.store_copy(number, bundle.from, 0);
         number
     }
 
@@ -209,15 +210,14 @@ impl Network {
         self.now = self.now.max(now);
     }
 
-    /// Returns the next outcome of a bundle, in the order of time.
+    /// Returns the next outcome of a bundle, in chronological order.
     pub fn next_outcome(&mut self) -> Option<Outcome> {
         self.outcomes.pop_front()
     }
 
     fn schedule(&mut self, time: Time, event: Event) {
         self.sequence += 1;
-        // At equal times, contacts close before others open, and a transmission ends before its
-        // contact closes.
+        // At equal times, transmissions end first, then contacts close, then contacts open.
         let rank = match event {
             Event::Sent(_) => 0,
             Event::Closes(_) => 1,
@@ -237,7 +237,7 @@ impl Network {
             Event::Closes(index) => self.closed(index),
             Event::Sent(index) => self.has_sent(index),
             Event::Arrives(bundle, contact, hops) => self.arrived(bundle, contact, hops),
-            Event::Segment(place, contact) => self.segment(place, contact),
+            Event::Segment(number, contact) => self.segment(number, contact),
             Event::Expires(bundle) => self.expire(bundle),
             Event::Retry(bundle, node) => {
                 if self.agents[node as usize].contains(bundle) {
@@ -249,12 +249,12 @@ impl Network {
         }
     }
 
-    /// Opens a contact. Routings of the copying kind learn of the meeting.
+    /// Queues bundles for a contact that has opened.
     fn opened(&mut self, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         match &mut self.router {
             Router::Forwarding(router) => {
-                // Bundles that wait for this neighbour at any time.
+                // Add the bundles that wait for this neighbour without a chosen contact.
                 let outgoing = router.take_waiting(contact.from, contact.to);
                 return self.channels[index as usize].queue.extend(outgoing);
             }
@@ -282,9 +282,9 @@ impl Network {
         }
     }
 
-    /// Gives a node a bundle for another node, to store and forward. A node without room drops it,
-    /// or others for it.
-    fn place(&mut self, bundle: u64, node: Node, hops: u32) {
+    /// Stores a bundle at a node and routes it. If the node has no room, it drops this bundle or
+    /// other bundles.
+    fn store_copy(&mut self, bundle: u64, node: Node, hops: u32) {
         let State { size, bundle: properties, expires, .. } = &self.bundles[&bundle];
         let metadata = Metadata {
             name: bundle,
@@ -306,14 +306,14 @@ impl Network {
                 self.route(bundle, node);
             }
             Verdict::Expired => self.lose(bundle, node, Reason::Expired),
-            // A copy that is or was here already. Without copies, it is a bundle that took another
-            // route after its acknowledgment was lost.
+            // The node has or had a copy of this bundle. With a forwarding routing, this happens if
+            // an acknowledgment was lost and the sender chose another route.
             Verdict::Duplicate => self.end_copy(bundle),
             Verdict::NoRoom => self.lose(bundle, node, Reason::StorageFull),
         }
     }
 
-    /// Decides over which contact a stored bundle leaves.
+    /// Chooses a contact for a stored bundle, or offers copies of it over the open contacts.
     fn route(&mut self, bundle: u64, node: Node) {
         let State { bundle: properties, size, expires, .. } = &self.bundles[&bundle];
         let (properties, size, expires) = (*properties, *size, *expires);
@@ -322,17 +322,18 @@ impl Network {
             let outgoing =
                 OutgoingBundle { now: self.now, node, number: bundle, bundle: &properties, bytes, expires };
             let Some(known) = router.choose(&self.known, &outgoing) else { return };
-            // The contact that really takes place: an unannounced outage may have shortened or
-            // removed it, which shows when it should be open.
+            // An unannounced outage may have removed the contact. The node notices this only during
+            // the contact, so it routes the bundle again at the contact's end.
             let Some(index) = self.actual_contact(&known) else {
                 return self.schedule(known.end, Event::Retry(bundle, node.0));
             };
             self.channels[index as usize].queue.push_back(bundle);
             return self.transmit(index);
         }
-        for place in 0..self.plan.outgoing(node, self.now).len() {
-            let index = self.plan.outgoing(node, self.now)[place];
-            // It may have left, or been lost, over the previous contact.
+        for position in 0..self.plan.outgoing(node, self.now).len() {
+            let index = self.plan.outgoing(node, self.now)[position];
+            // The bundle may have left, or may have been dropped, over an earlier contact of this
+            // loop.
             if !self.agents[node.0 as usize].contains(bundle) {
                 return;
             }
@@ -343,7 +344,7 @@ impl Network {
         }
     }
 
-    /// Returns the real contact that contains the rest of a known one.
+    /// Returns the index of the actual contact for a known contact.
     fn actual_contact(&self, known: &crate::contacts::Contact) -> Option<u32> {
         let contacts = self.plan.contacts();
         let candidates = self.plan.outgoing(known.from, self.now.max(known.start)).iter().copied();
@@ -361,7 +362,7 @@ impl Network {
             .or_else(|| fitting.min_by_key(|index| contacts[*index as usize].start))
     }
 
-    /// Adds a copy to the queue of an open contact, if the routing wants the neighbour to have it.
+    /// Adds a bundle to the queue of an open contact, if the routing gives the neighbour a copy.
     fn offer(&mut self, bundle: u64, index: u32) {
         let contact = self.plan.contacts()[index as usize];
         let to = self.bundles[&bundle].bundle.to;
@@ -374,7 +375,7 @@ impl Network {
         }
     }
 
-    /// Lets an open contact transmit the next unit, if it is idle.
+    /// Starts the next transmission over a contact, if the contact is open and idle.
     fn transmit(&mut self, index: u32) {
         let channel = &self.channels[index as usize];
         if !channel.open || channel.busy.is_some() {
@@ -386,8 +387,9 @@ impl Network {
         }
     }
 
-    /// Returns the next bundle of a contact's queue that is still stored and fits into the rest of
-    /// the contact; by priority, then by age.
+    /// Removes and returns the next bundle of a contact's queue that is still stored and can be
+    /// sent before the contact ends. Higher priorities come first, and older bundles within a
+    /// priority.
     fn next_bundle(&mut self, index: u32) -> Option<u64> {
         let contact = self.plan.contacts()[index as usize];
         loop {
@@ -395,7 +397,7 @@ impl Network {
             let agent = &self.agents[contact.from.0 as usize];
             let priority = |bundle: u64| agent.metadata(bundle).map_or(0, |metadata| metadata.priority);
             let order = |bundle: &u64| Reverse(priority(*bundle));
-            // Usually all have one priority, and the first is the best.
+            // Usually all bundles have the same priority, so the first one is next.
             let best = match channel.queue.front() {
                 Some(first) if agent.has_single_priority() => Some((0, *first)),
                 _ => channel
@@ -403,10 +405,10 @@ impl Network {
                     .iter()
                     .copied()
                     .enumerate()
-                    .min_by_key(|(place, bundle)| (order(bundle), *place)),
+                    .min_by_key(|(position, bundle)| (order(bundle), *position)),
             };
-            let (place, bundle) = best?;
-            channel.queue.remove(place);
+            let (position, bundle) = best?;
+            channel.queue.remove(position);
             if !agent.contains(bundle) {
                 continue;
             }
@@ -415,7 +417,7 @@ impl Network {
             if self.now + contact.rate.span_of(unit) <= self.known_end(index) {
                 return Some(bundle);
             }
-            // It no longer fits, so it needs another contact and route.
+            // The bundle no longer fits into this contact, so it needs another route.
             if self.router.is_forwarding() {
                 self.router.release(bundle, contact.from);
                 self.route(bundle, contact.from);
@@ -423,7 +425,7 @@ impl Network {
         }
     }
 
-    /// Returns the time at which nodes believe that a contact ends: its end in the known plan.
+    /// Returns the end of a contact in the known plan, which nodes rely on.
     fn known_end(&self, index: u32) -> Time {
         let contact = &self.plan.contacts()[index as usize];
         let contacts = self.known.contacts();
@@ -449,7 +451,7 @@ impl Network {
             self.router.release(bundle, contact.from);
         }
         if sent > contact.end {
-            // The end is unannounced, and nobody receives the rest.
+            // The contact ended without announcement during the transmission.
             return self.lose(bundle, contact.from, Reason::CutOff);
         }
         if (self.errors)(sent, unit) {
@@ -458,7 +460,7 @@ impl Network {
         self.schedule(sent + contact.delay, Event::Arrives(bundle, index, hops + 1));
     }
 
-    /// Occupies a contact with `bytes`; returns the time at which they have been sent.
+    /// Starts a transmission of `bytes` over a contact, and returns the time at which it ends.
     fn start(&mut self, index: u32, bytes: u64) -> Time {
         let contact = self.plan.contacts()[index as usize];
         let sent = self.now + contact.rate.span_of(bytes);
@@ -473,7 +475,7 @@ impl Network {
 
     fn has_sent(&mut self, index: u32) {
         let channel = &mut self.channels[index as usize];
-        // The end of a closed contact's transmission has no effect.
+        // If the contact has closed in the meantime, the end of the transmission has no effect.
         if channel.busy == Some(self.now) {
             channel.busy = None;
             self.transmit(index);
@@ -497,12 +499,13 @@ impl Network {
             }
             return self.end_copy(bundle);
         }
-        self.place(bundle, node, hops);
+        self.store_copy(bundle, node, hops);
     }
 
-    /// Ends a copy, wherever it was; the bundle ends with its last one. If none has arrived, the
-    /// bundle counts as lost where a copy was lost last: a neighbour that has received it may have
-    /// dropped it before its sender knows of the arrival.
+    /// Removes a copy from the count, and reports the bundle's outcome after its last copy. If no
+    /// copy was delivered, the outcome names the node and the reason of the last drop, which may
+    /// precede the end of the last copy: a receiver may drop a copy before its sender knows that it
+    /// arrived.
     fn end_copy(&mut self, bundle: u64) {
         let state = self.bundle_mut(bundle);
         state.copies -= 1;
@@ -521,20 +524,20 @@ impl Network {
         }
     }
 
-    /// Ends a copy that is no longer in any store as lost.
+    /// Records a copy that is no longer stored as dropped, for this reason.
     fn lose(&mut self, bundle: u64, node: Node, reason: Reason) {
         self.bundle_mut(bundle).lost = (node, reason);
         self.end_copy(bundle);
     }
 
-    /// Removes a copy that a node has dropped from everything else that refers to it.
+    /// Removes the routing state and the LTP sessions of a copy that a node has dropped.
     fn release_copy(&mut self, bundle: u64, node: Node) {
         self.router.release(bundle, node);
         self.links.release_copy(bundle, node);
     }
 
-    /// Ends a bundle's lifetime: all stored copies are dropped, and those on their way when they
-    /// arrive.
+    /// Drops all stored copies of a bundle at the end of its lifetime. Copies in transit are
+    /// dropped when they arrive.
     fn expire(&mut self, bundle: u64) {
         if !self.bundles.contains_key(&bundle) {
             return;
@@ -549,12 +552,12 @@ impl Network {
         }
     }
 
-    /// Returns the number of contacts that a stored bundle has passed.
+    /// Returns the number of contacts that a stored bundle has crossed.
     fn hops(&self, bundle: u64, node: Node) -> u32 {
         self.agents[node.0 as usize].metadata(bundle).map_or(0, |metadata| metadata.hops)
     }
 
     fn bundle_mut(&mut self, bundle: u64) -> &mut State {
-        self.bundles.get_mut(&bundle).expect("a bundle with copies is known")
+        self.bundles.get_mut(&bundle).expect("a bundle with copies is in `bundles`")
     }
 }

@@ -8,59 +8,59 @@ use bentpipe_core::Span;
 pub struct Bundle {
     /// The node at which the bundle enters the network.
     pub from: Node,
-    /// The node of its destination.
+    /// The destination of the bundle.
     pub to: Node,
     /// Length of the payload in bytes.
     pub payload: u64,
-    /// Time from its creation after which the bundle is dropped.
+    /// Time from the creation of the bundle until it is dropped.
     pub lifetime: Span,
-    /// Priority of the bundle: 0 is bulk, 1 normal, 2 expedited.
+    /// Priority of the bundle: 0 for bulk, 1 for normal, 2 for expedited.
     pub priority: usize,
 }
 
-/// The reason for which a bundle was dropped.
+/// The reason for dropping a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The lifetime of the bundle was over.
     Expired,
-    /// A node had no room for it.
+    /// A node had no room for the bundle.
     StorageFull,
     /// The bundle was corrupted on a link.
     Errors,
-    /// A contact ended, unannounced, during its transmission.
+    /// A contact ended without announcement while it transmitted the bundle.
     CutOff,
 }
 
-/// The end of a bundle.
+/// The outcome of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The bundle has arrived at its destination.
     Delivered {
         /// Number of the bundle in the network.
         bundle: u64,
-        /// The node of its destination.
+        /// The destination of the bundle.
         to: Node,
-        /// The number of contacts that it has passed.
+        /// The number of contacts that the bundle has crossed.
         hops: u32,
     },
     /// The last copy of the bundle was dropped.
     Dropped {
         /// Number of the bundle in the network.
         bundle: u64,
-        /// The node that had its last copy.
+        /// The node that had the last copy.
         node: Node,
-        /// The reason for which the last copy was dropped.
+        /// The reason for dropping the last copy.
         reason: Reason,
     },
 }
 
-/// Totals that a node has sent to another.
+/// Totals of the transmissions from one node to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Bytes, headers, retransmissions and reports included.
+    /// Number of bytes sent, including headers, retransmissions and reports.
     pub bytes: u64,
-    /// Time for which the node transmitted; a transmission cut off by the end of a contact counts
-    /// in full.
+    /// Total time of the transmissions. A transmission that the end of a contact cuts off counts
+    /// with its full time.
     pub time: Span,
 }
 
@@ -71,18 +71,19 @@ pub struct Counters {
     pub created: u64,
     /// Bundles that were delivered.
     pub delivered: u64,
-    /// Payload of the delivered bundles in bytes.
+    /// Total size of the delivered payloads in bytes.
     pub delivered_bytes: u64,
-    /// Bundles whose lifetime was over.
+    /// Bundles that were dropped because their lifetime was over.
     pub expired: u64,
     /// Bundles that were dropped for other reasons.
     pub dropped: u64,
-    /// Bytes sent by all links, headers, retransmissions and reports included.
+    /// Number of bytes sent over all contacts, including headers, retransmissions and reports.
     pub sent_bytes: u64,
-    /// Transmissions of bundles and segments.
+    /// Number of transmissions of bundles and segments.
     pub transmissions: u64,
-    /// Largest number of bytes stored at one node.
+    /// Maximum number of bytes stored at one node.
     pub stored_max: u64,
-    /// Searches of the contact graph for routes; bundles that follow a known route need none.
+    /// Number of searches of the contact graph for routes. Bundles that follow a cached route need
+    /// no search.
     pub searches: u64,
 }

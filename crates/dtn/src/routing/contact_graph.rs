@@ -1,55 +1,56 @@
-//! Contact graph routing after CCSDS 734.3-B-1, Schedule-Aware Bundle Routing (SABR).
+//! Contact graph routing by CCSDS 734.3-B-1, Schedule-Aware Bundle Routing (SABR).
 //!
-//! A route is a sequence of contacts. A bundle of B bytes that is at time t at the transmitter of a
-//! contact with rate R and light time d begins at s = max(t, start, end of what waits before it);
-//! its last bit leaves at e = s + 8 B / R and arrives at e + d. The contact is usable if s < end
-//! and e <= end. Nodes store bundles and forward them whole. Arrival always means that of the last
-//! bit.
+//! A route is a sequence of contacts. Suppose that the transmitter of a contact with rate R and
+//! light time d has a bundle of B bytes at time t. The transmission of the bundle starts at s, the
+//! latest of t, the start of the contact, and the end of the transmissions that precede it. The
+//! last bit leaves at e = s + 8 B / R and arrives at e + d. The contact is usable if s < end and e
+//! <= end, where end is the end of the contact. Nodes forward a bundle only after its last bit has
+//! arrived. The arrival of a bundle is the arrival of its last bit.
 //!
-//! The best route has the earliest arrival; among equals the fewest contacts, then the latest
-//! termination (the earliest end of its contacts), then the entry node (the first receiver) of the
-//! smallest number: section 3.2.8 of the standard in this order. Because of these ties, one best
-//! predecessor for each node is not enough: a route that reaches a relay later can have fewer
-//! contacts and arrive at the destination at the same time. [`Search`] therefore keeps for each
-//! node every label that no other dominates.
+//! The best route has the earliest arrival. Ties are broken by the fewest contacts, then the latest
+//! termination (the earliest end of the route's contacts), then the lowest number of the entry node
+//! (the first receiver), in the order of section 3.2.8 of the standard. Because of these ties, one
+//! best predecessor for each node is not sufficient: a route that reaches a relay later can have
+//! fewer contacts and arrive at the destination at the same time. [`Search`] therefore keeps all
+//! labels of a node that no other label dominates.
 //!
 //! **Deviations.** The light time has no margin for the movement of nodes (the standard adds up to
-//! 0.07 % for a speed of 450 000 miles an hour), and the size has no margin for convergence layers:
-//! both belong into the plan and the number of bytes.
+//! 0.07 % for a speed of 450 000 miles per hour), and the size of a bundle has no margin for
+//! convergence layers. Callers must include these margins in the plan and in the number of bytes.
 //!
-//! **Volume.** Bundles already promised to a contact ([`Bookings`]) delay others or take their
-//! room, according to the contact's [`Accounting`].
+//! **Volume.** Reservations for other bundles ([`Bookings`]) delay a bundle or reduce the volume
+//! available to it, according to the [`Accounting`] of the contact.
 
 use crate::contacts::{Contact, Node, Plan};
 use bentpipe_core::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The effect of bundles promised to a contact on later ones.
+/// The effect of reservations of a contact on later bundles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Accounting {
-    /// Promised bundles wait in a queue at this node, which drains from now on, and a later one
-    /// begins when they have been sent. This is the standard's earliest transmission opportunity,
-    /// for the contacts of the routing node.
+    /// The bundles with reservations wait in a queue at this node. The queue is sent from now, or
+    /// from the start of a future contact. A later bundle is sent after the queue. This is the
+    /// standard's earliest transmission opportunity, for contacts that leave the routing node.
     Queue,
-    /// Promised bundles take room, and do not delay others: the standard's effective volume limit,
-    /// for the contacts of other nodes.
+    /// Reservations reduce the volume of the contact, but do not delay a later bundle. This is the
+    /// standard's effective volume limit, for contacts that leave other nodes.
     #[default]
     Volume,
-    /// Promised bundles take room from the start of the contact, and a later one begins behind
-    /// them.
+    /// The bundles with reservations are sent from the start of the contact. A later bundle is sent
+    /// after them.
     Sequence,
 }
 
-/// Bytes promised to each contact, by priority.
+/// Reserved bytes of each contact, by priority.
 #[derive(Clone, Debug, Default)]
 pub struct Bookings {
     booked: Vec<[u64; PRIORITIES]>,
     accounting: Vec<Accounting>,
 }
 
-/// Number of priorities: bulk, normal, expedited. A bundle waits only for those of its own and
-/// higher priorities.
+/// Number of priorities: bulk, normal and expedited. A bundle waits only for bundles of the same or
+/// a higher priority.
 pub const PRIORITIES: usize = 3;
 
 impl Bookings {
@@ -62,31 +63,31 @@ impl Bookings {
         }
     }
 
-    /// Sets the accounting of a contact, by index.
+    /// Sets the accounting of the contact with this index.
     pub fn account(&mut self, contact: u32, accounting: Accounting) {
         self.accounting[contact as usize] = accounting;
     }
 
-    /// Sets the accounting of the standard for the view of `node`: a queue for its own contacts,
-    /// volumes for those of others.
+    /// Sets the standard's accounting for routing at `node`: [`Accounting::Queue`] for contacts
+    /// that leave the node, and [`Accounting::Volume`] for all other contacts.
     pub fn set_view(&mut self, plan: &Plan, node: Node) {
-        for (place, contact) in self.accounting.iter_mut().zip(plan.contacts()) {
-            *place = if contact.from == node { Accounting::Queue } else { Accounting::Volume };
+        for (accounting, contact) in self.accounting.iter_mut().zip(plan.contacts()) {
+            *accounting = if contact.from == node { Accounting::Queue } else { Accounting::Volume };
         }
     }
 
-    /// Promises `bytes` to a contact.
+    /// Reserves `bytes` of a contact.
     pub fn book(&mut self, contact: u32, bytes: u64, priority: usize) {
         self.booked[contact as usize][priority.min(PRIORITIES - 1)] += bytes;
     }
 
-    /// Takes back a promise, because the bundle has been sent or takes another route.
+    /// Releases reserved bytes, because the bundle was sent or takes another route.
     pub fn release(&mut self, contact: u32, bytes: u64, priority: usize) {
-        let place = &mut self.booked[contact as usize][priority.min(PRIORITIES - 1)];
-        *place = place.saturating_sub(bytes);
+        let booked = &mut self.booked[contact as usize][priority.min(PRIORITIES - 1)];
+        *booked = booked.saturating_sub(bytes);
     }
 
-    /// Returns the number of bytes that go before a bundle of this priority.
+    /// Returns the number of reserved bytes that are sent before a bundle of this priority.
     fn backlog(&self, contact: u32, priority: usize) -> u64 {
         self.booked
             .get(contact as usize)
@@ -105,24 +106,24 @@ pub struct Query<'a> {
     pub from: Node,
     /// The destination.
     pub to: Node,
-    /// Time at which the bundle is there.
+    /// Time from which the node has the bundle.
     pub at: Time,
     /// Size of the bundle in bytes.
     pub bytes: u64,
     /// Priority of the bundle, 0 to 2.
     pub priority: usize,
-    /// Time at which the bundle becomes worthless, if any.
+    /// Latest permitted arrival; `None` for unlimited.
     pub deadline: Option<Time>,
     /// Nodes that the route must avoid.
     pub excluded_nodes: &'a [Node],
-    /// Contacts that must not be used, by index.
+    /// Indices of the contacts that the route must avoid.
     pub excluded_contacts: &'a [u32],
-    /// Nodes without storage: they forward a bundle at the moment of its arrival, or not at all.
+    /// Nodes without storage, which forward a bundle immediately when it arrives or drop it.
     pub without_storage: &'a [Node],
 }
 
 impl Query<'_> {
-    /// Creates a query without exclusions.
+    /// Creates a query with normal priority, without deadline and exclusions.
     pub fn new(from: Node, to: Node, at: Time, bytes: u64) -> Query<'static> {
         Query {
             from,
@@ -138,7 +139,7 @@ impl Query<'_> {
     }
 }
 
-/// The passage of a bundle over one contact.
+/// The transmission of a bundle over one contact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmission {
     /// Index of the contact in the plan.
@@ -151,28 +152,28 @@ pub struct Transmission {
     pub arrival: Time,
 }
 
-/// A route, and the times at which a bundle passes it.
+/// A route of a bundle, with the times of its transmissions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Route {
-    /// The contacts in order.
+    /// The transmissions in the order of the route.
     pub transmissions: Vec<Transmission>,
     /// Time at which the bundle arrives at its destination.
     pub arrival: Time,
-    /// Earliest end of its contacts.
+    /// Termination: the earliest end of the route's contacts.
     pub ends: Time,
-    /// Its first receiver.
+    /// The first receiver on the route.
     pub entry: Node,
 }
 
 impl Route {
-    /// Returns the order of preference.
+    /// Returns a key that sorts better routes first.
     fn rank(&self) -> (Time, usize, Reverse<Time>, Node) {
         (self.arrival, self.transmissions.len(), Reverse(self.ends), self.entry)
     }
 }
 
-/// Returns the passage of a bundle that is at the contact's transmitter at `at`, if the contact has
-/// room for it.
+/// Returns the transmission of a bundle over a contact if the transmitter has the bundle at `at`;
+/// `None` if the contact has no room for the bundle.
 pub fn transmission_over(
     index: u32,
     contact: &Contact,
@@ -196,7 +197,8 @@ pub fn transmission_over(
     }
     let last_bit = first_bit + contact.rate.span_of(query.bytes);
     let room = match bookings.accounting_of(index) {
-        // Promised bundles need the same time wherever in the contact they are sent.
+        // The bundles with reservations need the same time, whenever they are sent during the
+        // contact.
         Accounting::Volume => last_bit + wait,
         _ => last_bit,
     };
@@ -208,7 +210,7 @@ pub fn transmission_over(
     })
 }
 
-/// A path to a node.
+/// A partial route, from the source to a node.
 struct Label {
     node: Node,
     hops: u32,
@@ -218,17 +220,16 @@ struct Label {
     previous: Option<u32>,
 }
 
-/// A label that is not final: arrival, number of contacts, termination, entry node, and number of
-/// the label.
+/// A label that is not final yet: arrival, number of contacts, termination, entry node, and index
+/// of the label.
 type QueuedLabel = (Time, u32, Reverse<Time>, Node, u32);
 
-/// Searches routes through a plan. It reuses its memory from one search to the next.
+/// A search for routes through a plan. It reuses its memory for the next search.
 #[derive(Default)]
 pub struct Search {
     labels: Vec<Label>,
     heap: BinaryHeap<Reverse<QueuedLabel>>,
-    /// Final labels of each node that are not dominated: number of contacts, termination and entry
-    /// node.
+    /// Number of contacts, termination and entry node of each final label, by node.
     settled: Vec<Vec<(u32, Time, Node)>>,
 }
 
@@ -238,8 +239,8 @@ impl Search {
         self.best_from(plan, query, bookings, query.from, query.at, None)
     }
 
-    /// Returns the best route from `node` at `at`. If the first contacts are given, `beginning` has
-    /// their number, termination and entry node.
+    /// Returns the best route from `node` at `at`. If a route to `node` is given, `beginning`
+    /// contains its number of contacts, termination and entry node.
     fn best_from(
         &mut self,
         plan: &Plan,
@@ -269,7 +270,8 @@ impl Search {
         None
     }
 
-    /// Returns true if an earlier final label, which arrives no later, is no worse.
+    /// Returns true if a final label of the node is at least as good. Final labels never arrive
+    /// later.
     fn dominated(&self, node: Node, hops: u32, ends: Time, entry: Node) -> bool {
         let worse = (hops, Reverse(ends), entry);
         self.settled[node.0 as usize].iter().any(|&(hops, ends, entry)| {
@@ -312,8 +314,8 @@ impl Search {
         }
     }
 
-    /// Returns true if the path to a label leads through `node`. Only routes through nodes without
-    /// storage could visit it twice.
+    /// Returns true if the route of a label visits `node`. Only routes through nodes without
+    /// storage could otherwise visit a node twice.
     fn visits(&self, mut label: Option<u32>, node: Node) -> bool {
         while let Some(index) = label {
             if self.labels[index as usize].node == node {
@@ -336,7 +338,7 @@ impl Search {
         Route { transmissions, arrival: transmission.arrival, ends, entry }
     }
 
-    /// Returns up to `max` routes that visit no node twice, the best first (Yen's algorithm).
+    /// Returns up to `max` routes, best first, that visit no node twice (Yen's algorithm).
     pub fn routes(&mut self, plan: &Plan, query: &Query<'_>, bookings: &Bookings, max: usize) -> Vec<Route> {
         let mut found: Vec<Route> = self.best(plan, query, bookings).into_iter().collect();
         let mut candidates: Vec<Route> = Vec::new();
@@ -382,8 +384,8 @@ impl Search {
     }
 }
 
-/// Returns the passages of a bundle over the contacts of a route that was found earlier; `None` if
-/// a contact has ended or has no room, or if the bundle comes too late for one.
+/// Returns the times of a bundle on the contacts of a route that was found earlier. Returns `None`
+/// if a contact has ended, has no room or is excluded, or if the arrival exceeds the deadline.
 pub fn follow(plan: &Plan, route: &Route, query: &Query<'_>, bookings: &Bookings) -> Option<Route> {
     let mut at = query.at;
     let mut transmissions = Vec::with_capacity(route.transmissions.len());

@@ -1,4 +1,4 @@
-//! Routing of bundles: the choice of the next contact.
+//! Routing of bundles over a contact plan.
 
 pub mod contact_graph;
 pub mod planner;

@@ -1,29 +1,32 @@
-//! Contact graph routing at one node: its known routes, and its reservations of contacts.
+//! Contact graph routing at one node, with cached routes and reservations of contacts.
 //!
-//! The best route stays the best as long as it arrives before the second best did when both were
-//! found, since time and promises only delay others. So most bundles need no search.
+//! Later departures and new reservations can only delay routes. So a cached best route remains the
+//! best while its arrival is not later than the arrival of the second best route at the time of the
+//! search. Most bundles therefore need no search.
 
 use super::contact_graph::{follow, Bookings, Query, Route, Search};
 use crate::contacts::{Node, Plan};
 use bentpipe_core::Time;
 use std::collections::BTreeMap;
 
-/// A best route, and the arrival of the second best.
+/// A cached best route.
 struct Cached {
     route: Route,
+    /// Arrival of the second best route when both routes were found.
     second_arrival: Time,
 }
 
-/// The promise of a node for a bundle.
+/// The reservation of contacts for a bundle.
 struct Reservation {
+    /// Indices of the contacts of the bundle's route.
     contacts: Vec<u32>,
     bytes: u64,
     priority: usize,
-    /// True if the first contact has sent it.
+    /// True if the bundle was sent over the first contact.
     sent: bool,
 }
 
-/// A node's routing state in addition to the plan: its own reservations and its known routes.
+/// The routing state of a node: its reservations and cached routes.
 pub struct Planner {
     bookings: Bookings,
     routes: BTreeMap<(Node, usize), Cached>,
@@ -32,7 +35,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Creates the planner of a node without promises.
+    /// Creates the planner of a node, without reservations.
     pub fn new(plan: &Plan, node: Node) -> Planner {
         let mut bookings = Bookings::new(plan);
         bookings.set_view(plan, node);
@@ -44,8 +47,8 @@ impl Planner {
         self.searches
     }
 
-    /// Returns the index of the contact over which a bundle is to leave, if a route leads to its
-    /// destination. The bundle is promised to the contacts of its route until it is
+    /// Chooses a route for a bundle and returns the index of its first contact, or `None` if no
+    /// route exists. The contacts of the route are reserved for the bundle until it is
     /// [released](Self::release).
     pub fn choose(
         &mut self,
@@ -65,9 +68,9 @@ impl Planner {
                 self.searches += 1;
                 let mut routes = search.routes(plan, query, &self.bookings, 2).into_iter();
                 let route = routes.next()?;
-                // A larger bundle may not fit where a smaller one does, and the bound holds only
-                // for later times.
-                let second_arrival = routes.next().map_or(Time::MAX, |second_arrival| second_arrival.arrival);
+                // The bound holds only for later times. A larger bundle may not fit where a smaller
+                // one does; `follow` checks this.
+                let second_arrival = routes.next().map_or(Time::MAX, |second| second.arrival);
                 self.routes.insert(key, Cached { route: route.clone(), second_arrival });
                 route
             }
@@ -83,12 +86,13 @@ impl Planner {
         Some(first)
     }
 
-    /// Returns true if a route leads to the destination of a query. Nothing is promised.
+    /// Returns true if a route exists. Reserves no contacts.
     pub fn is_reachable(&self, plan: &Plan, search: &mut Search, query: &Query<'_>) -> bool {
         search.best(plan, query, &self.bookings).is_some()
     }
 
-    /// Notes that the first contact of a bundle's route has sent it.
+    /// Records that a bundle was sent over the first contact of its route, and releases the
+    /// reservation of that contact.
     pub fn departed(&mut self, bundle: u64) {
         let Some(reservation) = self.reservations.get_mut(&bundle) else { return };
         if !std::mem::replace(&mut reservation.sent, true) {
@@ -96,8 +100,8 @@ impl Planner {
         }
     }
 
-    /// Releases a bundle that the node no longer holds. If it was sent, its promises to contacts of
-    /// others remain.
+    /// Releases the reservations for a bundle. If the bundle was sent, its reservations of later
+    /// contacts remain.
     pub fn release(&mut self, bundle: u64) {
         let Some(reservation) = self.reservations.remove(&bundle) else { return };
         if !reservation.sent {

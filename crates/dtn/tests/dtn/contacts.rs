@@ -1,5 +1,5 @@
-//! Contact plans and their routes: published cases, an exhaustive search of all paths, and refused
-//! plans.
+//! Tests contact plans and routes: published cases, comparison with an exhaustive search, and
+//! refused plans.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::number::BitRate;
@@ -18,7 +18,7 @@ fn cases() -> Vec<Value> {
 
 fn case(name: &str) -> (Value, Plan) {
     let case = cases().into_iter().find(|case| case["name"].as_str().unwrap().starts_with(name)).unwrap();
-    let plan = read::plan(&case.to_string()).unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
+    let plan = read::plan(&case.to_string()).unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
     (case, plan)
 }
 
@@ -31,7 +31,7 @@ fn best(plan: &Plan, query: &Query<'_>) -> Option<Route> {
 }
 
 fn query(plan: &Plan, case: &Value, from: u64, to: u64, time: u64) -> Query<'static> {
-    let node = |number: u64| plan.node(&number.to_string()).expect("it is in the plan");
+    let node = |number: u64| plan.node(&number.to_string()).expect("the plan contains the node");
     Query::new(node(from), node(to), at(time), case["bundle_bytes"].as_u64().unwrap_or(0))
 }
 
@@ -40,7 +40,7 @@ fn ids(plan: &Plan, route: &Route) -> Vec<u64> {
 }
 
 #[test]
-fn cases_with_one_best_route() {
+fn the_best_route_matches_published_cases() {
     for name in [
         "HDTN contactPlan_RoutingTest 1->4",
         "HDTN contactPlan_RoutingTest 4->1",
@@ -78,11 +78,12 @@ fn loopless_routes_are_ordered_by_arrival() {
 fn waiting_bundles_delay_later_bundles() {
     let (case, plan) = case("A-SABR queue");
     let mut bookings = Bookings::new(&plan);
-    // Contact 0 is the local queue, 2 delays from its start, 1 and 3 have volumes.
+    // Contact 0 is a queue at the source. Contact 2 is booked from its start. Contacts 1 and 3 keep
+    // their default, volumes.
     bookings.account(0, Accounting::Queue);
     bookings.account(2, Accounting::Sequence);
-    for (place, bundle) in case["bundles"].as_array().unwrap().iter().enumerate() {
-        if place == 3 {
+    for (index, bundle) in case["bundles"].as_array().unwrap().iter().enumerate() {
+        if index == 3 {
             bookings.release(0, 20, 1);
         }
         let node = |number: u64| plan.node(&number.to_string()).unwrap();
@@ -90,11 +91,11 @@ fn waiting_bundles_delay_later_bundles() {
         let query = Query::new(node(0), node(to), at(15), bundle["bytes"].as_u64().unwrap());
         let route = Search::default().best(&plan, &query, &bookings);
         let expected = bundle["expect"].get("node_times");
-        assert_eq!(route.is_some(), expected.is_some(), "{place}");
+        assert_eq!(route.is_some(), expected.is_some(), "{index}");
         for transmission in route.iter().flat_map(|route| &route.transmissions) {
             let receiver = plan.name(plan.contacts()[transmission.contact as usize].to);
             let expected = expected.unwrap()[receiver].as_f64().unwrap();
-            assert_eq!(transmission.arrival.as_secs_f64(), expected, "bundle {place} at {receiver}");
+            assert_eq!(transmission.arrival.as_secs_f64(), expected, "bundle {index} at {receiver}");
             bookings.book(transmission.contact, query.bytes, query.priority);
         }
     }
@@ -137,10 +138,10 @@ fn a_bundle_must_be_sent_before_the_contact_ends() {
     let plan = "src,dst,start,end,rate_bps,owlt_s\n1,2,100,110,8000,300\n";
     let plan = read::plan(plan).unwrap();
     let [from, to] = ["1", "2"].map(|name| plan.node(name).unwrap());
-    // 10 000 bytes take the whole contact, and arrive long after it.
+    // Transmission of 10 000 bytes takes the complete contact. They arrive long after its end.
     assert_eq!(best(&plan, &Query::new(from, to, at(0), 10_000)).unwrap().arrival, at(410));
     assert_eq!(best(&plan, &Query::new(from, to, at(0), 10_001)), None);
-    // From the middle of the contact on, half of it is left.
+    // At the middle of the contact, half of its volume is left.
     assert_eq!(best(&plan, &Query::new(from, to, at(105), 5_000)).unwrap().arrival, at(410));
     assert_eq!(best(&plan, &Query::new(from, to, at(105), 5_001)), None);
 }
@@ -214,7 +215,8 @@ fn all_formats_read_to_the_same_plan() {
 
 #[test]
 fn impossible_contacts_are_refused_or_skipped() {
-    // The second contact ends before its start, the third is empty; node 3 has no other contact.
+    // The second contact ends before its start, and the third ends at its start. Node 3 has only
+    // these contacts.
     let plans = [
         r#"{"contacts": [{"contact": 0, "source": 1, "dest": 2, "finalDestination": 2, "startTime": 0, "endTime": 60, "rate": 8, "owlt": 1},
             {"contact": 1, "source": 2, "dest": 3, "startTime": 90, "endTime": 30, "rate": 8, "owlt": 1},
@@ -234,7 +236,7 @@ fn impossible_contacts_are_refused_or_skipped() {
         let kept: Vec<u64> = possible.contacts().iter().map(|contact| contact.id).collect();
         assert_eq!(kept, [first, first + 3]);
     }
-    // Other errors are still refused, and a plan needs one contact.
+    // Other errors are still refused, and a plan needs at least one possible contact.
     let twice = plans[0].replace("\"contact\": 3", "\"contact\": 0");
     assert!(read::plan_skipping_impossible(&twice).is_err());
     let other = plans[0].replace("\"finalDestination\": 2", "\"finalDestination\": 3");
@@ -261,7 +263,7 @@ fn plans() -> impl Strategy<Value = Plan> {
 
 type Rank = (Time, usize, Reverse<Time>, Node);
 
-/// Adds every path that visits no node twice to `found`.
+/// Adds the rank of every continuation of `path` to the destination that visits no node twice.
 fn every(
     plan: &Plan,
     query: &Query<'_>,
@@ -309,7 +311,7 @@ proptest! {
         let rank = |route: &Route| (route.arrival, route.transmissions.len(), Reverse(route.ends), route.entry);
         let best = Search::default().best(&plan, &query, &bookings);
         prop_assert_eq!(best.as_ref().map(rank), found.first().copied());
-        // Yen's algorithm finds all of them, in order.
+        // Yen's algorithm finds all routes, in order.
         let routes = Search::default().routes(&plan, &query, &bookings, 200);
         let times: Vec<Time> = routes.iter().map(|route| route.arrival).collect();
         let expected: Vec<Time> = found.iter().take(200).map(|rank| rank.0).collect();

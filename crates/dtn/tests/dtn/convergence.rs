@@ -1,4 +1,4 @@
-//! Convergence layers over TCP, with any division of the stream into pieces.
+//! Tests convergence layers over TCP, with streams that arrive in pieces of any size.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::convergence::stream::Reader;
@@ -11,9 +11,9 @@ fn session(node: &str, segment: u64, keepalive: u16) -> Session {
     Session::new(Config { node: node.to_owned(), keepalive, segment, transfer: 100_000 }, Time::ZERO)
 }
 
-/// RFC 9174, sections 4.2 and 4.6: the first bytes of a side.
+/// RFC 9174, sections 4.2 and 4.6: the first bytes that a side sends.
 #[test]
-fn a_session_begins_with_contact_header_and_initialization() {
+fn a_session_begins_with_the_contact_header_and_sess_init() {
     let mut session = session("dtn://a/", 0x1000, 30);
     let mut expected = b"dtn!\x04\x00\x07\x00\x1e".to_vec();
     expected.extend(0x1000_u64.to_be_bytes());
@@ -22,10 +22,10 @@ fn a_session_begins_with_contact_header_and_initialization() {
     assert_eq!(session.write(Time::ZERO, 1 << 16), expected);
 }
 
-/// RFC 9174, section 5.2.2: START and END in one segment, with the length of the (empty) extension
-/// items only at the start.
+/// RFC 9174, section 5.2.2: the first segment has the flag START and the length of the extension
+/// items (0), and the last segment has the flag END.
 #[test]
-fn a_transfer_is_divided_by_the_segment_limit_of_the_peer() {
+fn a_transfer_is_split_at_the_segment_limit_of_the_peer() {
     let (mut left, mut right) = (session("dtn://a/", 1 << 20, 0), session("dtn://b/", 3, 0));
     let hello = right.write(Time::ZERO, 1 << 16);
     left.write(Time::ZERO, 1 << 16);
@@ -36,14 +36,14 @@ fn a_transfer_is_divided_by_the_segment_limit_of_the_peer() {
     expected.extend([&b"bun"[..], &[1, 0], &[0; 15], &[3], b"dle"].concat());
     expected.extend([&[1, 1][..], &[0; 15], &[1], b"!"].concat());
     assert_eq!(left.write(Time::ZERO, 1 << 16), expected);
-    assert_eq!(left.send(Bytes::from(vec![0; 100_001])), None, "longer than the other side takes");
-    // An acknowledgment of the whole without flags, as some agents send it.
+    assert_eq!(left.send(Bytes::from(vec![0; 100_001])), None, "longer than the other side accepts");
+    // Some agents acknowledge a complete transfer without flags.
     left.read(Time::ZERO, &[&[2][..], &[0; 16], &[7]].concat());
     assert_eq!(left.next_event(), Some(Event::Sent(0)));
 }
 
-/// RFC 9174, section 5.2.3: each segment is acknowledged, with its flags and the length that has
-/// arrived so far.
+/// RFC 9174, section 5.2.3: the acknowledgment of a segment has the segment's flags and the length
+/// received so far.
 #[test]
 fn an_acknowledgment_has_the_flags_of_its_segment() {
     let (mut left, mut right) = (session("dtn://a/", 1 << 20, 0), session("dtn://b/", 3, 0));
@@ -92,7 +92,8 @@ fn malformed_messages_end_the_session() {
     }
 }
 
-/// Moves all bytes from one side to the other, in pieces of these sizes.
+/// Moves all bytes from one side to the other in pieces of these sizes. Returns true if there were
+/// any.
 fn carry(from: &mut Session, to: &mut Session, pieces: &[usize], turn: &mut usize) -> bool {
     let bytes = from.write(Time::ZERO, 1 << 12);
     let mut rest = &bytes[..];
@@ -107,7 +108,7 @@ fn carry(from: &mut Session, to: &mut Session, pieces: &[usize], turn: &mut usiz
 
 proptest! {
     #[test]
-    fn bundles_arrive_whole_and_in_order_and_are_acknowledged(
+    fn bundles_arrive_complete_and_in_order_and_are_acknowledged(
         bundles in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..5000), 0..20),
         segment in 1..3000_u64,
         pieces in prop::collection::vec(1..700_usize, 1..10),

@@ -1,4 +1,5 @@
-//! LTP sessions between two engines: counts of segments, delivery under any loss, cancellations.
+//! Tests LTP sessions between two engines: numbers of segments, delivery with losses, and
+//! cancellations.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::chunk::Chunk;
@@ -12,18 +13,19 @@ use std::collections::BTreeMap;
 const DELAY: Span = Span::from_secs(480);
 const NEAR: ConstantDelay = ConstantDelay { delay: DELAY, margin: Span::from_secs(1) };
 
-/// Two engines with numbers 1 and 2, a light time apart, and counts of the traffic between them.
+/// Engines 1 and 2, separated by a light time, and the traffic between them.
 struct Pair {
     engines: [Engine; 2],
-    /// Segments in flight by arrival time, then in the order of sending.
+    /// Segments in flight, by arrival time and then in the order of sending.
     flying: BTreeMap<(Time, u64), (usize, Vec<u8>)>,
     sent: [u64; 2],
     events: Vec<(usize, Event)>,
     now: Time,
     number: u64,
     config: Config,
-    /// Draws at each arrival whether the second engine dies and is restarted without its state.
-    dies: Box<dyn FnMut() -> bool>,
+    /// Called at each arrival at the second engine. If it returns true, this engine restarts
+    /// without its state.
+    restarts: Box<dyn FnMut() -> bool>,
 }
 
 impl Pair {
@@ -37,23 +39,23 @@ impl Pair {
             now: Time::ZERO,
             number: 0,
             config: config.clone(),
-            dies: Box::new(|| false),
+            restarts: Box::new(|| false),
         }
     }
 
-    /// Runs until no work is left; `lost` decides about each segment by its sender, its number
-    /// there and its content.
+    /// Runs both engines until they have no more segments and timers. `lost` returns true for each
+    /// lost segment, given its sender, its number at the sender, and the segment.
     fn run(&mut self, mut lost: impl FnMut(usize, u64, &Segment) -> bool) {
         for _ in 0..1_000_000 {
             for side in [0, 1] {
                 while let Some((_, segment)) = self.engines[side].next_segment(self.now, &NEAR) {
                     self.number += 1;
-                    let place = self.sent[side];
+                    let number = self.sent[side];
                     self.sent[side] += 1;
                     let mut bytes = Vec::new();
                     segment.write(&mut bytes);
                     assert_eq!(bytes.len() as u64, segment.length());
-                    if !lost(side, place, &segment) {
+                    if !lost(side, number, &segment) {
                         self.flying.insert((self.now + DELAY, self.number), (1 - side, bytes));
                     }
                 }
@@ -67,10 +69,10 @@ impl Pair {
             self.now = next.max(self.now);
             while let Some(entry) = self.flying.first_entry().filter(|entry| entry.key().0 <= self.now) {
                 let (to, bytes) = entry.remove();
-                let segment = Segment::read(&bytes).expect("it was written");
+                let segment = Segment::read(&bytes).expect("a written segment can be read");
                 self.engines[to].receive(2 - to as u64, &segment);
-                if to == 1 && (self.dies)() {
-                    // The client has complete blocks before a report leaves.
+                if to == 1 && (self.restarts)() {
+                    // The client receives complete blocks before a report is sent.
                     self.events
                         .extend(std::iter::from_fn(|| self.engines[1].next_event()).map(|event| (1, event)));
                     self.engines[1] =
@@ -81,16 +83,17 @@ impl Pair {
                 engine.wake(self.now);
             }
         }
-        panic!("the sessions never end");
+        panic!("the sessions do not end");
     }
 }
 
-/// Returns a block of 44 bytes in segments of one byte each.
+/// Sends a block of 44 bytes in segments of one byte each. Loses the segments of the sender with
+/// the numbers in `lost`, and returns the numbers of segments sent by both engines.
 fn exchange(red: u64, lost: &[u64]) -> [u64; 2] {
     let config = Config { segment: 1, ..Config::default() };
     let mut pair = Pair::new(&config);
     pair.engines[0].send(2, 1, Chunk::Bytes(vec![7; 44].into()), red);
-    pair.run(|side, place, _| side == 0 && lost.contains(&place));
+    pair.run(|side, number, _| side == 0 && lost.contains(&number));
     let red_parts = pair.events.iter().filter(|(_, event)| matches!(event, Event::Red { .. })).count();
     assert_eq!(red_parts, usize::from(red > 0));
     assert!(pair.events.iter().any(|(_, event)| matches!(event, Event::Sent { end: End::Complete, .. })));
@@ -99,7 +102,7 @@ fn exchange(red: u64, lost: &[u64]) -> [u64; 2] {
 }
 
 #[test]
-fn the_numbers_of_segments_are_those_of_hdtn() {
+fn segment_counts_match_hdtn() {
     let n = 44;
     let table = include_str!("../../../../tests/authorities/dtn/ltp_exchange_counts.csv");
     assert_eq!(table.lines().count(), 7);
@@ -118,12 +121,12 @@ fn a_session_without_answers_is_cancelled() {
     let session = pair.engines[0].send(2, 1, Chunk::Zeros(3000), 3000);
     pair.run(|side, _, _| side == 1);
     assert!(pair.events.contains(&(0, Event::Sent { session, end: End::Cancelled(2) })));
-    // The receiver has all data, and reports this.
+    // The receiver has received all data, but its reports are lost.
     assert!(pair.events.iter().any(|(side, event)| *side == 1 && matches!(event, Event::Red { .. })));
 }
 
 #[test]
-fn miscoloured_data_end_a_session() {
+fn miscoloured_data_ends_a_session() {
     let mut pair = Pair::new(&Config { segment: 20, ..Config::default() });
     let session = pair.engines[0].send(2, 1, Chunk::Zeros(100), 50);
     let mut turned = false;
@@ -139,7 +142,7 @@ fn miscoloured_data_end_a_session() {
         }
         false
     });
-    // Red data behind the red part.
+    // The receiver gets red data, and then green data at a lower offset.
     pair.engines[1].receive(
         1,
         &Segment {
@@ -167,13 +170,13 @@ fn miscoloured_data_end_a_session() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
-    fn red_data_arrive_whole_under_any_loss_and_the_session_ends(
+    fn red_data_arrives_completely_with_any_losses_and_the_session_ends(
         size in 1..6000_u64, green in 0..500_u64, segment in 30..400_u64, claims in 1..6_usize,
         losses in prop::collection::vec(any::<bool>(), 0..200), percent in 0..60_u64,
     ) {
         let config = Config { segment, claims, attempts: 1000 };
         let mut pair = Pair::new(&config);
-        let data: Vec<u8> = (0..size + green).map(|place| (place * 31 % 251) as u8).collect();
+        let data: Vec<u8> = (0..size + green).map(|index| (index * 31 % 251) as u8).collect();
         pair.engines[0].send(2, 1, Chunk::Bytes(data.clone().into()), size);
         let (mut step, mut random) = (0, 12345_u64);
         pair.run(|_, _, _| {
@@ -205,11 +208,11 @@ proptest! {
 }
 
 proptest! {
-    /// A receiver that dies loses the parts of blocks that it has reported. The sender must not
-    /// consider such a block delivered.
+    /// A restarted receiver has lost incomplete blocks, including parts that it has reported. The
+    /// sender must not consider such a block as delivered.
     #[test]
-    fn blocks_to_a_restarted_receiver_arrive_whole_or_are_cancelled(
-        length in 1..24_usize, loss in 0..40_u64, deaths in 0..40_u64, seed in any::<u64>()
+    fn blocks_to_a_restarted_receiver_arrive_completely_or_are_cancelled(
+        length in 1..24_usize, loss in 0..40_u64, restarts in 0..40_u64, seed in any::<u64>()
     ) {
         let config = Config { segment: 1, claims: 3, attempts: 6 };
         let mut pair = Pair::new(&config);
@@ -220,17 +223,17 @@ proptest! {
                 (state >> 33) % 100
             }
         };
-        let (mut dying, mut losing) = (draws(seed), draws(!seed));
-        pair.dies = Box::new(move || dying() < deaths);
+        let (mut restarting, mut losing) = (draws(seed), draws(!seed));
+        pair.restarts = Box::new(move || restarting() < restarts);
         let block: Vec<u8> = (0..length as u8).collect();
         pair.engines[0].send(2, 1, Chunk::Bytes(block.clone().into()), length as u64);
         pair.run(|_, _, _| losing() < loss);
         let complete = pair.events.iter().any(|(side, event)| {
             *side == 0 && matches!(event, Event::Sent { end: End::Complete, .. })
         });
-        let whole = pair.events.iter().any(|(side, event)| {
+        let arrived = pair.events.iter().any(|(side, event)| {
             *side == 1 && matches!(event, Event::Red { data, .. } if *data == Chunk::Bytes(block.clone().into()))
         });
-        prop_assert!(whole || !complete, "the sender takes a block for delivered that was lost");
+        prop_assert!(arrived || !complete, "the sender reports a lost block as delivered");
     }
 }

@@ -1,4 +1,4 @@
-//! Contact plans, LTP, convergence layers and networks of bundle nodes.
+//! Tests of contact plans, LTP, convergence layers and networks of bundle nodes.
 
 mod contacts;
 mod convergence;

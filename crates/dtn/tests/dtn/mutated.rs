@@ -1,6 +1,7 @@
-//! Parsers with nearly valid inputs: valid ones with pieces removed, repeated, exchanged and
-//! overwritten. The bodies are those of the fuzz targets `contacts`, `ltp`, `tcpcl` and `streams`.
-//! `BENTPIPE_MUTATIONS` sets the number of inputs of each.
+//! Tests parsers with nearly valid inputs: pieces of valid inputs are removed, repeated, exchanged
+//! or overwritten. The tests do the same as the fuzz targets `contacts`, `ltp`, `tcpcl` and
+//! `streams`. The environment variable `BENTPIPE_MUTATIONS` sets the number of inputs per test
+//! (2000 by default).
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::{read, Node};
@@ -14,7 +15,7 @@ use bentpipe_dtn::routing::contact_graph::{Bookings, Query, Search};
 use bytes::Bytes;
 use serde_json::Value;
 
-/// Numbers of a linear congruential generator (Knuth, MMIX).
+/// A linear congruential generator (Knuth, MMIX).
 struct Random(u64);
 
 impl Random {
@@ -28,14 +29,15 @@ fn inputs() -> u64 {
     std::env::var("BENTPIPE_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(2000)
 }
 
-/// Returns an input after a few changes, with pieces of `others`.
+/// Returns a random seed after one to three random changes.
 fn mutated(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     const TOKENS: [&[u8]; 10] =
         [b"-1", b"0", b"18446744073709551616", b"1e400", b"\"", b",", b"\n", b"nan", b"\xff", b"9999-12-31"];
     let mut bytes = seeds[random.below(seeds.len())].clone();
     for _ in 0..=random.below(3) {
         let from = random.below(bytes.len() + 1);
-        // At most an eighth of a short input, so that some inputs stay valid.
+        // Each change affects at most about an eighth of a short input, so that some inputs stay
+        // valid.
         let to = (from + random.below((2 + bytes.len() / 8).min(20))).min(bytes.len());
         let piece: Vec<u8> = match random.below(6) {
             0 => Vec::new(),
@@ -114,8 +116,8 @@ fn ltp_segments() {
     assert!(read > inputs() / 20, "{read} segments of {} inputs", inputs());
 }
 
-/// Runs a session as far as it gets. Returns the bytes it writes, the number of bundles it
-/// received, and how often it ended.
+/// Processes all events of a session. Returns the bytes that the session writes, and the numbers of
+/// received bundles and of ends.
 fn act(session: &mut Session, now: Time) -> (Vec<u8>, [u64; 2]) {
     let mut counts = [0; 2];
     while let Some(event) = session.next_event() {
@@ -136,7 +138,7 @@ fn act(session: &mut Session, now: Time) -> (Vec<u8>, [u64; 2]) {
 fn tcpcl_sessions() {
     let config =
         |node: &str| tcpcl::Config { node: node.to_owned(), keepalive: 10, segment: 300, transfer: 1000 };
-    // The bytes that one side writes to another in a session with five bundles.
+    // The seed contains the bytes that one side writes to the other in a session with five bundles.
     let (mut left, mut right) =
         (Session::new(config("dtn://a/"), Time::ZERO), Session::new(config("dtn://b/"), Time::ZERO));
     let mut seed = Vec::new();
@@ -175,7 +177,7 @@ fn tcpcl_sessions() {
 
 #[test]
 fn streams_of_bundles() {
-    /// Returns the bundles of a connection, and true if it can be read to its end.
+    /// Returns the bundles of a stream, and true if the complete stream was read without an error.
     fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, framing: Framing) -> (Vec<Vec<u8>>, bool) {
         let (mut reader, mut found) = (Reader::new(4096, framing), Vec::new());
         for piece in pieces {
@@ -195,13 +197,13 @@ fn streams_of_bundles() {
         for length in [0, 1, 23, 24, 300, 4000] {
             assert!((framing.write)(&vec![b'x'; length], &mut seed));
         }
-        let (mut random, mut whole) = (Random(4), 0);
+        let (mut random, mut readable) = (Random(4), 0);
         for _ in 0..inputs() / 4 {
             let input = mutated(&mut random, &[seed.clone()]);
             let once = bundles([&input[..]].into_iter(), framing);
             assert_eq!(once, bundles(input.chunks(1 + random.below(50)), framing));
-            whole += u64::from(once.1);
+            readable += u64::from(once.1);
         }
-        assert!(whole > inputs() / 40, "{whole} of {} inputs", inputs() / 4);
+        assert!(readable > inputs() / 40, "{readable} of {} inputs", inputs() / 4);
     }
 }

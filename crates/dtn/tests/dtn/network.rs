@@ -1,5 +1,5 @@
-//! Networks of bundle nodes: deliveries computed by hand, conservation over random plans, LTP
-//! against loss.
+//! Tests networks of bundle nodes: deliveries calculated by hand, conservation of bundles over
+//! random plans, and LTP with losses.
 
 use bentpipe_core::{Span, Time};
 use bentpipe_dtn::contacts::number::BitRate;
@@ -32,7 +32,7 @@ fn bundle(from: u32, to: u32, payload: u64) -> Bundle {
     Bundle { from: Node(from), to: Node(to), payload, lifetime: Span::from_secs(1_000_000), priority: 1 }
 }
 
-/// Runs to the end. Returns the time and outcome of each bundle.
+/// Runs a network until it has no more events. Returns the time and the outcome of each bundle.
 fn finish(network: &mut Network) -> Vec<(Time, Outcome)> {
     let mut found = Vec::new();
     for _ in 0..5_000_000 {
@@ -40,7 +40,7 @@ fn finish(network: &mut Network) -> Vec<(Time, Outcome)> {
         network.advance(wake);
         found.extend(std::iter::from_fn(|| network.next_outcome()).map(|outcome| (wake, outcome)));
     }
-    panic!("it never ends");
+    panic!("the network has more than 5 million wakes");
 }
 
 const RELAY: &str =
@@ -57,10 +57,10 @@ fn a_bundle_is_stored_until_the_next_contact() {
     );
     let [lander, earth] = ["lander", "earth"].map(|name| plan.node(name).unwrap());
     let number = network.insert(at(50), bundle(lander.0, earth.0, 1000));
-    // 1000 bytes of payload, 55 of the bundle's blocks, 28 of the datagram: at 10 kB/s behind 1000
-    // s.
+    // The datagram has 1000 bytes of payload, 55 bytes of the bundle's blocks and 28 bytes of
+    // headers. It is sent at 10 kB/s from 1000 s.
     let size = 1000 + 28 + 55;
-    let [(time, outcome)] = finish(&mut network)[..] else { panic!("it ended once") };
+    let [(time, outcome)] = finish(&mut network)[..] else { panic!("the bundle has one outcome") };
     assert_eq!(outcome, Outcome::Delivered { bundle: number, to: earth, hops: 2 });
     assert_eq!(time, at(1600) + Span::from_micros(size * 100));
     assert_eq!(network.counters().sent_bytes, 2 * size);
@@ -68,14 +68,14 @@ fn a_bundle_is_stored_until_the_next_contact() {
 }
 
 #[test]
-fn an_unannounced_outage_cuts_bundles_off_and_an_announced_one_is_avoided() {
+fn bundles_are_cut_off_by_unannounced_outages_and_avoid_announced_ones() {
     let real = "src,dst,start,end,rate_bps,owlt_s\n1,2,0,10,8000,1\n1,2,20,40,8000,1\n";
     let all = "src,dst,start,end,rate_bps,owlt_s\n1,2,0,40,8000,1\n";
     let [real, all] = [real, all].map(|text| read::plan(text).unwrap());
     let run = |known: &Plan| {
         let udp = config(ContactGraph, Convergence::Udp);
         let mut network = Network::new(real.clone(), known.clone(), udp, Box::new(|_, _| false));
-        // Each bundle takes slightly more than four seconds.
+        // The transmission of each bundle takes slightly more than four seconds.
         for _ in 0..4 {
             network.insert(at(0), bundle(0, 1, 4000));
         }
@@ -86,13 +86,13 @@ fn an_unannounced_outage_cuts_bundles_off_and_an_announced_one_is_avoided() {
             .map(|(_, outcome)| matches!(outcome, Outcome::Delivered { .. }))
             .collect::<Vec<_>>()
     };
-    // The third is being transmitted when the link fails at 10 s.
+    // The third bundle is being transmitted when the unannounced outage starts at 10 s.
     assert_eq!(run(&all), [true, false, true, true]);
     assert_eq!(run(&real), [true; 4]);
 }
 
 #[test]
-fn a_full_node_drops_by_its_policy() {
+fn a_full_node_applies_its_discard_policy() {
     let plan = read::plan("src,dst,start,end,rate_bps,owlt_s\n1,2,1000,2000,8000,1\n").unwrap();
     let run = |discard| {
         let config = Config { storage: 2500, discard, ..config(ContactGraph, Convergence::Udp) };
@@ -114,7 +114,7 @@ fn a_full_node_drops_by_its_policy() {
 }
 
 #[test]
-fn ltp_delivers_at_loss_of_a_third_and_over_several_contacts() {
+fn ltp_delivers_all_bundles_over_several_contacts_despite_losing_a_third_of_segments() {
     let text = "src,dst,start,end,rate_bps,owlt_s\n1,2,0,60,64000,10\n2,1,0,60,64000,10\n1,2,100,160,64000,10\n2,1,100,160,64000,10\n\
                 1,2,200,900,64000,10\n2,1,200,900,64000,10\n";
     let plan = read::plan(text).unwrap();
@@ -137,7 +137,7 @@ fn ltp_delivers_at_loss_of_a_third_and_over_several_contacts() {
     assert!((7..=19).contains(&run(Convergence::Udp)));
 }
 
-/// Nodes that meet: 0 meets 1, later 1 meets 2.
+/// Node 0 meets nodes 1 and 3, which later meet the destination, node 2.
 #[test]
 fn copies_reach_the_destination_without_a_plan() {
     let plan = read::plan("src,dst,start,end,rate_bps,owlt_s\n0,1,10,20,80000,0\n0,3,12,20,80000,0\n1,2,30,40,80000,0\n3,2,35,45,80000,0\n").unwrap();
@@ -148,18 +148,20 @@ fn copies_reach_the_destination_without_a_plan() {
         let outcomes = finish(&mut network);
         (outcomes.len(), network.counters().delivered, network.counters().transmissions, network.stored())
     };
-    // Copies go to 1 and 3, and from both to 2: the second of these is superfluous.
+    // Copies go from node 0 to nodes 1 and 3, and from both to node 2. One of the last two is
+    // superfluous.
     assert_eq!(run(&|| Arc::new(Epidemic)), (1, 1, 4, 0));
     assert_eq!(run(&|| Arc::new(SprayAndWait { copies: 4 })), (1, 1, 4, 0));
-    // With two copies the second stays at 0.
+    // Of two copies, one stays at node 0.
     assert_eq!(run(&|| Arc::new(SprayAndWait { copies: 2 })), (1, 1, 2, 0));
-    // No node has met 2 when 0 meets them, so 0 keeps it until it expires.
+    // Nodes 1 and 3 have not met node 2 when node 0 meets them, so node 0 keeps the bundle until it
+    // expires.
     assert_eq!(run(&|| Arc::new(Prophet::default())), (1, 0, 0, 0));
     let table = BTreeMap::from([((0, 2), 3), ((3, 2), 2)]);
     assert_eq!(run(&|| Arc::new(Static(table.clone()))), (1, 1, 2, 0));
 }
 
-/// Every routing that scenarios can name, and a table.
+/// Returns a strategy for the routings that scenarios can name and a static table.
 fn routings() -> impl Strategy<Value = Arc<dyn Routing>> {
     let table = (0..5_u32).flat_map(|from| (0..5_u32).map(move |to| ((from, to), (from + 1) % 5))).collect();
     let table: Arc<dyn Routing> = Arc::new(Static(table));
@@ -191,7 +193,7 @@ proptest! {
         }
         let names: Vec<String> = (0..5).map(|node| node.to_string()).collect();
         let known = Plan::of(names.clone(), contacts.clone());
-        // Some contacts end early, unannounced.
+        // Some contacts end early without announcement.
         for (contact, outage) in contacts.iter_mut().zip(outages) {
             if outage {
                 contact.end = contact.start + Span::from_nanos(contact.end.since(contact.start).as_nanos() / 2);
@@ -225,7 +227,7 @@ proptest! {
         }
         for step in 0..200_000 {
             let Some(wake) = network.next_wake() else { break };
-            prop_assert!(step < 199_999, "it never ends");
+            prop_assert!(step < 199_999, "the network has more than 200 000 wakes");
             network.advance(wake);
             collect(&mut network);
         }

@@ -1,14 +1,15 @@
-//! A field of motes that runs a plan. It samples, runs operators, and carries tuples over the radio
+//! A field of motes that runs a plan: it samples, runs operators, and sends tuples over the radio
 //! channel to the sink.
 //!
-//! Every mote samples at multiples of the period after the field's start. Windows are aligned to
-//! the clock. The window of an aggregate is closed when it has ended and `wait` has passed for each
-//! hop below the node; later data is dropped and counted. A tuple is one message, which is one
-//! frame on each hop of the tree.
+//! Each mote samples periodically from the start of the field. Windows start at multiples of their
+//! step. An aggregate closes a window n times `wait` after the window's end, where n is the maximum
+//! number of hops from a mote to the aggregate's node. Later data is dropped and counted. Each
+//! tuple is one message, which is one frame on each hop of the tree.
 //!
-//! Deviations: the motes' clocks agree; partial aggregates are merged with the precision of the
-//! machine and sent in the bytes of [`Function::bytes`](crate::query::Function::bytes); all motes
-//! know the query at the start, without messages; motes have memory for every window and join.
+//! **Deviations.** The clocks of all motes are synchronous. Partial aggregates are merged with the
+//! precision of the host, but have the length [`Function::bytes`](crate::query::Function::bytes) in
+//! messages. All motes know the query from the start, without messages. The memory of motes for
+//! windows and joins is unlimited.
 
 mod operators;
 mod results;
@@ -28,79 +29,78 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-/// The data that flows from an operator to the next.
+/// The data that operators pass to other operators.
 #[derive(Clone, Debug, PartialEq)]
 enum Tuple {
-    /// A measure of each of the query's streams, or of one of them at its position.
+    /// A measure of one stream, or for joined streams one measure of each.
     Measures(Vec<Measure>),
     /// A partial aggregate.
     Partial(Partial),
-    /// Values of results.
+    /// A row of results.
     Row(Row),
 }
 
-/// The states of a group in a window.
+/// The partial aggregates of a group in a window.
 #[derive(Clone, Debug, PartialEq)]
 struct Partial {
     /// Start of the window, in nanoseconds.
     start: u64,
-    /// The mote by which measures are grouped.
+    /// The mote of the group, if measures are grouped by mote.
     group: Option<u16>,
     states: Vec<State>,
-    /// Time of its latest measure.
+    /// Time of the latest measure in the group.
     latest: Time,
 }
 
-/// A tuple on its way to a node.
+/// A message with a tuple for a node.
 #[derive(Clone, Debug, PartialEq)]
 struct Message {
-    /// Operator that sent it.
+    /// The operator that sent the tuple.
     from: usize,
-    /// Node to which it goes.
+    /// The destination node.
     to: usize,
     tuple: Arc<Tuple>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
-    /// The sampling of an operator.
+    /// The next sample of a sampling operator.
     Sample(usize),
-    /// The end of a window of an operator, by the window's start.
+    /// The closing of a window of an aggregate, by the window's start in nanoseconds.
     Close(usize, u64),
 }
 
 /// The random streams of a field.
 pub struct Streams {
-    /// One stream for the signals of each mote.
+    /// A stream for the signals of each mote.
     pub motes: Vec<Stream>,
-    /// The stream of the channel access.
+    /// The stream for channel access.
     pub medium: Stream,
 }
 
-/// The motes, the channel and the sink.
+/// Motes, their radio channel and their sink.
 pub struct Field {
     network: Network,
     plan: Plan,
     medium: Medium<Message>,
     streams: Streams,
     timers: BinaryHeap<Reverse<(Time, Timer)>>,
-    /// The groups of each aggregate.
+    /// The open windows of each aggregate, by operator.
     groups: Vec<Groups>,
-    /// The measures that each join remembers.
+    /// The stored measures of each join, by operator.
     pairs: Vec<Pairs>,
     totals: Totals,
     motes: Vec<MoteResults>,
     outcomes: Vec<Outcome<Message>>,
-    /// True if motes no longer sample.
+    /// True if motes have stopped sampling.
     ended: bool,
 }
 
 impl Field {
-    /// Creates a field whose motes take their first sample at `begin`. `hears` tells which node
-    /// hears which.
+    /// Creates a field whose motes take their first sample at `begin`. `hears[a][b]` is true if
+    /// node a hears node b.
     ///
-    /// # Panics
-    /// If the plan has not passed its check.
+    /// The plan must have passed [`Plan::check`]; otherwise sending a tuple may panic.
     pub fn new(
         network: Network,
         plan: Plan,
@@ -110,7 +110,7 @@ impl Field {
         streams: Streams,
     ) -> Field {
         let samples = plan.operators.iter().enumerate().filter(|(_, operator)| operator.kind == Kind::Sample);
-        let timers = samples.map(|(place, _)| Reverse((begin, Timer::Sample(place)))).collect();
+        let timers = samples.map(|(id, _)| Reverse((begin, Timer::Sample(id)))).collect();
         let count = plan.operators.len();
         Field {
             medium: Medium::new(rules, hears),
@@ -127,7 +127,7 @@ impl Field {
         }
     }
 
-    /// Stops the sampling. Messages on their way still arrive.
+    /// Stops sampling. Messages in transit still arrive.
     pub fn end(&mut self) {
         self.ended = true;
         let timers = std::mem::take(&mut self.timers);
@@ -144,7 +144,7 @@ impl Field {
         }
     }
 
-    /// Handles everything until `now`, and adds the rows that have reached the sink.
+    /// Processes all events until `now`, and adds the rows that the sink has delivered to `rows`.
     pub fn wake(&mut self, now: Time, channel: &mut dyn Channel, rows: &mut Vec<Row>) {
         while let Some(time) = self.next_wake().filter(|time| *time <= now) {
             self.medium.wake(time, channel, &mut self.streams.medium, &mut self.outcomes);
@@ -157,25 +157,25 @@ impl Field {
                 }
                 self.timers.pop();
                 match timer {
-                    Timer::Sample(place) => self.sample(time, place, rows),
-                    Timer::Close(place, start) => self.close(time, place, start, rows),
+                    Timer::Sample(id) => self.sample(time, id, rows),
+                    Timer::Close(id, start) => self.close(time, id, start, rows),
                 }
             }
         }
     }
 
-    /// Returns the counts of the whole field.
+    /// Returns the counts of the complete field.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// Returns the number of messages on their way: they wait at a node, and the next one does not
-    /// have them.
+    /// Returns the number of messages in transit: in the queue of a node, and not yet received by
+    /// the next node.
     pub fn in_network(&self) -> u64 {
         (0..=self.network.sink()).map(|node| self.medium.undelivered(node) as u64).sum()
     }
 
-    /// Returns the counts of each node, the sink last.
+    /// Returns the counts of each node. The sink is last.
     pub fn results(&self) -> Vec<MoteResults> {
         let with_radio = |(node, results): (usize, &MoteResults)| MoteResults {
             radio: *self.medium.counters(node),
@@ -195,53 +195,53 @@ impl Field {
         &self.plan
     }
 
-    fn sample(&mut self, now: Time, place: usize, rows: &mut Vec<Row>) {
-        let node = self.plan.operators[place].node;
+    fn sample(&mut self, now: Time, id: usize, rows: &mut Vec<Row>) {
+        let node = self.plan.operators[id].node;
         let measure = world::sample(node as u16, now, &mut self.streams.motes[node]);
         self.motes[node].samples += 1;
-        self.timers.push(Reverse((now + self.network.period, Timer::Sample(place))));
-        self.emit(now, place, Tuple::Measures(vec![measure]), rows);
+        self.timers.push(Reverse((now + self.network.period, Timer::Sample(id))));
+        self.emit(now, id, Tuple::Measures(vec![measure]), rows);
     }
 
-    /// Passes a tuple of an operator to its successors on the node, and in one message to each
-    /// other node that has some.
-    fn emit(&mut self, now: Time, place: usize, tuple: Tuple, rows: &mut Vec<Row>) {
-        let node = self.plan.operators[place].node;
+    /// Passes a tuple to the operator's successors on the same node, and sends one message to each
+    /// other node with successors.
+    fn emit(&mut self, now: Time, id: usize, tuple: Tuple, rows: &mut Vec<Row>) {
+        let node = self.plan.operators[id].node;
         let tuple = Arc::new(tuple);
         let mut remote: Vec<usize> = Vec::new();
-        for index in 0..self.plan.operators[place].outputs.len() {
-            let (to, port) = self.plan.operators[place].outputs[index];
-            let there = self.plan.operators[to].node;
-            if there == node {
+        for index in 0..self.plan.operators[id].outputs.len() {
+            let (to, port) = self.plan.operators[id].outputs[index];
+            let target = self.plan.operators[to].node;
+            if target == node {
                 self.process(now, to, port, &tuple, rows);
-            } else if !remote.contains(&there) {
-                remote.push(there);
+            } else if !remote.contains(&target) {
+                remote.push(target);
             }
         }
         for to in remote {
             self.totals.messages += 1;
             self.motes[node].messages += 1;
-            self.forward(now, node, Message { from: place, to, tuple: tuple.clone() });
+            self.forward(now, node, Message { from: id, to, tuple: tuple.clone() });
         }
     }
 
-    /// Sends a message to the next node on its way.
+    /// Sends a message to the next node on its path.
     fn forward(&mut self, now: Time, node: usize, message: Message) {
         let next = self.network.path(node, message.to)[1];
         let bytes = self.plan.operators[message.from].bytes;
         if self.medium.send(now, node, next, bytes, message, &mut self.streams.medium).is_err() {
-            self.lost(node, Failure::QueueFull);
+            self.count_loss(node, Failure::QueueFull);
         }
     }
 
-    fn lost(&mut self, node: usize, reason: Failure) {
-        let (all, own) = (&mut self.totals, &mut self.motes[node]);
-        let (all, own) = match reason {
-            Failure::ChannelAccess => (&mut all.channel_access, &mut own.channel_access),
-            Failure::NoAcknowledgment => (&mut all.no_acknowledgment, &mut own.no_acknowledgment),
-            Failure::QueueFull => (&mut all.queue_full, &mut own.queue_full),
+    fn count_loss(&mut self, node: usize, reason: Failure) {
+        let (totals, mote) = (&mut self.totals, &mut self.motes[node]);
+        let (total, own) = match reason {
+            Failure::ChannelAccess => (&mut totals.channel_access, &mut mote.channel_access),
+            Failure::NoAcknowledgment => (&mut totals.no_acknowledgment, &mut mote.no_acknowledgment),
+            Failure::QueueFull => (&mut totals.queue_full, &mut mote.queue_full),
         };
-        *all += 1;
+        *total += 1;
         *own += 1;
     }
 
@@ -260,7 +260,7 @@ impl Field {
                 self.motes[to].forwarded += 1;
                 self.forward(now, to, value);
             }
-            Outcome::Failed { from, reason, received: false, .. } => self.lost(from, reason),
+            Outcome::Failed { from, reason, received: false, .. } => self.count_loss(from, reason),
             Outcome::Failed { .. } | Outcome::Sent { .. } => {}
         }
     }

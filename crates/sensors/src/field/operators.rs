@@ -12,62 +12,55 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The open windows of an aggregate.
 #[derive(Default)]
 pub struct Groups {
-    /// The windows by their start in nanoseconds.
+    /// The open windows, by start in nanoseconds.
     open: BTreeMap<u64, Window>,
-    /// Start below which windows are closed.
+    /// Windows that start before this time in nanoseconds are closed.
     closed_before: u64,
 }
 
-/// The groups of a window by their mote: the states of the aggregates, and the time of the latest
-/// measure.
+/// The groups of a window, by mote. Each group has the states of its aggregates and the time of its
+/// latest measure.
 type Window = BTreeMap<Option<u16>, (Vec<State>, Time)>;
 
-/// The measures of both streams that a join remembers.
+/// The measures of both streams that a join stores for later partners.
 #[derive(Default)]
 pub struct Pairs {
     sides: [VecDeque<Measure>; 2],
 }
 
-/// A measure of no mote, for a stream that a tuple has no data of.
+/// A placeholder for the measure of a stream that a tuple does not contain.
 const NOTHING: Measure = Measure { mote: 0, time: Time::ZERO, values: [f32::NAN; 5] };
 
 impl Field {
-    /// Passes a tuple to an input of an operator.
-    pub(super) fn process(
-        &mut self,
-        now: Time,
-        place: usize,
-        port: usize,
-        tuple: &Tuple,
-        rows: &mut Vec<Row>,
-    ) {
-        match &self.plan.operators[place].kind {
+    /// Processes a tuple that arrives at an input of an operator.
+    pub(super) fn process(&mut self, now: Time, id: usize, port: usize, tuple: &Tuple, rows: &mut Vec<Row>) {
+        match &self.plan.operators[id].kind {
             Kind::Sample => {}
             Kind::Select { source, conditions } => {
                 let Tuple::Measures(measures) = tuple else { return };
                 let aligned = aligned(measures, *source);
                 let scope = Scope { measures: &aligned, ..Scope::default() };
                 if conditions.iter().all(|condition| condition.holds(scope)) {
-                    self.emit(now, place, tuple.clone(), rows);
+                    self.emit(now, id, tuple.clone(), rows);
                 }
             }
             Kind::Project { columns } => {
                 let Tuple::Measures(measures) = tuple else { return };
                 let kept = measures.iter().map(|measure| projected(measure, columns)).collect();
-                self.emit(now, place, Tuple::Measures(kept), rows);
+                self.emit(now, id, Tuple::Measures(kept), rows);
             }
             Kind::Join { .. } => {
                 let Tuple::Measures(measures) = tuple else { return };
                 if let Some(&measure) = measures.first() {
-                    self.join(now, place, port, measure, rows);
+                    self.join(now, id, port, measure, rows);
                 }
             }
             Kind::Aggregate { .. } => match tuple {
-                Tuple::Measures(measures) => self.aggregate(place, measures),
-                Tuple::Partial(partial) => self.merge(place, partial.clone()),
+                Tuple::Measures(measures) => self.aggregate(id, measures),
+                Tuple::Partial(partial) => self.merge(id, partial.clone()),
                 Tuple::Row(_) => {}
             },
-            Kind::Compute => self.compute(now, place, tuple, rows),
+            Kind::Compute => self.compute(now, id, tuple, rows),
             Kind::Deliver => {
                 if let Tuple::Row(row) = tuple {
                     self.totals.rows += 1;
@@ -77,14 +70,14 @@ impl Field {
         }
     }
 
-    fn join(&mut self, now: Time, place: usize, port: usize, measure: Measure, rows: &mut Vec<Row>) {
-        let operator = &self.plan.operators[place];
+    fn join(&mut self, now: Time, id: usize, port: usize, measure: Measure, rows: &mut Vec<Row>) {
+        let operator = &self.plan.operators[id];
         let Kind::Join { within, conditions } = &operator.kind else { return };
-        // Partners that were sampled at the same time may still be under way for this time.
-        let memory = *within + times(self.network.wait, operator.hops + 1);
-        let sides = &mut self.pairs[place].sides;
+        // Measures are kept for this time, since partners may still be in transit.
+        let retention = *within + times(self.network.wait, operator.hops + 1);
+        let sides = &mut self.pairs[id].sides;
         for side in &mut *sides {
-            while side.front().is_some_and(|oldest| oldest.time + memory < now) {
+            while side.front().is_some_and(|oldest| oldest.time + retention < now) {
                 side.pop_front();
             }
         }
@@ -99,12 +92,12 @@ impl Field {
         }
         sides[port].push_back(measure);
         for pair in found {
-            self.emit(now, place, Tuple::Measures(pair), rows);
+            self.emit(now, id, Tuple::Measures(pair), rows);
         }
     }
 
-    /// Adds a measure, or a joined pair, to its windows.
-    fn aggregate(&mut self, place: usize, measures: &[Measure]) {
+    /// Adds a measure or a joined pair of measures to its windows.
+    fn aggregate(&mut self, id: usize, measures: &[Measure]) {
         let query = &self.plan.query;
         let Some(grouping) = query.grouping else { return };
         let Some(latest) = measures.iter().map(|measure| measure.time).max() else { return };
@@ -115,12 +108,12 @@ impl Field {
         let states: Vec<State> =
             query.aggregates.iter().map(|aggregate| State::of(value(&aggregate.argument))).collect();
         let group = grouping.node.and_then(|source| measures.get(source)).map(|measure| measure.mote);
-        // A pair belongs to the windows of its later measure.
+        // A joined pair belongs to the windows of its later measure.
         let (time, step) = (latest.as_nanos(), grouping.step.as_nanos());
         let mut start = time - time % step;
         loop {
             let partial = Partial { start, group, states: states.clone(), latest };
-            self.merge(place, partial);
+            self.merge(id, partial);
             if start < step || start - step + grouping.size.as_nanos() <= time {
                 return;
             }
@@ -128,10 +121,10 @@ impl Field {
         }
     }
 
-    /// Adds a partial aggregate to its window.
-    fn merge(&mut self, place: usize, partial: Partial) {
+    /// Merges a partial aggregate into its window, or counts it as late if the window is closed.
+    fn merge(&mut self, id: usize, partial: Partial) {
         let Some(grouping) = self.plan.query.grouping else { return };
-        let groups = &mut self.groups[place];
+        let groups = &mut self.groups[id];
         if partial.start < groups.closed_before {
             self.totals.late += 1;
             return;
@@ -139,8 +132,8 @@ impl Field {
         let window = groups.open.entry(partial.start).or_default();
         if window.is_empty() {
             let end = Time::from_nanos(partial.start) + grouping.size;
-            let due = end + times(self.network.wait, self.plan.operators[place].hops);
-            self.timers.push(Reverse((due, Timer::Close(place, partial.start))));
+            let due = end + times(self.network.wait, self.plan.operators[id].hops);
+            self.timers.push(Reverse((due, Timer::Close(id, partial.start))));
         }
         match window.get_mut(&partial.group) {
             Some((states, latest)) => {
@@ -155,18 +148,18 @@ impl Field {
         }
     }
 
-    /// Closes a window that is over.
-    pub(super) fn close(&mut self, now: Time, place: usize, start: u64, rows: &mut Vec<Row>) {
-        let groups = &mut self.groups[place];
+    /// Closes a window and emits its groups.
+    pub(super) fn close(&mut self, now: Time, id: usize, start: u64, rows: &mut Vec<Row>) {
+        let groups = &mut self.groups[id];
         groups.closed_before = groups.closed_before.max(start + 1);
         let Some(window) = groups.open.remove(&start) else { return };
         for (group, (states, latest)) in window {
-            self.emit(now, place, Tuple::Partial(Partial { start, group, states, latest }), rows);
+            self.emit(now, id, Tuple::Partial(Partial { start, group, states, latest }), rows);
         }
     }
 
-    /// Computes a row of results from measures, or from a complete group.
-    fn compute(&mut self, now: Time, place: usize, tuple: &Tuple, rows: &mut Vec<Row>) {
+    /// Computes a row of results from measures or from a complete group, and emits it.
+    fn compute(&mut self, now: Time, id: usize, tuple: &Tuple, rows: &mut Vec<Row>) {
         let query = &self.plan.query;
         let row = match tuple {
             Tuple::Measures(measures) => {
@@ -179,7 +172,7 @@ impl Field {
                 let functions = query.aggregates.iter().zip(&partial.states);
                 let aggregates: Vec<f64> =
                     functions.map(|(aggregate, state)| state.value(aggregate.function)).collect();
-                // The only column allowed outside of an aggregate is the mote of the group.
+                // Outside of aggregates, expressions contain no column other than the group's mote.
                 let measures =
                     vec![Measure { mote: partial.group.unwrap_or(0), ..NOTHING }; query.sources.len()];
                 let window_start = Time::from_nanos(partial.start).as_secs_f64();
@@ -192,18 +185,18 @@ impl Field {
             }
             Tuple::Row(_) => return,
         };
-        self.emit(now, place, Tuple::Row(row), rows);
+        self.emit(now, id, Tuple::Row(row), rows);
     }
 }
 
-/// Returns the measure of a stream at its position among the query's streams.
+/// Places the measures of a stream at the index of the stream in the query.
 fn aligned(measures: &[Measure], source: usize) -> Vec<Measure> {
     let mut aligned = vec![NOTHING; source];
     aligned.extend_from_slice(measures);
     aligned
 }
 
-/// Returns a measure without the values that are not needed.
+/// Returns a measure with only the values of these columns.
 fn projected(measure: &Measure, columns: &BTreeSet<Column>) -> Measure {
     let mut values = [f32::NAN; 5];
     for column in columns {

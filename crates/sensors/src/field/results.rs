@@ -9,19 +9,19 @@ use bentpipe_core::Time;
 pub struct Row {
     /// The values of the query's columns.
     pub values: Vec<Value>,
-    /// Time of the latest measure in it.
+    /// Time of the latest measure in the row.
     pub sampled: Time,
-    /// Time at which the sink delivered it.
+    /// Time at which the sink delivered the row.
     pub delivered: Time,
 }
 
-/// The counts of a field. Messages are conserved: `messages` = `arrived` + the three kinds of loss
-/// + those on their way.
+/// The counts of a field. Messages are conserved: `messages` is the sum of `arrived`, the three
+/// kinds of losses, and the messages in transit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Messages with tuples that operators sent to other nodes.
+    /// Messages that operators sent to other nodes.
     pub messages: u64,
-    /// Messages that reached their node.
+    /// Messages that reached their destination node.
     pub arrived: u64,
     /// Messages lost because the channel was always busy.
     pub channel_access: u64,
@@ -29,7 +29,7 @@ pub struct Totals {
     pub no_acknowledgment: u64,
     /// Messages lost because a node's queue was full.
     pub queue_full: u64,
-    /// Measures and partial aggregates that came after their window had been closed.
+    /// Measures and partial aggregates that arrived after their window was closed.
     pub late: u64,
     /// Rows that the sink delivered.
     pub rows: u64,
@@ -40,18 +40,18 @@ pub struct Totals {
 pub struct MoteResults {
     /// Samples taken by the node.
     pub samples: u64,
-    /// Messages of its operators.
+    /// Messages that the node's operators sent.
     pub messages: u64,
-    /// Messages that it forwarded for others.
+    /// Messages that the node forwarded for other nodes.
     pub forwarded: u64,
-    /// Messages that it lost because the channel was always busy.
+    /// Messages that the node lost because the channel was always busy.
     pub channel_access: u64,
-    /// Messages that it lost because no transmission was acknowledged.
+    /// Messages that the node lost because no transmission was acknowledged.
     pub no_acknowledgment: u64,
-    /// Messages that it lost because its queue was full.
+    /// Messages that the node lost because its queue was full.
     pub queue_full: u64,
-    /// Messages in its queue.
+    /// Messages in the node's queue.
     pub waiting: u64,
-    /// Counts of its transceiver.
+    /// Counts of the node's transceiver.
     pub radio: Counters,
 }

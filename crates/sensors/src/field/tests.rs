@@ -22,7 +22,7 @@ fn streams(seed: u64, motes: usize) -> Streams {
     Streams { motes: all.by_ref().collect(), medium: stream("medium".to_owned()) }
 }
 
-/// A contention that hardly ever gives up.
+/// Rules that allow so many attempts that frames are practically never dropped.
 const PATIENT: Rules =
     Rules { retries: 50, backoffs: 50, min_be: 3, max_be: 5, acknowledged: true, queue: 1000 };
 
@@ -35,7 +35,8 @@ fn field(text: &str, parents: &[usize], placement: Placement, seed: u64, rules: 
     Field::new(network, plan, rules, hears, Time::ZERO, streams(seed, parents.len()))
 }
 
-/// Returns the rows of a field that samples until then, once all activity has ended.
+/// Runs a field that samples until `until`, and continues until it has no more events. Returns all
+/// rows.
 fn run(field: &mut Field, until: Time, channel: &mut dyn Channel) -> Vec<Row> {
     let mut rows = Vec::new();
     field.wake(until, channel, &mut rows);
@@ -45,10 +46,10 @@ fn run(field: &mut Field, until: Time, channel: &mut dyn Channel) -> Vec<Row> {
     rows
 }
 
-/// Returns the rows sorted by their values, for plans whose rows come in different orders.
+/// Formats rows and sorts them, to compare plans that deliver rows in different orders.
 fn sorted(rows: &[Row]) -> Vec<String> {
     let written = |value: &Value| match value {
-        // Merged in another order, sums differ in their last digits.
+        // The order of merging changes the last digits of sums.
         Value::Number(number) => format!("{number:.6e}"),
         other => other.to_string(),
     };
@@ -71,8 +72,8 @@ const QUERIES: [&str; 9] = [
      GROUP BY b.node, TUMBLE(a.time, 5)",
 ];
 
-/// Over a channel without loss, a query has the same results wherever operators are placed and
-/// whatever the tree, as long as sampling leaves the channel room.
+/// Over a channel without losses and overload, the results of a query do not depend on the
+/// placement of operators and on the tree.
 #[test]
 fn placed_and_shipped_plans_have_the_same_results() {
     for parents in [&[3, 3, 3][..], &[3, 0, 1], &[1, 3, 1], &[4, 0, 0, 4]] {
@@ -95,7 +96,8 @@ fn placed_and_shipped_plans_have_the_same_results() {
     }
 }
 
-/// The results are computed by hand from the samples, which the motes' streams determine.
+/// The expected results are computed from the samples, which the random streams of the motes
+/// determine.
 #[test]
 fn averages_match_the_samples() {
     let text = "SELECT window_start, avg(temperature), count(*) FROM motes WHERE audio < 40 GROUP BY TUMBLE(time, 5)";
@@ -122,7 +124,7 @@ fn averages_match_the_samples() {
             (&row.values[0], &row.values[2]),
             (&Value::Number(5.0 * window as f64), &Value::Number(count))
         );
-        // A window of motes that are one hop away is closed a second after its end.
+        // The motes are one hop from the sink, so a window is closed one second after its end.
         assert_eq!(row.delivered, Time::ZERO + Span::from_secs(5 * (window as u64 + 1) + 1));
     }
 }
@@ -138,9 +140,8 @@ impl Channel for Lossy {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Messages are conserved whatever the tree, the loss and the query, and no row appears that a
-    /// run without loss does not have (for queries whose rows do not depend on the measures that
-    /// others lost).
+    /// For any tree, loss and query, messages are conserved. Every row also appears in a run
+    /// without losses, for queries with rows that do not depend on lost measures.
     #[test]
     fn messages_are_conserved(
         seed in 0_u64..1000,
@@ -150,7 +151,7 @@ proptest! {
         shipped: bool,
         until in 1_u64..20_000,
     ) {
-        // Each mote's parent is the sink or a mote after it, so there is no cycle.
+        // The parent of each mote is the sink or a mote with a higher index, so there is no cycle.
         let count = shape.len();
         let parents: Vec<usize> =
             shape.iter().enumerate().map(|(mote, draw)| mote + 1 + draw % (count - mote)).collect();
@@ -173,9 +174,9 @@ proptest! {
             let mut perfect = field(text, &parents, placement, seed, PATIENT);
             let mut all = sorted(&run(&mut perfect, Time::ZERO + Span::from_millis(until), &mut ()));
             for row in sorted(&rows) {
-                let place = all.binary_search(&row);
-                prop_assert!(place.is_ok(), "{row} is not a row of the run without loss");
-                all.remove(place.unwrap());
+                let found = all.binary_search(&row);
+                prop_assert!(found.is_ok(), "{row} is not a row of the run without loss");
+                all.remove(found.unwrap());
             }
         }
     }

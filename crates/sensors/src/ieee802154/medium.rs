@@ -1,4 +1,4 @@
-//! The shared channel and the nodes that contend for it.
+//! The shared radio channel, and the nodes that contend for it.
 
 use super::timing::{
     airtime, frame, pause, ACKNOWLEDGMENT, ACK_TIMEOUT, ASSESSMENT, BACKOFF, MAX_FRAME, TURNAROUND,
@@ -7,20 +7,22 @@ use bentpipe_core::{Span, Stream, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The parameters of the channel access.
+/// The parameters of channel access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Exponent of the first backoff (macMinBE).
+    /// Initial backoff exponent (macMinBE); 3 by default.
     pub min_be: u32,
-    /// Largest exponent (macMaxBE).
+    /// Maximum backoff exponent (macMaxBE); 5 by default.
     pub max_be: u32,
-    /// Attempts after a busy channel before the access fails (macMaxCSMABackoffs).
+    /// Maximum number of further attempts after a busy channel (macMaxCSMABackoffs); 4 by default.
     pub backoffs: u32,
-    /// Retransmissions of a frame without acknowledgment (macMaxFrameRetries).
+    /// Maximum number of retransmissions of a frame without an acknowledgment (macMaxFrameRetries);
+    /// 3 by default.
     pub retries: u32,
-    /// True if receivers acknowledge frames.
+    /// True if receivers acknowledge frames; true by default.
     pub acknowledged: bool,
-    /// Most frames that a node holds, including the one in transmission.
+    /// Maximum number of frames in a node's queue, including the frame in transmission; 64 by
+    /// default.
     pub queue: usize,
 }
 
@@ -30,10 +32,10 @@ impl Default for Rules {
     }
 }
 
-/// The errors of the channel.
+/// A model of the channel's transmission errors.
 pub trait Channel {
-    /// Returns true if a frame of `bytes` between two nodes, whose last bit arrives at `now`, is
-    /// corrupted.
+    /// Returns true if the channel corrupts a frame of `bytes` that a node receives from another
+    /// node until `now`.
     fn corrupts(&mut self, now: Time, from: usize, to: usize, bytes: u32) -> bool;
 }
 
@@ -44,55 +46,55 @@ impl Channel for () {
     }
 }
 
-/// The reason why a node gave up a frame.
+/// The reason for dropping a frame at its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Failure {
     /// The channel was busy at every assessment.
     ChannelAccess,
-    /// No acknowledgment came for any transmission.
+    /// No transmission of the frame was acknowledged.
     NoAcknowledgment,
     /// The queue of the node was full.
     QueueFull,
 }
 
-/// The fate of a frame.
+/// The outcome of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
     /// The frame has arrived at `to` for the first time.
     Received {
-        /// The node that transmitted it.
+        /// The sender of the frame.
         from: usize,
-        /// The node that received it.
+        /// The receiver of the frame.
         to: usize,
         /// Content of the frame.
         value: T,
     },
-    /// The sender is done with the frame: it was acknowledged, or it was sent and nothing is
-    /// acknowledged.
+    /// The sender has removed the frame from its queue: the frame was acknowledged, or sent without
+    /// acknowledgments.
     Sent {
-        /// The node that transmitted it.
+        /// The sender of the frame.
         from: usize,
     },
-    /// The sender gave the frame up. The receiver may still have it, if only acknowledgments were
-    /// lost.
+    /// The sender has dropped the frame. The receiver may still have received it, if only
+    /// acknowledgments were lost.
     Failed {
-        /// The node that transmitted it.
+        /// The sender of the frame.
         from: usize,
         /// Content of the frame.
         value: T,
-        /// Reason for which the sender gave it up.
+        /// The reason for dropping the frame.
         reason: Failure,
-        /// True if the receiver has it.
+        /// True if the receiver has received the frame.
         received: bool,
     },
 }
 
-/// Counts of a node.
+/// The counts of a node's transceiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Data frames transmitted, retransmissions included.
+    /// Data frames transmitted, including retransmissions.
     pub transmissions: u64,
-    /// Bytes of those frames from the header to the check sequence.
+    /// Bytes of the transmitted data frames, including headers and check sequences.
     pub bytes: u64,
     /// Acknowledgments transmitted.
     pub acknowledgments: u64,
@@ -104,11 +106,11 @@ pub struct Counters {
     pub collisions: u64,
     /// Data frames for this node that the channel corrupted.
     pub errors: u64,
-    /// Repeated frames that it recognised.
+    /// Duplicate data frames received.
     pub duplicates: u64,
-    /// Time for which it transmitted.
+    /// Total time of transmitting.
     pub transmitting: Span,
-    /// Time for which it assessed the channel, received frames for itself, and waited for
+    /// Total time of assessing the channel, receiving data frames for this node, and waiting for
     /// acknowledgments.
     pub receiving: Span,
 }
@@ -125,7 +127,7 @@ struct Frame<T> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Idle,
-    /// The node contends for the channel.
+    /// The node contends for the channel, after `busy` assessments of a busy channel.
     Contending {
         busy: u32,
         exponent: u32,
@@ -138,14 +140,14 @@ enum State {
 struct Node<T> {
     queue: VecDeque<Frame<T>>,
     state: State,
-    /// Sequence number of its next frame.
+    /// Sequence number of the next frame.
     number: u32,
-    /// Time at which the pause after its last frame ends.
+    /// End of the pause after the node's last frame.
     ready_at: Time,
-    /// Time at which the last transmission that it hears ends, including its own and the
-    /// acknowledgment that it owes.
+    /// End of the last transmission that the node hears or sends, including an acknowledgment that
+    /// it still has to send.
     busy_until: Time,
-    /// Sequence number of the last frame from each node.
+    /// Sequence number of the last frame received from each node.
     seen: Vec<Option<u32>>,
     counters: Counters,
 }
@@ -157,11 +159,11 @@ struct Transmission {
     bytes: u32,
     acknowledges: bool,
     end: Time,
-    /// Nodes at which another frame overlaps with it.
+    /// True for each node at which another transmission overlaps with this one.
     collides: Vec<bool>,
 }
 
-/// An event; those at one time are handled in this order.
+/// An event. Events at the same time are processed in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     End,
@@ -171,7 +173,7 @@ enum Event {
     Acknowledgment { from: usize, to: usize, number: u32 },
 }
 
-/// Nodes that share the channel. `T` is the content of frames.
+/// The channel and its nodes. `T` is the content of frames.
 pub struct Medium<T> {
     rules: Rules,
     /// True if the first node hears the second.
@@ -183,7 +185,7 @@ pub struct Medium<T> {
 }
 
 impl<T: Clone> Medium<T> {
-    /// Creates a channel for `hears.len()` nodes; `hears[a][b]` is true if a hears b.
+    /// Creates a channel for `hears.len()` nodes. `hears[a][b]` is true if node a hears node b.
     pub fn new(rules: Rules, hears: Vec<Vec<bool>>) -> Medium<T> {
         let count = hears.len();
         let node = || Node {
@@ -204,18 +206,20 @@ impl<T: Clone> Medium<T> {
         &self.nodes[node].counters
     }
 
-    /// Returns the number of frames that a node holds.
+    /// Returns the number of frames in a node's queue.
     pub fn waiting(&self, node: usize) -> usize {
         self.nodes[node].queue.len()
     }
 
-    /// Returns the number of frames that a node holds and their receiver does not have yet.
+    /// Returns the number of frames in a node's queue that their receivers have not received.
     pub fn undelivered(&self, node: usize) -> usize {
         self.nodes[node].queue.iter().filter(|frame| !frame.received).count()
     }
 
-    /// Puts a frame with `payload` bytes into the queue of `from`, or returns its value if the
-    /// queue is full.
+    /// Adds a frame with `payload` bytes to the queue of `from`.
+    ///
+    /// # Errors
+    /// Returns the frame's content if the queue is full.
     ///
     /// # Panics
     /// If the payload does not fit into a frame.
@@ -249,7 +253,7 @@ impl<T: Clone> Medium<T> {
         self.events.peek().map(|Reverse((time, ..))| *time)
     }
 
-    /// Handles the events until `now`, and adds the outcomes of frames.
+    /// Processes all events until `now`, and adds the outcomes of frames to `outcomes`.
     pub fn wake(
         &mut self,
         now: Time,
@@ -287,7 +291,8 @@ impl<T: Clone> Medium<T> {
         self.events.push(Reverse((time, event, self.order)));
     }
 
-    /// Starts the contention for the first frame of the queue, if there is one.
+    /// Starts the contention for the first frame of the queue. If the queue is empty, the node
+    /// becomes idle.
     fn contend(&mut self, now: Time, node: usize, stream: &mut Stream) {
         if self.nodes[node].queue.is_empty() {
             self.nodes[node].state = State::Idle;
@@ -303,7 +308,7 @@ impl<T: Clone> Medium<T> {
         self.at(start + Span::from_nanos(units * BACKOFF.as_nanos()) + ASSESSMENT, Event::Assessed(node));
     }
 
-    /// Handles the end of a channel assessment.
+    /// Processes the end of a channel assessment.
     fn assessed(&mut self, now: Time, node: usize, stream: &mut Stream, outcomes: &mut Vec<Outcome<T>>) {
         let State::Contending { busy, exponent } = self.nodes[node].state else { return };
         let this = &mut self.nodes[node];
@@ -326,7 +331,7 @@ impl<T: Clone> Medium<T> {
         for (node, collides) in collides.iter_mut().enumerate() {
             let hears = node == from || self.hears[node][from];
             for other in &mut self.on_air {
-                // A transmission that ends now does not overlap.
+                // A transmission that ends now does not overlap with this one.
                 if other.end > now && hears && (node == other.from || self.hears[node][other.from]) {
                     *collides = true;
                     other.collides[node] = true;
@@ -342,7 +347,7 @@ impl<T: Clone> Medium<T> {
         self.at(end, Event::End);
     }
 
-    /// Handles the end of a transmission.
+    /// Processes the end of a transmission.
     fn end(
         &mut self,
         now: Time,
@@ -350,13 +355,13 @@ impl<T: Clone> Medium<T> {
         stream: &mut Stream,
         outcomes: &mut Vec<Outcome<T>>,
     ) {
-        let Some(place) = self.on_air.iter().position(|transmission| transmission.end == now) else { return };
-        let transmission = self.on_air.remove(place);
+        let Some(index) = self.on_air.iter().position(|transmission| transmission.end == now) else { return };
+        let transmission = self.on_air.remove(index);
         let Transmission { from, to, number, bytes, acknowledges, .. } = transmission;
         let hears = self.hears[to][from];
         let collides = transmission.collides[to];
-        let spoiled = hears && channel.corrupts(now, from, to, bytes);
-        let intact = hears && !collides && !spoiled;
+        let corrupted = hears && channel.corrupts(now, from, to, bytes);
+        let intact = hears && !collides && !corrupted;
         if acknowledges {
             if intact && self.is_waiting_for(to, number) {
                 self.done(now, to, stream, outcomes);
@@ -367,7 +372,7 @@ impl<T: Clone> Medium<T> {
         if hears {
             receiver.counters.receiving += airtime(bytes);
             receiver.counters.collisions += u64::from(collides);
-            receiver.counters.errors += u64::from(!collides && spoiled);
+            receiver.counters.errors += u64::from(!collides && corrupted);
         }
         if intact {
             if receiver.seen[from] == Some(number) {
@@ -399,7 +404,7 @@ impl<T: Clone> Medium<T> {
             && node.queue.front().is_some_and(|head| head.number == number)
     }
 
-    /// Handles the completion of the first frame of the queue.
+    /// Removes the first frame of the queue after its successful transmission.
     fn done(&mut self, now: Time, node: usize, stream: &mut Stream, outcomes: &mut Vec<Outcome<T>>) {
         let this = &mut self.nodes[node];
         if let State::Waiting(since) = this.state {

@@ -6,7 +6,7 @@ use super::{Channel, Failure, Medium, Outcome, Rules};
 use bentpipe_core::{Span, Stream, Streams, Time};
 use proptest::prelude::*;
 
-/// The table of the standard's arithmetic.
+/// Durations calculated from the standard.
 const TABLE: &str = include_str!("../../../../tests/authorities/dtn/ieee802154_2450MHz_timing.csv");
 
 fn stream(seed: u64) -> Stream {
@@ -17,9 +17,9 @@ fn all_hear(count: usize) -> Vec<Vec<bool>> {
     (0..count).map(|a| (0..count).map(|b| a != b).collect()).collect()
 }
 
-/// A row that no arm handles fails the test, so every row is checked.
+/// Every row must have a match arm below, so every row is checked.
 #[test]
-fn every_row_of_the_table_of_timing_holds() {
+fn durations_match_every_row_of_the_timing_table() {
     let rules = Rules::default();
     let us = |span: Span| span.as_nanos() as f64 / 1e3;
     let mut rows = 0;
@@ -61,8 +61,7 @@ fn every_row_of_the_table_of_timing_holds() {
     assert_eq!(rows, 20);
 }
 
-/// Returns the mean of the backoffs that a medium draws, each of which must occur about equally
-/// often.
+/// Checks that a medium draws all first backoffs about equally often, and returns their mean.
 fn mean_first_backoff_us() -> f64 {
     let mut stream = stream(3);
     let mut counts = [0_u32; 8];
@@ -73,14 +72,15 @@ fn mean_first_backoff_us() -> f64 {
         assert_eq!(backoff.as_nanos() % BACKOFF.as_nanos(), 0);
         counts[(backoff.as_nanos() / BACKOFF.as_nanos()) as usize] += 1;
     }
-    // Binomial with a standard deviation of 30.
+    // The counts are binomially distributed with a standard deviation of 30.
     assert!(counts.iter().all(|count| count.abs_diff(1000) < 150), "{counts:?}");
     let values: Vec<f64> = (0..8).map(|units| f64::from(units) * 320.0).collect();
     values.iter().sum::<f64>() / 8.0
 }
 
-/// A frame of 25 bytes: backoff, assessment, turnaround, 1344 us; the acknowledgment 192 us later
-/// takes 352 us; the next contention begins 640 us after it.
+/// A frame with 25 bytes of payload takes 1344 us after backoff, assessment and turnaround. The
+/// acknowledgment follows after 192 us and takes 352 us. The next contention starts 640 us after
+/// the acknowledgment.
 #[test]
 fn one_exchange_takes_the_time_of_the_standard() {
     let (mut medium, mut stream) = (Medium::new(Rules::default(), all_hear(2)), stream(1));
@@ -100,15 +100,14 @@ fn one_exchange_takes_the_time_of_the_standard() {
     let acknowledged = end + Span::from_micros(192 + 352);
     medium.wake(acknowledged, &mut (), &mut stream, &mut outcomes);
     assert_eq!(outcomes[1..], [Outcome::Sent { from: 0 }]);
-    // The wait for the acknowledgment would have ended before the pause does.
+    // The acknowledgment has cancelled the timeout, so the next event is after the pause.
     medium.wake(end + ACK_TIMEOUT, &mut (), &mut stream, &mut outcomes);
     let wait = medium.next_wake().unwrap().since(acknowledged);
     assert!(wait >= LIFS + ASSESSMENT, "{wait:?}");
     assert_eq!(wait.saturating_sub(LIFS + ASSESSMENT).as_nanos() % BACKOFF.as_nanos(), 0);
 }
 
-/// Nodes that do not hear each other transmit at the same time; nothing else can corrupt a frame
-/// here.
+/// Nodes that do not hear each other transmit at the same time. The channel has no other errors.
 #[test]
 fn hidden_nodes_collide_more_often_than_nodes_in_range() {
     let run = |hears: Vec<Vec<bool>>| {
@@ -128,16 +127,16 @@ fn hidden_nodes_collide_more_often_than_nodes_in_range() {
     let mut apart = all_hear(3);
     (apart[0][1], apart[1][0]) = (false, false);
     let hidden = run(apart);
-    // Two that hear each other collide if they draw the same of eight backoffs (or one of the
-    // turnaround's length): 1 in 8, both frames.
+    // Two nodes that hear each other collide if they draw the same of eight backoffs, with a
+    // probability of 1/8. Both frames are then lost.
     assert!((60..220).contains(&hear), "{hear}");
     assert!(hidden > 4 * hear, "{hidden} {hear}");
 }
 
-/// A link that loses everything: four transmissions, each followed by the wait for the
-/// acknowledgment.
+/// Over a link that loses all frames, a node transmits a frame four times, and waits for the
+/// acknowledgment each time.
 #[test]
-fn a_frame_is_given_up_after_three_retries() {
+fn a_frame_is_dropped_after_three_retransmissions() {
     struct Dead;
     impl Channel for Dead {
         fn corrupts(&mut self, _: Time, _: usize, _: usize, _: u32) -> bool {
@@ -167,10 +166,10 @@ impl Channel for Random {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Each frame ends once and is received at most once and in order, and the medium becomes idle,
-    /// whatever the load, the loss and who hears whom.
+    /// For any load, loss and set of audible nodes, each frame has one outcome, is received at most
+    /// once and in order, and the medium becomes idle.
     #[test]
-    fn every_frame_ends_once(
+    fn every_frame_has_one_outcome(
         seed in 0_u64..1000,
         loss in 0.0_f64..1.0,
         deaf in proptest::collection::vec((0_usize..5, 0_usize..5), 0..6),

@@ -1,13 +1,13 @@
-//! The expected cost of a plan: messages, bytes, and the energy of the motes.
+//! The expected cost of a plan: messages, bytes, and the power consumption of the motes.
 //!
-//! A tuple that travels over h hops is h frames, each with an acknowledgment. Contention,
+//! A tuple that crosses h hops takes h frames, each with an acknowledgment. Contention,
 //! retransmissions and losses are not included. A condition is expected to hold for half of the
-//! measures, and one that names a mote for one mote of all.
+//! measures. A comparison with a mote is expected to hold for one mote.
 //!
-//! Powers are those of the transceiver CC2420 at 3 V (Chipcon, CC2420 data sheet, 2004): 17.4 mA
-//! when it transmits with 0 dBm, 18.8 mA when it receives. Idle listening, sampling and computing
-//! are not counted: they are the same wherever operators are placed, unless motes switch their
-//! receivers off.
+//! The power consumption is that of the transceiver CC2420 at 3 V (Chipcon, CC2420 data sheet,
+//! 2004): 17.4 mA when it transmits with 0 dBm, and 18.8 mA when it receives. Idle listening,
+//! sampling and computing are not included, because they do not depend on the placement of
+//! operators unless motes switch off their receivers.
 
 use super::{Network, Plan};
 use crate::ieee802154::timing::{airtime, frame, ACKNOWLEDGMENT, ASSESSMENT, TURNAROUND};
@@ -19,9 +19,9 @@ use serde::Serialize;
 /// Power consumption of a transceiver, in watts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// Power while it transmits.
+    /// Power while transmitting; 52.2 mW by default.
     pub transmitting: f64,
-    /// Power while it receives.
+    /// Power while receiving; 56.4 mW by default.
     pub receiving: f64,
 }
 
@@ -32,7 +32,7 @@ impl Default for Power {
 }
 
 impl Power {
-    /// Returns the energy in joules of these times.
+    /// Returns the energy in joules for these times of transmitting and receiving.
     pub fn energy(&self, transmitting: Span, receiving: Span) -> f64 {
         self.transmitting * transmitting.as_secs_f64() + self.receiving * receiving.as_secs_f64()
     }
@@ -41,19 +41,19 @@ impl Power {
 /// The expected cost of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
-    /// Frames with data a second.
+    /// Data frames per second.
     pub messages_per_s: f64,
-    /// Bytes of those frames a second, from the header to the check sequence.
+    /// Bytes of data frames per second, including headers and check sequences.
     pub bytes_per_s: f64,
-    /// Mean power of all motes' transceivers in watts, the sink excepted.
+    /// Mean power of all transceivers together except the sink's, in watts.
     pub power_w: f64,
 }
 
 /// Returns the expected cost of a plan.
 pub fn cost(plan: &Plan, network: &Network, power: &Power) -> Cost {
     let mut total = Cost::default();
-    for (place, to) in plan.channels() {
-        let operator = &plan.operators[place];
+    for (id, to) in plan.channels() {
+        let operator = &plan.operators[id];
         for hop in network.path(operator.node, to).windows(2) {
             let bytes = frame(operator.bytes);
             total.messages_per_s += operator.rate;
@@ -72,7 +72,7 @@ pub fn cost(plan: &Plan, network: &Network, power: &Power) -> Cost {
     total
 }
 
-/// Returns the share of measures for which a condition is expected to hold.
+/// Returns the expected fraction of measures for which a condition holds.
 pub fn selectivity(condition: &Expression, network: &Network) -> f64 {
     match condition {
         Expression::Binary(Operator::Equal, left, right)

@@ -1,4 +1,4 @@
-//! A plan as a graph for readers: operators on nodes, channels between them, and costs.
+//! A readable description of a plan: operators on nodes, channels between them, and costs.
 
 use super::cost::{cost, Cost, Power};
 use super::{place, Kind, Network, Placement, Plan};
@@ -6,57 +6,58 @@ use crate::query::expression::Written;
 use crate::query::{Expression, Query};
 use serde::Serialize;
 
-/// A plan with its expected cost, and with that of the plan that ships everything.
+/// The description of a plan. It includes the expected cost of the plan, and for comparison the
+/// cost of the plan with all operators at the sink.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explained {
-    /// The nodes, each with the one to which it sends data for the sink.
+    /// The nodes with their parents.
     pub nodes: Vec<Node>,
-    /// The operators, each before its successors.
+    /// The operators. Each operator precedes its successors.
     pub operators: Vec<ExplainedOperator>,
     /// The stream channels.
     pub channels: Vec<Link>,
     /// Expected cost of the plan.
     pub cost: Cost,
-    /// Expected cost of the plan that ships everything to the sink.
+    /// Expected cost of the plan with all operators at the sink.
     pub shipped: Cost,
 }
 
 /// A node of the network.
 #[derive(Clone, Debug, Serialize)]
 pub struct Node {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// The node to which it sends data for the sink; `None` for the sink.
+    /// The next node on the path to the sink; `None` for the sink.
     pub parent: Option<String>,
 }
 
-/// An operator in a form for readers.
+/// The description of an operator.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExplainedOperator {
-    /// Its number.
+    /// Index of the operator.
     pub id: usize,
-    /// Kind of the operator, in a word.
+    /// Name of the operator's kind.
     pub kind: &'static str,
-    /// The name of its node.
+    /// Name of the operator's node.
     pub node: String,
-    /// Expressions of the operator.
+    /// The operator's expressions or parameters.
     pub detail: String,
-    /// Expected number of tuples a second.
+    /// Expected number of tuples per second.
     pub rows_per_s: f64,
-    /// The operators that get its tuples.
+    /// Indices of the operators that receive the tuples.
     pub outputs: Vec<usize>,
 }
 
 /// A stream channel from an operator to a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct Link {
-    /// The operator whose tuples it carries.
+    /// Index of the operator that sends the tuples.
     pub operator: usize,
-    /// The nodes that it passes, both ends included.
+    /// The nodes on the path, including both ends.
     pub path: Vec<String>,
-    /// Bytes of a tuple.
+    /// Length of a tuple in bytes.
     pub tuple_bytes: u32,
-    /// Tuples a second.
+    /// Expected number of tuples per second.
     pub rows_per_s: f64,
 }
 
@@ -76,11 +77,11 @@ pub fn explained(plan: &Plan, network: &Network) -> Explained {
             outputs,
         }
     });
-    let channels = plan.channels().into_iter().map(|(place, to)| {
-        let operator = &plan.operators[place];
+    let channels = plan.channels().into_iter().map(|(id, to)| {
+        let operator = &plan.operators[id];
         let path = network.path(operator.node, to);
         Link {
-            operator: place,
+            operator: id,
             path: path.into_iter().map(|node| network.name(node).to_owned()).collect(),
             tuple_bytes: operator.bytes,
             rows_per_s: operator.rate,
@@ -129,7 +130,7 @@ fn detail(plan: &Plan, kind: &Kind, network: &Network) -> String {
         }
         Kind::Join { conditions, .. } => all(conditions),
         Kind::Aggregate { .. } => {
-            let aggregates = (0..query.aggregates.len()).map(|place| text(&Expression::Aggregate(place)));
+            let aggregates = (0..query.aggregates.len()).map(|index| text(&Expression::Aggregate(index)));
             let aggregates = aggregates.collect::<Vec<_>>().join(", ");
             match &query.grouping {
                 Some(grouping) => {

@@ -1,15 +1,15 @@
-//! The plan of a query: a graph of operators, each placed on a node, and the stream channels that
-//! connect those on different nodes.
+//! The plan of a query: a graph of operators on nodes, and the stream channels between operators on
+//! different nodes.
 //!
-//! If operators are placed on the nodes, conditions and projections of one stream are where it is
-//! sampled; an aggregate is partial at each mote and merged at every node on the path to the sink;
-//! a join is at the node that makes the plan cheapest, by the expected bytes on the air. The plan
-//! that ships everything has all operators at the sink, to which each measure travels whole.
+//! With the placement [`Placement::Nodes`], conditions and projections of a stream run on the motes
+//! that sample it. Each mote computes partial aggregates, and every node on the path to the sink
+//! merges them. A join runs on the node that minimizes the expected number of bytes sent. With
+//! [`Placement::Sink`], all operators run at the sink, and motes send complete measures.
 //!
-//! Sources: S. Madden et al., "TAG: a tiny aggregation service for ad-hoc sensor networks", OSDI
-//! 2002, for partial aggregates in a tree; Y. Yao and J. Gehrke, "The Cougar approach to in-network
-//! query processing in sensor networks", SIGMOD Record 31(3), 2002, for plans whose operators are
-//! placed.
+//! **Sources.** S. Madden et al., "TAG: a tiny aggregation service for ad-hoc sensor networks",
+//! OSDI 2002, for partial aggregates in a tree. Y. Yao and J. Gehrke, "The Cougar approach to
+//! in-network query processing in sensor networks", SIGMOD Record 31(3), 2002, for plans with
+//! operators on nodes.
 
 pub mod cost;
 mod explain;
@@ -29,17 +29,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The motes and the tree by which they reach the sink, whose index is the number of motes.
+/// The motes, and the tree that connects them to the sink. The index of the sink is the number of
+/// motes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     /// Names of the motes.
     pub motes: Vec<String>,
-    /// The node to which each mote sends data for the sink.
+    /// The parent of each mote: the next node on its path to the sink.
     pub parents: Vec<usize>,
     /// Time between two samples of a mote.
     pub period: Span,
-    /// Time for which a window waits, for each hop below its node, for partial aggregates and
-    /// measures.
+    /// Time per hop that an aggregate waits after the end of a window for measures and partial
+    /// aggregates of other motes.
     pub wait: Span,
 }
 
@@ -54,26 +55,26 @@ impl Network {
         self.motes.get(node).map_or("sink", String::as_str)
     }
 
-    /// Returns the nodes from `node` to the sink, both included.
+    /// Returns the nodes from `node` to the sink, including both.
     ///
     /// # Panics
     /// If parents form a cycle.
     pub fn ascent(&self, node: usize) -> Vec<usize> {
         let mut nodes = vec![node];
         while let Some(&parent) = nodes.last().and_then(|last| self.parents.get(*last)) {
-            assert!(nodes.len() <= self.motes.len(), "the parents form a circle");
+            assert!(nodes.len() <= self.motes.len(), "the parents form a cycle");
             nodes.push(parent);
         }
         nodes
     }
 
-    /// Returns the nodes from one to another through the tree, both included.
+    /// Returns the nodes on the path from one node to another through the tree, including both.
     pub fn path(&self, from: usize, to: usize) -> Vec<usize> {
         let (mut up, down) = (self.ascent(from), self.ascent(to));
-        let meet = up.iter().position(|node| down.contains(node)).unwrap_or(up.len() - 1);
-        let place = down.iter().position(|node| *node == up[meet]).unwrap_or(down.len() - 1);
-        up.truncate(meet + 1);
-        up.extend(down[..place].iter().rev());
+        let common = up.iter().position(|node| down.contains(node)).unwrap_or(up.len() - 1);
+        let turn = down.iter().position(|node| *node == up[common]).unwrap_or(down.len() - 1);
+        up.truncate(common + 1);
+        up.extend(down[..turn].iter().rev());
         up
     }
 }
@@ -90,50 +91,50 @@ pub enum Placement {
     Sink,
 }
 
-/// An operator. It runs on one node, and passes its tuples to its successors.
+/// An operator, which runs on one node and passes its tuples to its successors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
     /// Kind of the operator.
     pub kind: Kind,
     /// The node where it runs.
     pub node: usize,
-    /// The operators that get its tuples, each with the input where they arrive.
+    /// The successors, each with the input that receives the tuples.
     pub outputs: Vec<(usize, usize)>,
-    /// Bytes of a tuple in a message.
+    /// Length of a tuple in a message, in bytes.
     pub bytes: u32,
-    /// Expected number of tuples a second.
+    /// Expected number of tuples per second.
     pub rate: f64,
-    /// Largest number of hops between nodes before it.
+    /// Maximum number of hops from a sampling mote to the operator's node.
     pub hops: u32,
 }
 
 /// The kind of an operator.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// Samples a mote.
+    /// Samples all quantities at a mote.
     Sample,
-    /// Passes data that fulfils conditions on a stream of the query.
+    /// Passes the measures of a stream that satisfy conditions.
     Select {
-        /// The stream.
+        /// Index of the stream in the query.
         source: usize,
-        /// The conditions.
+        /// The conditions, which must all hold.
         conditions: Vec<Expression>,
     },
-    /// Keeps the columns that others need.
+    /// Removes the columns that later operators do not need.
     Project {
-        /// The columns.
+        /// The remaining columns.
         columns: BTreeSet<Column>,
     },
     /// Joins the measures of two streams.
     Join {
-        /// Largest difference of the times of two measures.
+        /// Maximum difference between the times of two joined measures.
         within: Span,
-        /// The conditions on both streams.
+        /// The conditions that refer to both streams.
         conditions: Vec<Expression>,
     },
-    /// Aggregates measures and partial aggregates of each window and group.
+    /// Aggregates measures and partial aggregates for each window and group.
     Aggregate {
-        /// True if it is the last one, after which groups are complete.
+        /// True for the last aggregate, which completes the groups.
         last: bool,
     },
     /// Computes the columns of the results.
@@ -142,39 +143,43 @@ pub enum Kind {
     Deliver,
 }
 
-/// The operators of a query on nodes.
+/// A query's operators and their placement on nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The query.
     pub query: Query,
     /// Requested placement of the operators.
     pub placement: Placement,
-    /// The operators; each stands before its successors.
+    /// The operators. Each operator precedes its successors.
     pub operators: Vec<Operator>,
 }
 
-/// Bytes of the largest tuple, which has to fit into a frame.
+/// Maximum length of a tuple in bytes, since a tuple must fit into a frame.
 pub const MAX_TUPLE: u32 = MAX_FRAME - HEADER - CHECK;
 
 impl Plan {
-    /// Returns the stream channels: from an operator to a node with some of its successors.
+    /// Returns the stream channels, each from an operator to another node with successors of the
+    /// operator.
     pub fn channels(&self) -> Vec<(usize, usize)> {
         let mut channels = BTreeSet::new();
-        for (place, operator) in self.operators.iter().enumerate() {
+        for (id, operator) in self.operators.iter().enumerate() {
             for &(to, _) in &operator.outputs {
                 let node = self.operators[to].node;
                 if node != operator.node {
-                    channels.insert((place, node));
+                    channels.insert((id, node));
                 }
             }
         }
         channels.into_iter().collect()
     }
 
-    /// Checks that every tuple fits into a frame. The error describes the first that does not.
+    /// Checks that every tuple fits into a frame.
+    ///
+    /// # Errors
+    /// Describes the first tuple that is too long.
     pub fn check(&self) -> Result<(), String> {
-        for (place, _) in self.channels() {
-            let bytes = self.operators[place].bytes;
+        for (id, _) in self.channels() {
+            let bytes = self.operators[id].bytes;
             if bytes > MAX_TUPLE {
                 return Err(format!(
                     "a row of {bytes} bytes does not fit into a frame of IEEE 802.15.4; allowed: {MAX_TUPLE} bytes"
@@ -185,15 +190,15 @@ impl Plan {
     }
 }
 
-/// Returns the bytes of measures of `sources` streams with these columns: mote and time of each,
-/// and the values.
+/// Returns the length in bytes of measures of `sources` streams with these columns: the mote and
+/// the time of each measure, and the values.
 fn row_bytes(sources: usize, columns: &BTreeSet<Column>) -> u32 {
     let values = columns.iter().filter(|column| matches!(column.field, Field::Quantity(_))).count();
     sources as u32 * ROW + values as u32 * VALUE
 }
 
-/// Returns the bytes of a row of results, which always contains the mote and the time of its first
-/// measure.
+/// Returns the length in bytes of a row of results, which always contains the mote and the time of
+/// its first measure.
 fn result_bytes(query: &Query) -> u32 {
     let free = |expression: &Expression| {
         let column =
@@ -204,10 +209,11 @@ fn result_bytes(query: &Query) -> u32 {
     ROW + values as u32 * VALUE
 }
 
-/// Returns the bytes of a partial aggregate: group and window, and a state for each aggregate.
+/// Returns the length in bytes of a partial aggregate: its group and window, and a state for each
+/// aggregate.
 fn partial_bytes(query: &Query) -> u32 {
     ROW + query.aggregates.iter().map(|aggregate| aggregate.function.bytes()).sum::<u32>()
 }
 
-/// Bytes of a measure that is shipped whole.
+/// Length in bytes of a complete measure.
 const WHOLE: u32 = MEASURE;

@@ -5,8 +5,8 @@ use super::{partial_bytes, result_bytes, row_bytes, Kind, Network, Operator, Pla
 use crate::query::{Column, Expression, Field, Query};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Places the operators of a query. A join is placed on the node for which the plan sends the
-/// fewest bytes.
+/// Places the operators of a query on nodes. With [`Placement::Nodes`], a join is placed on the
+/// node that minimizes the bytes sent.
 pub fn place(query: &Query, network: &Network, placement: Placement) -> Plan {
     let sink = network.sink();
     let plan = |join: usize| {
@@ -28,37 +28,39 @@ pub fn place(query: &Query, network: &Network, placement: Placement) -> Plan {
 struct Builder<'a> {
     query: &'a Query,
     network: &'a Network,
-    /// The operators so far, each before its successors.
+    /// The operators so far. Each operator precedes its successors.
     operators: Vec<Operator>,
 }
 
 impl Builder<'_> {
-    /// Adds an operator after others, each with the input where its tuples arrive.
+    /// Adds an operator and returns its index. `inputs` contains the preceding operators, each with
+    /// the input of the new operator that receives its tuples.
     fn add(&mut self, kind: Kind, node: usize, bytes: u32, rate: f64, inputs: &[(usize, usize)]) -> usize {
-        let place = self.operators.len();
+        let id = self.operators.len();
         let mut hops = 0;
-        for &(before, port) in inputs {
-            let operator = &mut self.operators[before];
-            operator.outputs.push((place, port));
+        for &(predecessor, port) in inputs {
+            let operator = &mut self.operators[predecessor];
+            operator.outputs.push((id, port));
             let between = self.network.path(operator.node, node).len() as u32 - 1;
             hops = hops.max(operator.hops + between);
         }
         self.operators.push(Operator { kind, node, outputs: Vec::new(), bytes, rate, hops });
-        place
+        id
     }
 
-    fn rate(&self, place: usize) -> f64 {
-        self.operators[place].rate
+    fn rate(&self, id: usize) -> f64 {
+        self.operators[id].rate
     }
 
-    /// Returns the conditions on one stream alone, or on both.
+    /// Returns the conditions that refer only to the stream `wanted`, or, for `None`, to both
+    /// streams.
     fn conditions(&self, wanted: Option<usize>) -> Vec<Expression> {
         let about = |condition: &&Expression| {
             let mut columns = BTreeSet::new();
             condition.columns(&mut columns);
             let sources: BTreeSet<usize> = columns.iter().map(|column| column.source).collect();
             match wanted {
-                // A condition without columns has the same value anywhere.
+                // A condition without columns is assigned to the first stream.
                 Some(source) => sources == BTreeSet::from([source]) || (sources.is_empty() && source == 0),
                 None => sources.len() > 1,
             }
@@ -66,7 +68,7 @@ impl Builder<'_> {
         self.query.conditions.iter().filter(about).cloned().collect()
     }
 
-    /// Returns the columns that are needed behind the conditions of single streams.
+    /// Returns the columns that operators need after the conditions on single streams.
     fn columns(&self) -> BTreeSet<Column> {
         let mut columns = BTreeSet::new();
         let aggregated = self.query.aggregates.iter().filter_map(|aggregate| aggregate.argument.as_ref());
@@ -76,7 +78,7 @@ impl Builder<'_> {
         columns
     }
 
-    /// Samples each mote once for all streams that contain it.
+    /// Adds one sampling operator for each mote of the streams.
     fn samples(&mut self) -> BTreeMap<u16, usize> {
         let motes: BTreeSet<u16> =
             self.query.sources.iter().flat_map(|source| source.motes.clone()).collect();
@@ -84,8 +86,8 @@ impl Builder<'_> {
         motes.into_iter().map(|mote| (mote, self.add(Kind::Sample, mote.into(), WHOLE, rate, &[]))).collect()
     }
 
-    /// Adds the condition on a stream behind `inputs`, unless there is none, and returns its
-    /// operators.
+    /// Adds an operator for the conditions on a stream after `inputs`, and returns it. Without
+    /// conditions, returns `inputs`.
     fn select(&mut self, source: usize, node: usize, inputs: Vec<usize>) -> Vec<usize> {
         let conditions = self.conditions(Some(source));
         if conditions.is_empty() {
@@ -98,7 +100,7 @@ impl Builder<'_> {
         vec![self.add(Kind::Select { source, conditions }, node, bytes, rate, &inputs)]
     }
 
-    /// Places everything at the sink.
+    /// Places all operators at the sink, except sampling.
     fn shipped(&mut self) {
         let sink = self.network.sink();
         let samples = self.samples();
@@ -113,7 +115,7 @@ impl Builder<'_> {
         self.finish(joined, sink);
     }
 
-    /// Places operators on the nodes, and a join at `at`.
+    /// Places operators on the nodes, and a join on the node `at`.
     fn placed(&mut self, at: usize) {
         let samples = self.samples();
         let columns = self.columns();
@@ -125,10 +127,10 @@ impl Builder<'_> {
             for mote in &stream.motes {
                 let node = usize::from(*mote);
                 let selected = self.select(source, node, vec![samples[mote]]);
-                for place in selected {
-                    let (rate, bytes) = (self.rate(place), row_bytes(1, &needed));
+                for id in selected {
+                    let (rate, bytes) = (self.rate(id), row_bytes(1, &needed));
                     let columns = needed.clone();
-                    ends.push(self.add(Kind::Project { columns }, node, bytes, rate, &[(place, source)]));
+                    ends.push(self.add(Kind::Project { columns }, node, bytes, rate, &[(id, source)]));
                 }
             }
             streams.push(ends);
@@ -143,7 +145,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Joins two streams, or passes on a single one.
+    /// Adds a join of two streams, or returns the operators of a single stream.
     fn join(&mut self, node: usize, streams: &[Vec<usize>]) -> Vec<usize> {
         let (Some(within), [left, right]) = (self.query.within, streams) else {
             return streams.iter().flatten().copied().collect();
@@ -152,7 +154,7 @@ impl Builder<'_> {
         let [a, b] = [left, right].map(|ends| ends.iter().map(|end| self.rate(*end)).sum::<f64>());
         let period = self.network.period.as_secs_f64();
         let partners = 1.0 + 2.0 * (within.as_secs_f64() / period).floor();
-        // The bound in time only determines the number of partners.
+        // The time bound is excluded, since it only determines the number of partners.
         let others = conditions.iter().filter(|condition| !compares_times(condition));
         let share: f64 = others.map(|condition| selectivity(condition, self.network)).product();
         let bytes = row_bytes(2, &self.columns());
@@ -167,7 +169,8 @@ impl Builder<'_> {
         )]
     }
 
-    /// Adds aggregates, if the query has any, and results, where `ends` are.
+    /// Adds an aggregate, if the query has one, and the computation of results on a node after
+    /// `ends`.
     fn finish(&mut self, ends: Vec<usize>, node: usize) {
         let mut ends = ends;
         if self.query.grouping.is_some() {
@@ -193,8 +196,8 @@ impl Builder<'_> {
         self.add(Kind::Deliver, self.network.sink(), 0, rate, &inputs);
     }
 
-    /// Returns the largest number of groups a second from `inputs`: those of each window, and no
-    /// more than go in.
+    /// Returns the expected number of groups per second from `inputs`: the groups of all windows,
+    /// but at most the number of measures that enter windows.
     fn groups_per_s(&self, inputs: &[usize]) -> f64 {
         let Some(grouping) = &self.query.grouping else { return 0.0 };
         let motes = match grouping.node {
@@ -206,7 +209,7 @@ impl Builder<'_> {
         (motes as f64 / grouping.step.as_secs_f64()).min(into * windows.ceil())
     }
 
-    /// Places a partial aggregate at each mote, merged at each node on the path to the sink.
+    /// Adds a partial aggregate on each mote and on every node on the path to the sink.
     fn aggregated_in_network(&mut self, ends: &[usize]) {
         let Some(grouping) = self.query.grouping else { return };
         let sink = self.network.sink();
@@ -217,42 +220,41 @@ impl Builder<'_> {
             inputs.entry(node).or_default().push(end);
             nodes.extend(self.network.ascent(node));
         }
-        // The nodes farthest from the sink come first.
+        // Process the nodes that are farthest from the sink first.
         let mut nodes: Vec<usize> = nodes.into_iter().collect();
         nodes.sort_by_key(|node| (usize::MAX - self.network.ascent(*node).len(), *node));
         let bytes = partial_bytes(self.query);
-        // Number of motes whose measures a node aggregates, which is the number of its groups if
-        // each mote is one.
+        // For each aggregate, the number of motes that contribute measures. If measures are grouped
+        // by mote, this is the number of groups.
         let mut below: BTreeMap<usize, usize> = BTreeMap::new();
         for node in nodes {
             let from = inputs.remove(&node).unwrap_or_default();
-            let motes = from.iter().map(|place| below.get(place).copied().unwrap_or(1)).sum::<usize>();
+            let motes = from.iter().map(|id| below.get(id).copied().unwrap_or(1)).sum::<usize>();
             let groups = if grouping.node.is_some() { motes as f64 } else { 1.0 };
             let windows = (grouping.size.as_secs_f64() / grouping.step.as_secs_f64()).ceil();
             let into: f64 = from
                 .iter()
-                .map(|place| match self.operators[*place].kind {
-                    Kind::Aggregate { .. } => self.rate(*place),
-                    _ => self.rate(*place) * windows,
+                .map(|id| match self.operators[*id].kind {
+                    Kind::Aggregate { .. } => self.rate(*id),
+                    _ => self.rate(*id) * windows,
                 })
                 .sum();
             let rate = (groups / grouping.step.as_secs_f64()).min(into);
-            let ports: Vec<(usize, usize)> = from.iter().map(|place| (*place, 0)).collect();
-            let place = self.add(Kind::Aggregate { last: node == sink }, node, bytes, rate, &ports);
-            below.insert(place, motes);
+            let ports: Vec<(usize, usize)> = from.iter().map(|id| (*id, 0)).collect();
+            let id = self.add(Kind::Aggregate { last: node == sink }, node, bytes, rate, &ports);
+            below.insert(id, motes);
             match self.network.parents.get(node) {
-                Some(&parent) => inputs.entry(parent).or_default().push(place),
+                Some(&parent) => inputs.entry(parent).or_default().push(id),
                 None => {
-                    let computed =
-                        self.add(Kind::Compute, sink, result_bytes(self.query), rate, &[(place, 0)]);
+                    let computed = self.add(Kind::Compute, sink, result_bytes(self.query), rate, &[(id, 0)]);
                     self.deliver(&[computed]);
                 }
             }
         }
     }
 
-    /// Places results of single measures: at each mote if they are shorter than the columns that
-    /// they need.
+    /// Adds the computation of results of single measures: on each mote, unless a row of results is
+    /// longer than the columns that it needs.
     fn computed_at_motes(&mut self, ends: &[usize], columns: &BTreeSet<Column>) {
         let bytes = result_bytes(self.query);
         if bytes > row_bytes(1, columns) {

@@ -2,7 +2,7 @@ use super::{explained, place, Kind, Network, Placement, Plan};
 use crate::query::parse;
 use bentpipe_core::Span;
 
-/// m1 and m2 reach the sink over m3, which is a hop from it.
+/// Returns a network in which m1 and m2 reach the sink through m3.
 fn network() -> Network {
     Network {
         motes: ["m1", "m2", "m3"].map(str::to_owned).to_vec(),
@@ -29,18 +29,19 @@ fn paths_go_up_to_the_nearest_common_node_and_down() {
     assert_eq!(network.path(2, 2), [2]);
 }
 
-/// Three motes with 2 measures/s of 25 bytes over 2, 2 and 1 hops: 10 frames/s of 36 bytes.
+/// Three motes send 2 measures/s of 25 bytes over 2, 2 and 1 hops. This takes 10 frames/s of 36
+/// bytes.
 #[test]
-fn the_cost_of_shipping_matches_the_arithmetic() {
+fn the_cost_of_shipping_matches_a_calculation_by_hand() {
     let text = "SELECT avg(light) FROM motes GROUP BY TUMBLE(time, 10)";
     let explained = explained(&planned(text, Placement::Nodes), &network());
     assert!((explained.shipped.messages_per_s - 10.0).abs() < 1e-9);
     assert!((explained.shipped.bytes_per_s - 360.0).abs() < 1e-9);
-    // A partial average of 5 + 6 bytes from each mote every 10 s, merged at m3.
+    // Each mote sends a partial average of 5 + 6 bytes every 10 s. m3 merges those of m1 and m2.
     assert!((explained.cost.messages_per_s - 0.3).abs() < 1e-9);
     assert!((explained.cost.bytes_per_s - 0.3 * 22.0).abs() < 1e-9);
-    // 25 bytes take 1344 us. Motes send all ten frames a second and receive four of them, those to
-    // m3.
+    // A frame with 25 bytes of payload takes 1344 us. Of ten frames per second, motes send all, and
+    // m3 receives four.
     let expected = (52.2 * (10.0 * 1344.0 + 4.0 * 352.0) + 56.4 * (10.0 * 672.0 + 4.0 * 1344.0)) * 1e-9;
     assert!((explained.shipped.power_w - expected).abs() < 1e-12, "{} {expected}", explained.shipped.power_w);
 }
@@ -58,8 +59,8 @@ fn conditions_and_aggregates_are_placed_at_the_motes() {
     assert_eq!(nodes(&plan, |kind| matches!(kind, Kind::Select { .. })), [3]);
 }
 
-/// m1 and m2 are joined at their common parent, from which only the difference travels; with
-/// itself, a mote is joined where it is.
+/// m1 and m2 are joined at their common parent, which sends only the difference. A join of a mote
+/// with itself runs on that mote.
 #[test]
 fn a_join_is_placed_where_the_fewest_bytes_are_sent() {
     let join = |kind: &Kind| matches!(kind, Kind::Join { .. });
@@ -71,9 +72,9 @@ fn a_join_is_placed_where_the_fewest_bytes_are_sent() {
     assert_eq!(nodes(&planned(text, Placement::Nodes), join), [0]);
 }
 
-/// Operators come before their successors, on which a run relies.
+/// Each operator precedes its successors. Runs rely on this order.
 #[test]
-fn operators_are_in_order() {
+fn operators_precede_their_successors() {
     for text in [
         "SELECT * FROM motes",
         "SELECT avg(a.light - b.light) FROM motes a, m2 b WHERE a.time = b.time GROUP BY TUMBLE(time, 5)",
@@ -83,8 +84,8 @@ fn operators_are_in_order() {
             text.replace("TUMBLE(time", if text.contains("m2 b") { "TUMBLE(a.time" } else { "TUMBLE(time" });
         for placement in [Placement::Nodes, Placement::Sink] {
             let plan = planned(&text, placement);
-            for (place, operator) in plan.operators.iter().enumerate() {
-                assert!(operator.outputs.iter().all(|(to, _)| *to > place));
+            for (id, operator) in plan.operators.iter().enumerate() {
+                assert!(operator.outputs.iter().all(|(to, _)| *to > id));
             }
             assert!(matches!(plan.operators.last().unwrap().kind, Kind::Deliver));
             assert_eq!(plan.check(), Ok(()));
@@ -92,10 +93,10 @@ fn operators_are_in_order() {
     }
 }
 
-/// A page draws the graph from its JSON: every operator is on a node, and every successor and every
-/// channel's operator exists.
+/// The web page draws the graph from its JSON. The node of every operator, every successor and the
+/// operator of every channel must exist.
 #[test]
-fn the_graph_is_whole_in_json() {
+fn the_json_graph_has_no_missing_references() {
     let text = "SELECT node, avg(light) FROM motes WHERE audio > 3 GROUP BY node, TUMBLE(time, 10)";
     let graph = serde_json::to_value(explained(&planned(text, Placement::Nodes), &network())).unwrap();
     let list = |key: &str| graph[key].as_array().unwrap().clone();

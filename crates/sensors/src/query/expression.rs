@@ -16,7 +16,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// Returns all columns, in the order of `*`.
+    /// Returns all columns, in the order of their appearance in `*`.
     pub fn all() -> impl Iterator<Item = Field> {
         [Field::Node, Field::Time].into_iter().chain(Quantity::ALL.map(Field::Quantity))
     }
@@ -36,7 +36,7 @@ impl Field {
 pub struct Column {
     /// Index of the stream.
     pub source: usize,
-    /// The column.
+    /// The column of the stream.
     pub field: Field,
 }
 
@@ -78,7 +78,7 @@ impl Operator {
     }
 }
 
-/// The kind of an expression's value.
+/// The type of an expression's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number.
@@ -90,7 +90,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the name of the kind in messages.
+    /// Returns the kind's name for messages.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Number => "a number",
@@ -111,7 +111,7 @@ pub enum Scalar {
     Negate,
 }
 
-/// An expression whose kinds have been checked.
+/// An expression with checked kinds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     /// A number.
@@ -120,7 +120,7 @@ pub enum Expression {
     Mote(u16),
     /// A column.
     Column(Column),
-    /// An aggregate, by its position in the query.
+    /// An aggregate, by its index in the query.
     Aggregate(usize),
     /// Start of the window.
     WindowStart,
@@ -128,11 +128,11 @@ pub enum Expression {
     Not(Box<Expression>),
     /// A function of a number.
     Scalar(Scalar, Box<Expression>),
-    /// Two operands.
+    /// An operator with two operands.
     Binary(Operator, Box<Expression>, Box<Expression>),
 }
 
-/// The context in which expressions are evaluated.
+/// The values to evaluate an expression with.
 #[derive(Clone, Copy, Default)]
 pub struct Scope<'a> {
     /// A measure of each stream.
@@ -144,7 +144,7 @@ pub struct Scope<'a> {
 }
 
 impl Expression {
-    /// Returns the kind of its value.
+    /// Returns the kind of the expression's value.
     pub fn kind(&self) -> Kind {
         match self {
             Expression::Mote(_) | Expression::Column(Column { field: Field::Node, .. }) => Kind::Mote,
@@ -157,7 +157,7 @@ impl Expression {
         }
     }
 
-    /// Returns its value as a number: the index of a mote, 1 or 0 for a condition, NaN for an
+    /// Returns the value as a number: the index of a mote, 1 or 0 for a condition, and NaN for an
     /// unknown value.
     pub fn number(&self, scope: Scope<'_>) -> f64 {
         match self {
@@ -171,7 +171,7 @@ impl Expression {
                     Field::Quantity(quantity) => f64::from(measure.values[quantity as usize]),
                 }
             }
-            Expression::Aggregate(place) => scope.aggregates.get(*place).copied().unwrap_or(f64::NAN),
+            Expression::Aggregate(index) => scope.aggregates.get(*index).copied().unwrap_or(f64::NAN),
             Expression::WindowStart => scope.window_start,
             Expression::Not(inner) => f64::from(u8::from(!inner.holds(scope))),
             Expression::Scalar(function, inner) => {
@@ -186,12 +186,12 @@ impl Expression {
         }
     }
 
-    /// Returns true if a condition holds; comparisons with unknown values do not.
+    /// Returns true if the condition holds. A comparison with an unknown value does not hold.
     pub fn holds(&self, scope: Scope<'_>) -> bool {
         self.number(scope) == 1.0
     }
 
-    /// Returns its value as it is in results.
+    /// Returns the value for a row of results.
     pub fn value(&self, scope: Scope<'_>, motes: &[String]) -> Value {
         let number = self.number(scope);
         match self.kind() {
@@ -204,7 +204,7 @@ impl Expression {
         }
     }
 
-    /// Adds the columns that it reads, except for those within aggregates.
+    /// Adds the columns in the expression to `into`, except columns within aggregates.
     pub fn columns(&self, into: &mut BTreeSet<Column>) {
         match self {
             Expression::Column(column) => {
@@ -246,15 +246,15 @@ fn binary(operator: Operator, left: &Expression, right: &Expression, scope: Scop
 /// A function over the measures of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// Their number.
+    /// The number of measures.
     Count,
     /// The sum.
     Sum,
     /// The mean.
     Avg,
-    /// The smallest.
+    /// The minimum.
     Min,
-    /// The largest.
+    /// The maximum.
     Max,
     /// The standard deviation of the population.
     Stddev,
@@ -277,7 +277,8 @@ impl Function {
         }
     }
 
-    /// Returns the bytes of its partial state in a message: counts take 2, values 4.
+    /// Returns the length in bytes of the function's partial state in a message. A count takes 2
+    /// bytes, and each value takes 4.
     pub fn bytes(self) -> u32 {
         match self {
             Function::Count => 2,
@@ -288,27 +289,27 @@ impl Function {
     }
 }
 
-/// The partial state of an aggregate, which can be merged with that of other measures of the group.
+/// The partial state of an aggregate, which can be merged with other states of the group.
 ///
-/// It contains the count, the mean and the sum of squared deviations, which are merged without
-/// cancellation (T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise
-/// algorithm for computing sample variances", 1979).
+/// Its count, mean and sum of squared deviations can be merged without cancellation (T. F. Chan, G.
+/// H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+/// variances", 1979).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State {
     count: f64,
     mean: f64,
     squares: f64,
-    least: f64,
-    greatest: f64,
+    min: f64,
+    max: f64,
 }
 
 impl State {
     /// Returns the state of a single value.
     pub fn of(value: f64) -> State {
-        State { count: 1.0, mean: value, squares: 0.0, least: value, greatest: value }
+        State { count: 1.0, mean: value, squares: 0.0, min: value, max: value }
     }
 
-    /// Returns the state of both groups together.
+    /// Returns the state for the values of both states.
     pub fn merged(self, other: State) -> State {
         let count = self.count + other.count;
         let apart = other.mean - self.mean;
@@ -316,29 +317,29 @@ impl State {
             count,
             mean: self.mean + apart * other.count / count,
             squares: self.squares + other.squares + apart * apart * self.count * other.count / count,
-            least: self.least.min(other.least),
-            greatest: self.greatest.max(other.greatest),
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
         }
     }
 
-    /// Returns the value of a function.
+    /// Returns the value of a function for this state.
     pub fn value(&self, function: Function) -> f64 {
         match function {
             Function::Count => self.count,
             Function::Sum => self.mean * self.count,
             Function::Avg => self.mean,
-            Function::Min => self.least,
-            Function::Max => self.greatest,
+            Function::Min => self.min,
+            Function::Max => self.max,
             Function::Stddev => (self.squares / self.count).sqrt(),
         }
     }
 }
 
-/// An expression as text, with the names of streams and motes.
+/// Formats an expression, with the names of streams and motes.
 pub struct Written<'a> {
     /// The expression.
     pub expression: &'a Expression,
-    /// Names of the streams; empty if columns are written without.
+    /// The names of the streams; empty to write columns without the name of their stream.
     pub sources: &'a [String],
     /// The names of the motes.
     pub motes: &'a [String],
@@ -351,7 +352,7 @@ impl<'a> Written<'a> {
         Written { expression, ..*self }
     }
 
-    /// Returns an operand, in parentheses if it has operands itself.
+    /// Formats an operand, in parentheses if it is a binary expression.
     fn operand(&self, expression: &'a Expression) -> String {
         let text = self.with(expression).to_string();
         if matches!(expression, Expression::Binary(..)) {
@@ -375,7 +376,7 @@ impl fmt::Display for Written<'_> {
                 }
                 out.write_str(column.field.name())
             }
-            Expression::Aggregate(place) => match self.aggregates.get(*place) {
+            Expression::Aggregate(index) => match self.aggregates.get(*index) {
                 Some(super::Aggregate { function, argument }) => match argument {
                     Some(argument) => write!(out, "{}({})", function.name(), self.with(argument)),
                     None => write!(out, "{}(*)", function.name()),
@@ -384,7 +385,7 @@ impl fmt::Display for Written<'_> {
             },
             Expression::WindowStart => out.write_str("window_start"),
             Expression::Not(inner) => write!(out, "NOT ({})", self.with(inner)),
-            // Two minus signs next to each other would begin a comment.
+            // Two consecutive minus signs would begin a comment.
             Expression::Scalar(Scalar::Negate, inner) => match self.operand(inner) {
                 operand if operand.starts_with('-') => write!(out, "-({operand})"),
                 operand => write!(out, "-{operand}"),

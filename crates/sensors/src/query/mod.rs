@@ -7,22 +7,24 @@
 //! GROUP BY node, TUMBLE(time, INTERVAL '10' SECOND)
 //! ```
 //!
-//! - **Streams.** `motes` is the stream of all motes' measures, and each mote's name is the stream
-//!   of its own. Columns are `node`, `time` (in seconds), and the quantities `light`,
-//!   `temperature`, `acceleration`, `magnetism` and `audio`; `*` stands for all.
+//! - **Streams.** The stream `motes` contains the measures of all motes. A stream named after a
+//!   mote contains the measures of that mote. Columns are `node`, `time` (in seconds), and the
+//!   quantities `light`, `temperature`, `acceleration`, `magnetism` and `audio`. `*` stands for all
+//!   columns.
 //! - **Selection and projection.** `WHERE` takes comparisons, `AND`, `OR`, `NOT`, `BETWEEN` and
-//!   arithmetic; `SELECT` takes expressions with or without names (`AS`). Intervals are seconds.
-//! - **Windows and aggregates.** `GROUP BY TUMBLE(time, size)` has windows one after another, and
-//!   `HOP(time, step, size)` overlapping ones that begin at multiples of the step; an additional
-//!   `node` groups by mote. Aggregates are `count(*)`, `sum`, `avg`, `min`, `max` and `stddev` (of
-//!   the population). `HAVING` selects groups. `window_start` is the time at which a window begins.
-//! - **Joins.** `FROM a JOIN b ON ...` joins two streams. Its condition must bound the time between
-//!   the two measures, by `a.time = b.time` or `abs(a.time - b.time) <= 0.5`, since a stream has no
-//!   end. A mote samples at multiples of the period, so equal times occur.
+//!   arithmetic; `SELECT` takes expressions with or without names (`AS`). Intervals are in seconds.
+//! - **Windows and aggregates.** `GROUP BY TUMBLE(time, size)` creates consecutive windows, and
+//!   `HOP(time, step, size)` creates overlapping windows that start at multiples of the step. An
+//!   additional `node` groups by mote. Aggregates are `count`, `sum`, `avg`, `min`, `max` and
+//!   `stddev` (of the population). `HAVING` selects groups. `window_start` is the start of a window
+//!   in seconds.
+//! - **Joins.** `FROM a JOIN b ON ...` joins two streams. Since streams are unlimited, the
+//!   condition must limit the time between the two measures, such as `a.time = b.time` or
+//!   `abs(a.time - b.time) <= 0.5`. All motes sample at the same times, so equal times occur.
 //!
-//! Source: S. Madden et al., "TinyDB: an acquisitional query processing system for sensor
-//! networks", ACM TODS 30(1), 2005, for queries over samples; the functions for windows are those
-//! of Apache Calcite. `read` has the grammar.
+//! **Source.** S. Madden et al., "TinyDB: an acquisitional query processing system for sensor
+//! networks", ACM TODS 30(1), 2005, for queries over samples. The window functions are those of
+//! Apache Calcite. The module `read` contains the grammar.
 
 pub mod expression;
 mod parse;
@@ -40,26 +42,26 @@ use bentpipe_core::Span;
 /// A query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
-    /// The columns of its results.
+    /// The columns of the results.
     pub items: Vec<Item>,
-    /// The one or two streams that it reads.
+    /// The one or two streams of the query.
     pub sources: Vec<Source>,
     /// Conditions that must all hold, including those of a join.
     pub conditions: Vec<Expression>,
-    /// Largest difference in time between joined measures.
+    /// Maximum time between joined measures; `None` for a query without a join.
     pub within: Option<Span>,
     /// Grouping of measures, if the query aggregates.
     pub grouping: Option<Grouping>,
-    /// The aggregates to which items and `having` refer.
+    /// The aggregates that `items` and `having` use.
     pub aggregates: Vec<Aggregate>,
-    /// The condition for groups.
+    /// The condition on groups.
     pub having: Option<Expression>,
 }
 
 /// A column of the results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Name of the column: the alias, or the text of the expression.
+    /// Name of the column: its alias, or otherwise the text of its expression.
     pub name: String,
     /// Expression of the column.
     pub expression: Expression,
@@ -68,9 +70,9 @@ pub struct Item {
 /// A stream that a query reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The name by which the query refers to it.
+    /// The stream's name in the query.
     pub alias: String,
-    /// Indices of the motes whose measures it contains.
+    /// Indices of the motes in the stream.
     pub motes: Vec<u16>,
 }
 
@@ -79,9 +81,9 @@ pub struct Source {
 pub struct Grouping {
     /// Length of a window.
     pub size: Span,
-    /// Time between the starts of windows.
+    /// Time between the starts of consecutive windows.
     pub step: Span,
-    /// Index of the source by whose mote measures are also grouped.
+    /// Index of the stream that provides the mote, if measures are also grouped by mote.
     pub node: Option<usize>,
 }
 

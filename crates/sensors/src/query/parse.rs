@@ -1,4 +1,4 @@
-//! From text to a query: the clauses of the statement, then their expressions.
+//! Parses a query: reads the clauses of the statement, then resolves names and checks expressions.
 
 use super::expression::{Column, Expression, Field, Function, Kind, Operator, Scalar};
 use super::read::read;
@@ -6,27 +6,36 @@ use super::statement::{self, Statement, Stream, Term};
 use super::{Aggregate, Grouping, Item, Query, Source};
 use bentpipe_core::Span;
 
-/// Bytes of the longest query.
-const LONGEST: usize = 10_000;
-/// Seconds of the shortest window and of the longest, a year.
+/// Maximum length of a query in bytes.
+const MAX_BYTES: usize = 10_000;
+/// Minimum and maximum length of a window in seconds: 1 ms, and about a year.
 const WINDOWS: (f64, f64) = (1e-3, 3.2e7);
-/// The stream of all motes.
+/// Name of the stream of all motes.
 pub const ALL: &str = "motes";
 
-/// Reads a query about `motes`. An error describes the problem and what is allowed.
+/// Parses a query about `motes`.
+///
+/// # Errors
+/// Describes the first problem and the allowed alternatives.
 pub fn parse(text: &str, motes: &[String]) -> Result<Query, String> {
-    if text.len() > LONGEST {
-        return Err(format!("the query has {} bytes; allowed: at most {LONGEST}", text.len()));
+    if text.len() > MAX_BYTES {
+        return Err(format!("the query has {} bytes; allowed: at most {MAX_BYTES}", text.len()));
     }
     let Statement { items, streams, condition, groups, having } = read(text)?;
     let sources = sources(&streams, motes)?;
-    let mut names = Names { sources: &sources, motes, aggregates: Vec::new(), inside: false, allowed: false };
+    let mut names = Names {
+        sources: &sources,
+        motes,
+        aggregates: Vec::new(),
+        in_aggregate: false,
+        aggregates_allowed: false,
+    };
     let mut conditions = Vec::new();
     for condition in streams.iter().filter_map(|stream| stream.on.as_ref()).chain(&condition) {
         split(names.condition(condition)?, &mut conditions);
     }
     let grouping = names.grouping(&groups)?;
-    names.allowed = true;
+    names.aggregates_allowed = true;
     let items = names.items(&items)?;
     let having = having.map(|having| names.condition(&having)).transpose()?;
     let aggregates = names.aggregates;
@@ -53,13 +62,13 @@ pub fn parse(text: &str, motes: &[String]) -> Result<Query, String> {
     Ok(Query { items, sources, conditions, within, grouping, aggregates, having })
 }
 
-/// Returns the streams of FROM.
+/// Resolves the streams in FROM.
 fn sources(streams: &[Stream], motes: &[String]) -> Result<Vec<Source>, String> {
     let mut found = Vec::new();
     for Stream { name, alias, .. } in streams {
         let stream = &name.text;
         let motes = match motes.iter().position(|mote| mote == stream) {
-            Some(place) => vec![place as u16],
+            Some(index) => vec![index as u16],
             None if stream.eq_ignore_ascii_case(ALL) => (0..motes.len() as u16).collect(),
             None => {
                 return Err(format!("the stream {stream} is not known; allowed: {ALL}, {}", motes.join(", ")))
@@ -83,7 +92,7 @@ fn sources(streams: &[Stream], motes: &[String]) -> Result<Vec<Source>, String> 
     Ok(found)
 }
 
-/// Divides a condition at its ANDs.
+/// Splits a condition at AND and adds its parts to `into`.
 fn split(condition: Expression, into: &mut Vec<Expression>) {
     match condition {
         Expression::Binary(Operator::And, left, right) => {
@@ -94,7 +103,7 @@ fn split(condition: Expression, into: &mut Vec<Expression>) {
     }
 }
 
-/// Returns the largest difference in time between the measures of a join, by its conditions.
+/// Returns the maximum time between the measures of a join, according to its conditions.
 fn within(conditions: &[Expression]) -> Result<Span, String> {
     let time = |expression: &Expression| match expression {
         Expression::Column(Column { field: Field::Time, source }) => Some(*source),
@@ -108,9 +117,9 @@ fn within(conditions: &[Expression]) -> Result<Span, String> {
             (
                 Operator::Less | Operator::LessOrEqual,
                 Expression::Scalar(Scalar::Abs, inner),
-                Expression::Number(most),
+                Expression::Number(max),
             ) => match &**inner {
-                Expression::Binary(Operator::Subtract, left, right) if apart(left, right) => Some(*most),
+                Expression::Binary(Operator::Subtract, left, right) if apart(left, right) => Some(*max),
                 _ => None,
             },
             _ => None,
@@ -118,23 +127,23 @@ fn within(conditions: &[Expression]) -> Result<Span, String> {
     };
     let bounds = conditions.iter().filter_map(bound);
     match bounds.min_by(f64::total_cmp) {
-        Some(most) if (0.0..=WINDOWS.1).contains(&most) => Ok(Span::from_secs_f64(most)),
-        Some(most) => Err(format!("measures {most} s apart cannot be joined; allowed: 0 s to a year")),
+        Some(max) if (0.0..=WINDOWS.1).contains(&max) => Ok(Span::from_secs_f64(max)),
+        Some(max) => Err(format!("measures {max} s apart cannot be joined; allowed: 0 s to a year")),
         None => Err("the join has no bound in time; allowed: a condition such as a.time = b.time, or \
                      abs(a.time - b.time) <= 0.5, beside others"
             .to_owned()),
     }
 }
 
-/// The meanings of the names in a query.
+/// Resolves the names in a query.
 struct Names<'a> {
     sources: &'a [Source],
     motes: &'a [String],
     aggregates: Vec<Aggregate>,
-    /// True if an aggregate's argument is being read.
-    inside: bool,
-    /// True if aggregates are allowed here.
-    allowed: bool,
+    /// True while the argument of an aggregate is resolved.
+    in_aggregate: bool,
+    /// True if expressions may contain aggregates.
+    aggregates_allowed: bool,
 }
 
 impl Names<'_> {
@@ -175,7 +184,7 @@ impl Names<'_> {
         }
     }
 
-    /// Reads GROUP BY: a window, and the mote if it is given.
+    /// Resolves GROUP BY: a window, and optionally the mote.
     fn grouping(&mut self, expressions: &[Term]) -> Result<Option<Grouping>, String> {
         let (mut window, mut node) = (None, None);
         for written in expressions {
@@ -289,7 +298,7 @@ impl Names<'_> {
         Ok(Expression::Binary(operator, Box::new(a), Box::new(b)))
     }
 
-    /// Returns a function, by its name and its arguments; `None` for `(*)`.
+    /// Resolves a function with its arguments; `None` for the argument `*`.
     fn function(
         &mut self,
         written: &Term,
@@ -325,7 +334,7 @@ impl Names<'_> {
         written: &Term,
         arguments: Option<&[Term]>,
     ) -> Result<Expression, String> {
-        if self.inside || !self.allowed {
+        if self.in_aggregate || !self.aggregates_allowed {
             return Err(format!(
                 "{written} stands where no aggregate can; allowed: in SELECT and HAVING, and not within another"
             ));
@@ -333,9 +342,9 @@ impl Names<'_> {
         let argument = match arguments {
             None if aggregate == Function::Count => None,
             Some([written]) => {
-                self.inside = true;
+                self.in_aggregate = true;
                 let argument = self.expression(written);
-                self.inside = false;
+                self.in_aggregate = false;
                 let argument = argument?;
                 self.of_kind(Kind::Number, &argument, written)?;
                 Some(argument)
@@ -343,17 +352,17 @@ impl Names<'_> {
             _ => return Err(format!("{written}; allowed: one argument, and count(*)")),
         };
         let found = Aggregate { function: aggregate, argument };
-        let place = self.aggregates.iter().position(|known| *known == found).unwrap_or_else(|| {
+        let index = self.aggregates.iter().position(|known| *known == found).unwrap_or_else(|| {
             self.aggregates.push(found);
             self.aggregates.len() - 1
         });
-        Ok(Expression::Aggregate(place))
+        Ok(Expression::Aggregate(index))
     }
 
     fn column(&self, source: Option<&str>, name: &str) -> Result<Expression, String> {
         let same = |known: &str, written: &str| known.eq_ignore_ascii_case(written);
         if source.is_none() && same("window_start", name) {
-            return match self.allowed && !self.inside {
+            return match self.aggregates_allowed && !self.in_aggregate {
                 true => Ok(Expression::WindowStart),
                 false => {
                     Err("window_start stands outside of windows; allowed: together with aggregates"
@@ -365,7 +374,7 @@ impl Names<'_> {
             let known: Vec<&str> = Field::all().map(Field::name).collect();
             format!("the column {name} is not known; allowed: {}", known.join(", "))
         })?;
-        let place = match source {
+        let index = match source {
             Some(source) => {
                 self.sources.iter().position(|known| same(&known.alias, source)).ok_or_else(|| {
                     let known: Vec<&str> = self.sources.iter().map(|source| source.alias.as_str()).collect();
@@ -373,20 +382,20 @@ impl Names<'_> {
                 })?
             }
             None if self.sources.len() > 1 => {
-                let [a, b] = [0, 1].map(|place| &self.sources[place].alias);
+                let [a, b] = [0, 1].map(|index| &self.sources[index].alias);
                 let name = field.name();
                 return Err(format!("{name} is ambiguous; allowed: {a}.{name}, {b}.{name}"));
             }
             None => 0,
         };
-        Ok(Expression::Column(Column { source: place, field }))
+        Ok(Expression::Column(Column { source: index, field }))
     }
 
     fn mote(&self, name: &str) -> Result<Expression, String> {
-        let place = self.motes.iter().position(|known| known == name);
-        let place =
-            place.ok_or_else(|| format!("'{name}' is not a mote; allowed: {}", self.motes.join(", ")))?;
-        Ok(Expression::Mote(place as u16))
+        let index = self.motes.iter().position(|known| known == name);
+        let index =
+            index.ok_or_else(|| format!("'{name}' is not a mote; allowed: {}", self.motes.join(", ")))?;
+        Ok(Expression::Mote(index as u16))
     }
 }
 
@@ -397,7 +406,7 @@ fn number(digits: &str) -> Result<Expression, String> {
     }
 }
 
-/// Returns an interval in seconds.
+/// Returns an interval as a number of seconds.
 fn seconds(interval: &Term, digits: &str, unit: &str) -> Result<Expression, String> {
     let seconds = match unit.trim_end_matches('S') {
         "MILLISECOND" => 1e-3,

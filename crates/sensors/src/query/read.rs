@@ -15,28 +15,28 @@
 //! operand    = "(" condition ")" | number | 'text' | INTERVAL value unit | name {"." name} | name "(" ["*" | condition {"," condition}] ")"
 //! ```
 //!
-//! Words are case-insensitive. `==` stands for `=`, and `!=` for `<>`. SELECT may have no item, and
-//! a comma may follow the last one.
+//! Words are case-insensitive. `==` stands for `=`, and `!=` for `<>`. SELECT may have no items,
+//! and a comma may follow its last item.
 
 use super::expression::Operator;
 use super::statement::{joined, Item, Statement, Stream, Term};
 use super::tokens::{position, tokens, Name, Token};
 
-/// The deepest nesting of parentheses, arguments, signs and NOT.
+/// Maximum nesting depth of parentheses, arguments, signs and NOT.
 const MAX_DEPTH: usize = 16;
-/// Elements of a query, for messages.
+/// The clauses of a query, for messages.
 const ALLOWED: &str = "allowed: SELECT, FROM, JOIN, WHERE, GROUP BY and HAVING";
-/// Elements of an expression, for messages.
+/// The elements of an expression, for messages.
 const EXPRESSIONS: &str =
     "allowed: columns, numbers, arithmetic, comparisons, AND, OR, NOT, BETWEEN, functions";
-/// Words of SQL that begin a clause or continue an expression, so they cannot be names where a name
-/// may be left out.
+/// Words that cannot be an alias without AS, because in SQL they begin a clause or continue an
+/// expression.
 const RESERVED: &str = "\
     ALL AND AS AT BETWEEN CLUSTER COLLATE DISTINCT DISTRIBUTE END EXCEPT EXISTS FETCH FILTER FOR FORMAT \
     FROM GROUP HAVING ILIKE IN INTERSECT INTERVAL INTO IS LATERAL LIKE LIMIT MINUS NOT OFFSET OR ORDER \
     OVER PARTITION PIVOT QUALIFY REGEXP RETURNING RLIKE SAMPLE SELECT SIMILAR SORT TABLESAMPLE TOP UNION \
     UNPIVOT VALUES WHERE WINDOW WITH XOR";
-/// Words that join streams, so they cannot be names behind a stream either.
+/// Words of joins, which cannot be an alias of a stream without AS.
 const JOINS: &str = "\
     ANTI ASOF CROSS FULL GLOBAL INNER JOIN LEFT NATURAL ON OUTER RIGHT SEMI USING";
 /// The units of intervals.
@@ -45,11 +45,11 @@ const UNITS: [&str; 5] = ["MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY"];
 /// Reads a statement.
 pub fn read(text: &str) -> Result<Statement, String> {
     let tokens = tokens(text)?;
-    // Semicolons divide statements; empty ones do not count.
+    // Semicolons separate statements. Empty statements are ignored.
     let parts = tokens[..tokens.len() - 1].split(|(_, token)| token.is(";"));
     let count = parts.filter(|part| !part.is_empty()).count();
     let begin = tokens.iter().take_while(|(_, token)| token.is(";")).count();
-    let mut reader = Reader { text, tokens, place: begin, depth: 0 };
+    let mut reader = Reader { text, tokens, index: begin, depth: 0 };
     if count == 0 {
         return Err("0 statements; allowed: one query".to_owned());
     }
@@ -62,18 +62,18 @@ pub fn read(text: &str) -> Result<Statement, String> {
 
 struct Reader<'a> {
     text: &'a str,
-    /// Tokens with the positions of their first bytes.
+    /// The tokens, each with the position of its first byte.
     tokens: Vec<(usize, Token)>,
     /// Index of the next token.
-    place: usize,
+    index: usize,
     /// Nesting depth of the next token.
     depth: usize,
 }
 
 impl Reader<'_> {
-    /// Returns the next token, or one further ahead.
+    /// Returns the token that follows after a number of other tokens.
     fn ahead(&self, tokens: usize) -> &Token {
-        &self.tokens[(self.place + tokens).min(self.tokens.len() - 1)].1
+        &self.tokens[(self.index + tokens).min(self.tokens.len() - 1)].1
     }
 
     fn next(&self) -> &Token {
@@ -82,21 +82,21 @@ impl Reader<'_> {
 
     fn take(&mut self) -> Token {
         let token = self.next().clone();
-        self.place = (self.place + 1).min(self.tokens.len() - 1);
+        self.index = (self.index + 1).min(self.tokens.len() - 1);
         token
     }
 
-    /// Takes the next token if it is this symbol.
+    /// Reads the next token if it is this symbol. Returns true if it was.
     fn symbol(&mut self, symbol: &str) -> bool {
         let is = self.next().is(symbol);
-        self.place += usize::from(is);
+        self.index += usize::from(is);
         is
     }
 
-    /// Takes the next tokens if they are these words.
+    /// Reads the next tokens if they are these words. Returns true if they were.
     fn words<const COUNT: usize>(&mut self, words: [&str; COUNT]) -> bool {
         let are = words.iter().enumerate().all(|(index, word)| self.ahead(index).says(word));
-        self.place += if are { COUNT } else { 0 };
+        self.index += if are { COUNT } else { 0 };
         are
     }
 
@@ -107,10 +107,10 @@ impl Reader<'_> {
 
     /// Returns the position of the next token, as text.
     fn here(&self) -> String {
-        position(self.text, self.tokens[self.place].0)
+        position(self.text, self.tokens[self.index].0)
     }
 
-    /// Returns the message for a token other than the expected ones.
+    /// Returns the message for an unexpected token.
     fn expected(&self, expected: &str, allowed: &str) -> String {
         format!("expected {expected}, found {} at {}; {allowed}", self.next(), self.here())
     }
@@ -162,7 +162,7 @@ impl Reader<'_> {
         if matches!(self.next(), Token::Symbol(_)) {
             return Err(self.expected("an operator or a clause", EXPRESSIONS));
         }
-        let rest = &self.text[self.tokens[self.place].0..];
+        let rest = &self.text[self.tokens[self.index].0..];
         let rest: Vec<&str> = rest.split_whitespace().take(4).collect();
         let (rest, here) = (rest.join(" "), self.here());
         Err(match self.among("UNION EXCEPT INTERSECT MINUS") {
@@ -171,7 +171,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns true if the statement ends here.
+    /// Returns true if the next token ends the statement.
     fn ended(&self) -> bool {
         matches!(self.next(), Token::End) || self.next().is(";")
     }
@@ -224,7 +224,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns a name given by AS, or without it unless it is reserved or one of `others`.
+    /// Reads an alias, if there is one. Without AS, an alias must not be reserved or one of
+    /// `others`.
     fn alias(&mut self, others: &str) -> Result<Option<Name>, String> {
         let given = self.words(["AS"]);
         match self.next().clone() {
@@ -257,7 +258,7 @@ impl Reader<'_> {
         loop {
             let negated = self.next().says("NOT") && self.ahead(1).says("BETWEEN");
             if negated || self.next().says("BETWEEN") {
-                self.place += if negated { 2 } else { 1 };
+                self.index += if negated { 2 } else { 1 };
                 let low = self.sum()?;
                 if !self.words(["AND"]) {
                     return Err(self.expected("AND behind BETWEEN", EXPRESSIONS));
@@ -282,7 +283,7 @@ impl Reader<'_> {
         self.chain(Self::signed, |reader| reader.operator(&operators))
     }
 
-    /// Reads operands with operators between them, of equal precedence from the left.
+    /// Reads a chain of operands and operators of equal precedence, which are left-associative.
     fn chain(
         &mut self,
         operand: impl Fn(&mut Self) -> Result<Term, String>,
@@ -295,7 +296,7 @@ impl Reader<'_> {
         Ok(left)
     }
 
-    /// Takes the next token if it is one of these operators.
+    /// Reads the next token if it is one of these operators.
     fn operator(&mut self, operators: &[(&str, Operator)]) -> Option<Operator> {
         operators.iter().find(|(symbol, _)| self.symbol(symbol)).map(|(_, operator)| *operator)
     }
@@ -315,14 +316,14 @@ impl Reader<'_> {
             self.close()?;
             return Ok(Term::Nested(Box::new(inner)));
         }
-        // A reserved word before a point is the name of a stream.
+        // A reserved word followed by a point is the name of a stream.
         let reserved = self.among(RESERVED) && !self.ahead(1).is(".");
         match self.next().clone() {
             Token::Number(digits) => {
-                let end = self.tokens[self.place].0 + digits.len();
+                let end = self.tokens[self.index].0 + digits.len();
                 self.take();
-                // A letter directly behind the last digit does not begin a name.
-                let joined = matches!(self.next(), Token::Name(_)) && self.tokens[self.place].0 == end;
+                // A letter directly after the last digit does not begin a name.
+                let joined = matches!(self.next(), Token::Name(_)) && self.tokens[self.index].0 == end;
                 match joined && !self.among(RESERVED) {
                     true => Err(self.expected("a blank or an operator behind the number", EXPRESSIONS)),
                     false => Ok(Term::Number(digits)),
@@ -364,7 +365,7 @@ impl Reader<'_> {
         Ok(Term::Interval(value, written))
     }
 
-    /// Returns a column or a function, whose first name has been taken.
+    /// Reads the rest of a column or function after its first name.
     fn named(&mut self, first: Name) -> Result<Term, String> {
         let mut names = vec![first];
         while self.symbol(".") {

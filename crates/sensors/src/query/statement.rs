@@ -1,10 +1,10 @@
-//! A statement as it is written: its clauses, and expressions whose names are not resolved yet.
+//! The syntax tree of a statement: its clauses, and expressions with unresolved names.
 
 use super::expression::Operator;
 use super::tokens::Name;
 use std::fmt::{self, Display};
 
-/// The clauses that queries of streams have.
+/// The clauses of a stream query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     pub items: Vec<Item>,
@@ -14,22 +14,22 @@ pub struct Statement {
     pub having: Option<Term>,
 }
 
-/// An item of SELECT.
+/// An item in SELECT.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     /// All columns, `*`.
     All,
-    /// An expression, and its name if it has one.
+    /// An expression, and its alias if it has one.
     Term(Term, Option<Name>),
 }
 
-/// A stream of FROM.
+/// A stream in FROM.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
     pub name: Name,
     /// Alias of the stream in the query.
     pub alias: Option<Name>,
-    /// Condition of its join with the streams before it, if it follows JOIN.
+    /// Join condition, if the stream follows JOIN.
     pub on: Option<Term>,
 }
 
@@ -42,23 +42,23 @@ pub enum Term {
     Name(Vec<Name>),
     /// The digits of a number.
     Number(String),
-    /// A text in single quotes.
+    /// A string in single quotes.
     Text(Name),
-    /// Digits, or a text in single quotes, and a unit in capitals.
+    /// An interval: its digits or a string in single quotes, and its unit in capitals.
     Interval(Name, String),
     /// The negation of a condition.
     Not(Box<Term>),
-    /// A number with a sign, + or -.
+    /// A term with a sign, + or -.
     Signed(char, Box<Term>),
-    /// Two operands.
+    /// An operator with two operands.
     Binary(Operator, Box<Term>, Box<Term>),
-    /// An expression, true if it must not lie between the bounds, and the two bounds.
+    /// BETWEEN: an expression, true for NOT BETWEEN, the lower bound, and the upper bound.
     Between(Box<Term>, bool, Box<Term>, Box<Term>),
-    /// A function and its arguments; `None` for `(*)`.
+    /// A function and its arguments; `None` for the argument `*`.
     Call(String, Option<Vec<Term>>),
 }
 
-/// Returns texts joined with a separator.
+/// Formats elements and joins them with a separator.
 pub fn joined<T: Display>(all: &[T], between: &str) -> String {
     let all: Vec<String> = all.iter().map(T::to_string).collect();
     all.join(between)
@@ -73,7 +73,7 @@ impl Display for Term {
             Term::Text(text) => text.fmt(out),
             Term::Interval(value, unit) => write!(out, "INTERVAL {value} {unit}"),
             Term::Not(inner) => write!(out, "NOT {inner}"),
-            // Without the blank it would be a comment.
+            // Without the space, two minus signs would begin a comment.
             Term::Signed('-', inner) if matches!(**inner, Term::Signed('-', _)) => write!(out, "- {inner}"),
             Term::Signed(sign, inner) => write!(out, "{sign}{inner}"),
             Term::Binary(operator, left, right) => write!(out, "{left} {} {right}", operator.symbol()),

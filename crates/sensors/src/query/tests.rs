@@ -11,16 +11,16 @@ fn motes() -> Vec<String> {
 }
 
 fn read(text: &str) -> Query {
-    parse(text, &motes()).unwrap_or_else(|wrong| panic!("{text}: {wrong}"))
+    parse(text, &motes()).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn measure(mote: u16, seconds: u64, values: [f32; 5]) -> Measure {
     Measure { mote, time: Time::ZERO + Span::from_secs(seconds), values }
 }
 
-/// Values of the items for a measure, worked out by hand.
+/// The expected values of the expressions are calculated by hand.
 #[test]
-fn expressions_have_the_values_of_arithmetic() {
+fn expressions_match_calculations_by_hand() {
     let measures = [measure(1, 90, [100.0, -60.5, 3.0, 0.25, 40.0])];
     for (written, expected) in [
         ("light", "100"),
@@ -56,7 +56,7 @@ fn clauses_become_parts_of_the_query() {
     let grouping = query.grouping.unwrap();
     assert_eq!((grouping.step, grouping.size), (Span::from_secs(5), Span::from_secs(20)));
     assert_eq!((grouping.node, query.conditions.len(), query.items.len()), (Some(0), 2, 4));
-    // The second average is the first.
+    // Both averages are the same aggregate.
     assert_eq!(query.aggregates.len(), 4);
     let query = read(
         "SELECT a.light - b.light FROM m1 AS a JOIN m2 b ON abs(a.time - b.time) <= 0.5 WHERE a.light > 1",
@@ -66,9 +66,9 @@ fn clauses_become_parts_of_the_query() {
     assert_eq!(read("SELECT * FROM m3").items.len(), 7);
 }
 
-/// Invalid queries are refused, with what is allowed.
+/// Invalid queries are refused, with a message that names the allowed alternatives.
 #[test]
-fn refusals_say_what_is_allowed() {
+fn invalid_queries_are_refused_with_the_reason() {
     for (written, reason) in [
         ("", "statements"),
         ("SELEC light", "expected SELECT, found SELEC at line 1, column 1"),
@@ -130,7 +130,7 @@ fn refusals_say_what_is_allowed() {
     }
 }
 
-/// The deepest nesting that the text allows gives an answer and no stack overflow.
+/// The deepest nesting in a query of permitted length causes no stack overflow.
 #[test]
 fn deep_nesting_is_refused_or_read() {
     for inner in ["(", "NOT ", "- ", "abs("] {
@@ -149,7 +149,7 @@ fn deep_nesting_is_refused_or_read() {
     assert_eq!(query.items[0].expression.value(scope, &motes()), Value::Number(140.0));
 }
 
-/// Operators bind as in SQL, with or without parentheses.
+/// Operators have the same precedence as in SQL.
 #[test]
 fn operators_bind_as_in_sql() {
     for (plain, nested) in [
@@ -174,7 +174,7 @@ fn operators_bind_as_in_sql() {
     }
 }
 
-/// Names may be in quotes, words in small letters, and comments anywhere.
+/// Names may be quoted, words may be in lower case, and comments may be anywhere.
 #[test]
 fn equivalent_texts_parse_to_the_same_query() {
     let query = read("SELECT abs(m2.light) AS x FROM m2 WHERE m2.node <> 'm1'");
@@ -185,7 +185,7 @@ fn equivalent_texts_parse_to_the_same_query() {
     ] {
         assert_eq!(read(same), query, "{same}");
     }
-    // Without an alias, a column has the name under which it is written.
+    // The name of a column without an alias is the text of its expression.
     let names = |text: &str| read(text).items.into_iter().map(|item| item.name).collect::<Vec<_>>();
     let text = "select light*2,- -( light ), interval '1' hours, time 'a ''b''', not light between 1 and 2 FROM motes";
     assert_eq!(
@@ -194,15 +194,15 @@ fn equivalent_texts_parse_to_the_same_query() {
     );
 }
 
-/// Returns a statement as text.
+/// Formats a statement.
 fn printed(statement: &Statement) -> String {
     let item = |item: &Item| match item {
         Item::All => "*".to_owned(),
         Item::Term(term, None) => term.to_string(),
         Item::Term(term, Some(name)) => format!("{term} AS {name}"),
     };
-    let stream = |(place, stream): (usize, &Stream)| {
-        let before = match (place, &stream.on) {
+    let stream = |(index, stream): (usize, &Stream)| {
+        let before = match (index, &stream.on) {
             (0, _) => "",
             (_, None) => ", ",
             (_, Some(_)) => " JOIN ",
@@ -222,7 +222,7 @@ fn printed(statement: &Statement) -> String {
     text
 }
 
-/// Texts of expressions, most of which are read.
+/// Returns a strategy for texts of expressions. Most of them are valid.
 fn expressions() -> impl Strategy<Value = String> {
     let leaf = "light|TIME|a\\.audio|\"b\"\\.`time`|[0-9]{1,3}|[0-9]\\.[0-9]?|\\.5|2e-3|INTERVAL '1' minute|interval 7 second";
     leaf.prop_recursive(4, 30, 3, |inner| {
@@ -241,7 +241,7 @@ fn expressions() -> impl Strategy<Value = String> {
     })
 }
 
-/// Texts of numbers and conditions over two streams, all of which are valid.
+/// Returns a strategy for texts of valid conditions over two streams.
 fn conditions() -> impl Strategy<Value = String> {
     let number =
         "a\\.light|b\\.TIME|a\\.audio|[0-9]{1,3}|2e-3|interval 7 second".prop_recursive(3, 12, 2, |inner| {
@@ -267,7 +267,7 @@ fn conditions() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// A statement that was read, printed, and read again is the same.
+    /// Reading a formatted statement gives the same statement.
     #[test]
     fn printed_queries_parse_unchanged(
         items in proptest::collection::vec((expressions(), "( (AS )?[xyz]| AS `a b`| 'q''')?"), 1..3),
@@ -285,7 +285,7 @@ proptest! {
         }
     }
 
-    /// A condition that a plan shows, read again, is the same.
+    /// Reading a condition as shown in a plan gives the same condition.
     #[test]
     fn explained_conditions_parse_unchanged(condition in conditions()) {
         let from = "SELECT * FROM m1 a, m2 b WHERE a.time = b.time AND";
@@ -297,12 +297,12 @@ proptest! {
         });
         let written: Vec<String> = written.collect();
         let again = parse(&format!("{from} {}", written.join(" AND ")), &motes());
-        // With its parentheses it may be too long or too deep.
+        // The additional parentheses may make the query too long or too deeply nested.
         prop_assume!(!matches!(&again, Err(wrong) if wrong.contains("at most") || wrong.contains("too deep")));
         prop_assert_eq!(again, Ok(query));
     }
 
-    /// Bytes of any kind give a query or a reason.
+    /// Any bytes are parsed or refused without a panic.
     #[test]
     fn any_bytes_are_parsed_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "\\PC{0,60}") {
         for tail in [String::from_utf8_lossy(&bytes).into_owned(), text] {
@@ -316,7 +316,7 @@ proptest! {
 }
 
 proptest! {
-    /// Aggregates are those of all values, whatever the order in which groups are merged.
+    /// Aggregates of merged states equal those of all values, for any order of merging.
     #[test]
     fn aggregates_can_be_merged(values in proptest::collection::vec(-1e4_f64..1e4, 1..60), cut in 0_usize..60) {
         let cut = cut.min(values.len());
@@ -343,7 +343,7 @@ proptest! {
         }
     }
 
-    /// Any text gives a query or a reason.
+    /// Any text of query words is parsed or refused without a panic.
     #[test]
     fn any_text_is_parsed_or_refused(
         text in "(SELECT|avg|\\(|\\)|light|FROM|motes|,|WHERE|AS|JOIN|ON|NOT|BETWEEN|AND|GROUP BY|INTERVAL|SECOND|[0-9. '\"<>=*/+;-]| ){0,40}",

@@ -1,19 +1,19 @@
-//! The words and symbols of a query, and their positions.
+//! Splits a query into words and symbols with their positions.
 
 use std::fmt;
 
-/// Most words and symbols of a query. It limits the nesting by chains of operators, since
-/// expressions are evaluated by recursion.
-const LONGEST: usize = 300;
-/// The symbols of queries; those that begin others come later.
+/// Maximum number of words and symbols in a query. It limits the depth of expressions, which are
+/// evaluated recursively.
+const MAX_TOKENS: usize = 300;
+/// The symbols of queries. Each symbol precedes its own prefixes.
 const SYMBOLS: [&str; 17] =
     ["<>", "!=", "<=", ">=", "==", "=", "<", ">", "+", "-", "*", "/", "(", ")", ",", ".", ";"];
 
-/// A name, or another word, as it is written.
+/// A name or another word, as written in the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     pub text: String,
-    /// The quotation mark around it, if any: ", ` or '.
+    /// The quotation mark around the name: ", ` or '; `None` for a word without quotation marks.
     pub quote: Option<char>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Name {
 /// A word or symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// A name or word, or a text in single quotes.
+    /// A word, or a text in quotation marks.
     Name(Name),
     /// The digits of a number.
     Number(String),
@@ -43,12 +43,12 @@ pub enum Token {
 }
 
 impl Token {
-    /// Returns true if it is this symbol.
+    /// Returns true if the token is this symbol.
     pub fn is(&self, symbol: &str) -> bool {
         matches!(self, Token::Symbol(known) if known == symbol)
     }
 
-    /// Returns true if it is this word, without quotation marks.
+    /// Returns true if the token is this word without quotation marks, in upper or lower case.
     pub fn says(&self, word: &str) -> bool {
         matches!(self, Token::Name(Name { text, quote: None }) if text.eq_ignore_ascii_case(word))
     }
@@ -64,16 +64,17 @@ impl fmt::Display for Token {
     }
 }
 
-/// Returns the tokens of a text with their first bytes; `Token::End` is the last. Comments are `--
-/// ...` to the end of the line, and `/* ... */`, which may contain others.
+/// Returns the tokens of a text, each with the position of its first byte. The last token is
+/// `Token::End`. Comments are skipped: `-- ...` to the end of the line, and `/* ... */`, which may
+/// be nested.
 pub fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
     let mut found = Vec::new();
-    let mut place = 0;
-    while let Some(first) = text[place..].chars().next() {
-        let rest = &text[place..];
+    let mut offset = 0;
+    while let Some(first) = text[offset..].chars().next() {
+        let rest = &text[offset..];
         let next = rest[first.len_utf8()..].chars().next();
         let unended =
-            |what: &str| format!("{what} at {} has no end; allowed: one that ends", position(text, place));
+            |what: &str| format!("{what} at {} has no end; allowed: one that ends", position(text, offset));
         let (token, bytes) = match first {
             _ if first.is_whitespace() => (None, first.len_utf8()),
             '-' if next == Some('-') => (None, rest.find('\n').unwrap_or(rest.len())),
@@ -99,21 +100,25 @@ pub fn tokens(text: &str) -> Result<Vec<(usize, Token)>, String> {
                 (Some(Token::Symbol(rest[..bytes].to_owned())), bytes)
             }
         };
-        found.extend(token.map(|token| (place, token)));
-        place += bytes;
+        found.extend(token.map(|token| (offset, token)));
+        offset += bytes;
     }
-    if found.len() > LONGEST {
-        return Err(format!("the query has {} words and symbols; allowed: at most {LONGEST}", found.len()));
+    if found.len() > MAX_TOKENS {
+        return Err(format!(
+            "the query has {} words and symbols; allowed: at most {MAX_TOKENS}",
+            found.len()
+        ));
     }
     found.push((text.len(), Token::End));
     Ok(found)
 }
 
-/// Returns the length of the comment at the start of a text, in bytes.
+/// Returns the length in bytes of the comment at the start of a text; `None` if the comment does
+/// not end.
 fn comment(text: &str) -> Option<usize> {
-    let (mut depth, mut place) = (0_usize, 0);
+    let (mut depth, mut offset) = (0_usize, 0);
     loop {
-        let rest = &text[place..];
+        let rest = &text[offset..];
         let bytes = match rest.chars().next()? {
             '/' if rest.starts_with("/*") => {
                 depth += 1;
@@ -125,32 +130,32 @@ fn comment(text: &str) -> Option<usize> {
             }
             other => other.len_utf8(),
         };
-        place += bytes;
+        offset += bytes;
         if depth == 0 {
-            return Some(place);
+            return Some(offset);
         }
     }
 }
 
-/// Returns the quoted name at the start of a text, and its length in bytes. A quotation mark within
-/// is doubled.
+/// Returns the quoted name at the start of a text, and its length in bytes; `None` if the name does
+/// not end. A quotation mark inside a name is doubled.
 fn quoted(text: &str, quote: char) -> Option<(Name, usize)> {
     let mut inner = String::new();
-    let mut place = 1;
+    let mut offset = 1;
     loop {
-        let end = place + text[place..].find(quote)?;
-        inner.push_str(&text[place..end]);
-        place = end + 1;
-        if !text[place..].starts_with(quote) {
-            return Some((Name { text: inner, quote: Some(quote) }, place));
+        let end = offset + text[offset..].find(quote)?;
+        inner.push_str(&text[offset..end]);
+        offset = end + 1;
+        if !text[offset..].starts_with(quote) {
+            return Some((Name { text: inner, quote: Some(quote) }, offset));
         }
         inner.push(quote);
-        place += 1;
+        offset += 1;
     }
 }
 
-/// Returns the length of the number at the start of a text in bytes: digits with or without a
-/// point, and an exponent.
+/// Returns the length in bytes of the number at the start of a text: digits with an optional
+/// decimal point and an optional exponent.
 fn digits(text: &str) -> usize {
     let run = |from: usize| from + text[from..].bytes().take_while(u8::is_ascii_digit).count();
     let mut end = run(0);
@@ -169,7 +174,7 @@ fn digits(text: &str) -> usize {
     }
 }
 
-/// Returns a byte's line and column, from 1.
+/// Returns the line and the column of a byte, counted from 1.
 pub fn position(text: &str, byte: usize) -> String {
     let before = &text[..byte];
     let line = before.matches('\n').count() + 1;

@@ -1,5 +1,5 @@
-//! Plans as comma-separated values, with the names of the JSON object in the first line. Lines that
-//! start with # are comments.
+//! Plans as comma-separated values, with the keys of the JSON object in the first line. Lines that
+//! start with `#` are comments.
 
 use super::Content;
 use crate::contacts::{number, Entry, ParseError};
@@ -10,14 +10,14 @@ const NAMES: [&str; 8] = ["id", "src", "dst", "start", "end", "rate_bps", "rate_
 pub(super) fn read(text: &str) -> Result<Content, Vec<ParseError>> {
     let lines = (1..).zip(text.lines().map(str::trim));
     let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-    let (head_line, head) = lines.next().expect("the format was recognised by a line");
+    let (head_line, head) = lines.next().expect("text recognised as CSV has a first line");
     let names: Vec<&str> = head.split(',').map(str::trim).collect();
     let mut errors = Vec::new();
     let refuse = |message: String| vec![ParseError::at(head_line, message)];
     if head.contains(';') && !head.contains(',') {
         return Err(refuse("values are separated by semicolons; allowed: commas".to_owned()));
     }
-    let place = |name: &str| names.iter().position(|one| *one == name);
+    let column = |name: &str| names.iter().position(|known| *known == name);
     for (index, name) in names.iter().enumerate() {
         if !NAMES.contains(name) || names[..index].contains(name) {
             return Err(refuse(format!(
@@ -26,13 +26,14 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<ParseError>> {
             )));
         }
     }
-    let rate = place("rate_bps").map(|place| (place, 1)).or(place("rate_bytes_s").map(|place| (place, 8)));
+    let rate =
+        column("rate_bps").map(|column| (column, 1)).or(column("rate_bytes_s").map(|column| (column, 8)));
     let needed = ["src", "dst", "start", "end", "owlt_s"];
-    if let Some(missing) = needed.iter().find(|name| place(name).is_none()) {
+    if let Some(missing) = needed.iter().find(|name| column(name).is_none()) {
         return Err(refuse(format!("missing column \"{missing}\"; allowed: {}", NAMES.join(", "))));
     }
-    let Some((rate_place, bits)) =
-        rate.filter(|_| place("rate_bps").is_none() || place("rate_bytes_s").is_none())
+    let Some((rate_column, bits)) =
+        rate.filter(|_| column("rate_bps").is_none() || column("rate_bytes_s").is_none())
     else {
         return Err(refuse("allowed: one of the columns rate_bps and rate_bytes_s".to_owned()));
     };
@@ -47,11 +48,11 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<ParseError>> {
             ));
             continue;
         }
-        let cell = |name: &str| place(name).map(|place| cells[place]);
-        let mut note = |said: String| errors.push(ParseError::at(line, said));
+        let cell = |name: &str| column(name).map(|column| cells[column]);
+        let mut note = |message: String| errors.push(ParseError::at(line, message));
         let mut span = |name: &str| number::nanoseconds(name, cell(name)?).map_err(&mut note).ok();
         let (start, end, delay) = (span("start"), span("end"), span("owlt_s"));
-        let rate = number::rate(names[rate_place], cells[rate_place], bits).map_err(&mut note).ok();
+        let rate = number::rate(names[rate_column], cells[rate_column], bits).map_err(&mut note).ok();
         let id = cell("id").map(|text| {
             text.parse::<u64>()
                 .map_err(|_| note(format!("id is \"{text}\"; allowed: a whole number from 0")))
@@ -62,7 +63,7 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<ParseError>> {
             if text.is_empty() {
                 note(format!("{name} is empty; allowed: a node's number or name"));
             }
-            // 01 is the same node as 1.
+            // Leading zeros are dropped: 01 is the same node as 1.
             text.parse::<u64>().map_or_else(|_| text.to_owned(), |number| number.to_string())
         };
         let (from, to) = (node("src"), node("dst"));

@@ -1,11 +1,11 @@
-//! Plans as commands of ION's ionadmin, as ionrc(5) describes them.
+//! Plans as commands of ION's ionadmin (ionrc(5)).
 //!
-//! `a contact START STOP FROM TO RATE [CONFIDENCE]`, rate in byte/s, and `a range START STOP NODE
-//! NODE LIGHTTIME`, in seconds. A range whose first node has the smaller number holds in both
-//! directions, unless one in the other direction is given, too. Times are `+SECONDS` from the
-//! reference time, or `yyyy/mm/dd-hh:mm:ss`, which are counted from the earliest day of the file; a
-//! file has one kind or the other. If the light time changes during a contact, the contact is
-//! divided there. Other commands are ignored.
+//! The command `a contact START STOP FROM TO RATE [CONFIDENCE]` adds a contact with a rate in
+//! byte/s. The command `a range START STOP NODE NODE LIGHTTIME` sets the light time in seconds. If
+//! the first node of a range has the lower number, the range applies to both directions, unless
+//! another range sets the opposite direction. All times of a file must be either `+SECONDS` from
+//! the reference time or `yyyy/mm/dd-hh:mm:ss`, which counts from the earliest day of the file. A
+//! contact is split where its light time changes. All other commands are ignored.
 
 use super::Content;
 use crate::contacts::number::{nanoseconds, rate, BitRate};
@@ -28,9 +28,10 @@ struct Interval {
 }
 
 struct Times {
-    /// The kind of times in the file, with the line that showed it.
+    /// True if times are relative, false if they are dates, with the line of the first time; `None`
+    /// before the first time.
     relative: Option<(bool, usize)>,
-    /// Midnight of the earliest day, in seconds.
+    /// Midnight at the start of the earliest day, in seconds.
     reference: u64,
 }
 
@@ -64,7 +65,7 @@ pub(super) fn read(text: &str) -> Result<Content, Vec<ParseError>> {
             pairs.entry((&range.0.from, &range.0.to)).or_default().push(range);
         }
         for (contact, rate) in &contacts {
-            match divide(contact, *rate, &pairs) {
+            match split(contact, *rate, &pairs) {
                 Ok(parts) => entries.extend(parts),
                 Err(said) => errors.push(ParseError::at(contact.line, said)),
             }
@@ -92,7 +93,7 @@ fn interval(line: usize, words: &[&str], times: &mut Times) -> Result<Interval, 
         Ok::<_, String>(number.to_string())
     };
     let (start, end) = (times.read(line, words[2])?, times.read(line, words[3])?);
-    // A contact that does not end after its start is left to callers, which refuse or skip it.
+    // Callers refuse or skip contacts that do not end after their start.
     if end <= start && words[1] == "range" {
         return Err(format!(
             "ends at {} and starts at {}; allowed: an end after its start",
@@ -130,7 +131,8 @@ impl Times {
     }
 }
 
-/// Returns midnight of a date, in seconds since the year 0 of the proleptic Gregorian calendar.
+/// Returns midnight at the start of a date, in seconds since the start of the year 1 of the
+/// proleptic Gregorian calendar.
 fn day(text: &str) -> Option<u64> {
     let date = text.split_once('-')?.0;
     let mut parts = date.split('/').map(|part| part.parse::<u64>().ok());
@@ -150,7 +152,8 @@ fn day(text: &str) -> Option<u64> {
 /// The ranges from one node to another, in the order of the file.
 type Pairs<'a> = BTreeMap<(&'a str, &'a str), Vec<&'a (Interval, u64)>>;
 
-/// Adds errors for ranges in the same direction that overlap and give different light times.
+/// Adds an error for each range that overlaps a range in the same direction with another light
+/// time.
 fn disagreements(ranges: &[(Interval, u64)], errors: &mut Vec<ParseError>) {
     let mut pairs = Pairs::new();
     for range in ranges {
@@ -170,13 +173,14 @@ fn disagreements(ranges: &[(Interval, u64)], errors: &mut Vec<ParseError>) {
     }
 }
 
-/// Returns the contact, divided where its light time changes.
-fn divide(contact: &Interval, rate: BitRate, pairs: &Pairs<'_>) -> Result<Vec<Entry>, String> {
+/// Splits a contact where its light time changes.
+fn split(contact: &Interval, rate: BitRate, pairs: &Pairs<'_>) -> Result<Vec<Entry>, String> {
     let (from, to) = (contact.from.as_str(), contact.to.as_str());
     let smaller_first = to.parse::<u64>().ok() < from.parse::<u64>().ok();
     let of = |from, to| pairs.get(&(from, to)).map_or(&[][..], Vec::as_slice);
     let given = of(from, to);
-    // A range whose first node has the smaller number also holds in the other direction.
+    // If the first node of a range has the lower number, the range also applies to the opposite
+    // direction.
     let implied = if smaller_first { of(to, from) } else { &[] };
     let at =
         |time: u64| given.iter().chain(implied).find(|range| range.0.start <= time && time < range.0.end);

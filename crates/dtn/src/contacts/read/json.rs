@@ -1,7 +1,7 @@
-//! Plans in JSON: ours and those of HDTN.
+//! Plans in JSON, in bentpipe's or HDTN's form.
 //!
-//! Values are kept as their source text ([`RawValue`]), so that numbers are read exactly and each
-//! has its line.
+//! Values are kept as source text ([`RawValue`]), so that numbers are read exactly and errors have
+//! line numbers.
 
 use super::{Content, Lines};
 use crate::contacts::{number, Entry, ParseError};
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The keys of a contact with their alternative names, including those that may be missing.
+/// The keys of a contact, each with its alternative names. Only `id` is optional.
 const KEYS: [(&str, &[&str]); 7] = [
     ("id", &["contact"]),
     ("src", &["source"]),
@@ -23,10 +23,10 @@ const KEYS: [(&str, &[&str]); 7] = [
     ("owlt_s", &["owlt"]),
 ];
 
-/// A key of HDTN's older plans that repeats the receiver.
+/// A key in older plans of HDTN that repeats the receiver.
 const FINAL: &str = "finalDestination";
 
-/// An object as pairs in their order, including duplicates.
+/// An object as pairs of keys and values in their order, including duplicates.
 struct Object<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Object<'de> {
@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for Object<'de> {
     }
 }
 
-/// A key, borrowed unless it has escapes.
+/// A key. It borrows the source text unless it contains escapes.
 struct Key<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
@@ -106,8 +106,8 @@ impl<'a> Lines<'a> {
             let line = self.line(part) + error.line().saturating_sub(1);
             let said = error.to_string();
             let field = said.split(" at line ").next().unwrap_or(&said);
-            let place = part.lines().nth(error.line().saturating_sub(1)).map_or("", str::trim);
-            let hint = if ["NaN", "Infinity"].iter().any(|word| place.contains(word)) {
+            let source_line = part.lines().nth(error.line().saturating_sub(1)).map_or("", str::trim);
+            let hint = if ["NaN", "Infinity"].iter().any(|word| source_line.contains(word)) {
                 "; NaN and Infinity are not numbers of JSON"
             } else {
                 ""
@@ -128,7 +128,8 @@ impl<'a> Lines<'a> {
         named.collect()
     }
 
-    /// Returns the contact of an object, unless it has errors.
+    /// Returns the contact of an object. Adds the errors of the object and returns `None` if there
+    /// are any.
     fn entry(
         &self,
         whole: &RawValue,
@@ -142,20 +143,20 @@ impl<'a> Lines<'a> {
             if key == FINAL {
                 continue;
             }
-            let place = KEYS.iter().position(|(name, others)| name == key || others.contains(&key.as_ref()));
+            let index = KEYS.iter().position(|(name, others)| name == key || others.contains(&key.as_ref()));
             let here = self.line(value.get());
-            match place {
+            match index {
                 None => {
                     let allowed = KEYS.map(|(name, _)| name).join(", ");
                     errors.push(ParseError::at(here, format!("unknown key \"{key}\"; allowed: {allowed}")));
                 }
-                Some(place) if values[place].is_some() => {
+                Some(index) if values[index].is_some() => {
                     errors.push(ParseError::at(
                         here,
                         format!("\"{key}\" says again what another key says; allowed: once"),
                     ));
                 }
-                Some(place) => values[place] = Some((key, value)),
+                Some(index) => values[index] = Some((key, value)),
             }
         }
         for ((name, _), value) in KEYS.iter().zip(&values).skip(1) {
@@ -164,7 +165,7 @@ impl<'a> Lines<'a> {
             }
         }
         let take =
-            |place: usize| values[place].map(|(key, value)| (key, value.get(), self.line(value.get())));
+            |index: usize| values[index].map(|(key, value)| (key, value.get(), self.line(value.get())));
         let mut note = |line: usize, message: String| errors.push(ParseError::at(line, message));
         let id = take(0).and_then(|(key, text, line)| match text.parse::<u64>() {
             Ok(id) => Some(id),
@@ -173,13 +174,13 @@ impl<'a> Lines<'a> {
                 None
             }
         });
-        let mut read = |place: usize, reader: &dyn Fn(&str, &str) -> Result<String, String>| {
-            take(place).and_then(|(key, text, line)| reader(key, text).map_err(|said| note(line, said)).ok())
+        let mut read = |index: usize, reader: &dyn Fn(&str, &str) -> Result<String, String>| {
+            take(index).and_then(|(key, text, line)| reader(key, text).map_err(|said| note(line, said)).ok())
         };
         let from = read(1, &node_name);
         let to = read(2, &node_name);
-        // HDTN's older plans repeat the receiver. A different node there would restrict the bundles
-        // of the contact.
+        // Older plans of HDTN repeat the receiver. A different node in this key would restrict the
+        // bundles of the contact, which is not supported.
         if let (Some((_, value)), Some(to)) = (pairs.iter().find(|(key, _)| key == FINAL), &to) {
             let text = value.get();
             if node_name(FINAL, text).as_ref() != Ok(to) {
@@ -187,8 +188,8 @@ impl<'a> Lines<'a> {
                 note(here, format!("{FINAL} is {text}; allowed: the node {to}, which receives"));
             }
         }
-        let mut number = |place: usize| {
-            take(place).and_then(|(key, text, line)| {
+        let mut number = |index: usize| {
+            take(index).and_then(|(key, text, line)| {
                 number::nanoseconds(key, text).map_err(|said| note(line, said)).ok()
             })
         };
@@ -196,7 +197,7 @@ impl<'a> Lines<'a> {
         let rate = take(5).and_then(|(key, text, line)| {
             let (text, bits): (Cow<'_, str>, i128) = match key {
                 "rate_bytes_s" => (text.into(), 8),
-                // Deprecated in HDTN, in Mbit/s.
+                // A deprecated key of HDTN, in Mbit/s.
                 "rate" => (format!("{text}e6").into(), 1),
                 _ => (text.into(), 1),
             };
@@ -219,7 +220,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Returns the name of a node, given as a number or a text.
+/// Reads the name of a node, which is a number or a string.
 fn node_name(field: &str, text: &str) -> Result<String, String> {
     let name = match text.parse::<u64>() {
         Ok(number) => number.to_string(),

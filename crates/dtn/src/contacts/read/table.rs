@@ -1,4 +1,4 @@
-//! Our own table: TOML with the quantities of scenarios.
+//! Plans in TOML, with quantities as in scenarios.
 //!
 //! ```toml
 //! [[contact]]

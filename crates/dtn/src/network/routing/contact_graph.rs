@@ -1,13 +1,13 @@
-//! Contact graph routing: each bundle takes the route of the known plan that arrives first (CCSDS
-//! 734.3-B-1, Schedule-Aware Bundle Routing; [`crate::routing::contact_graph`] has the equations
-//! and the deviations).
+//! Contact graph routing: each bundle takes the route through the known plan with the earliest
+//! arrival (CCSDS 734.3-B-1, Schedule-Aware Bundle Routing). [`crate::routing::contact_graph`]
+//! documents the equations and the deviations.
 
 use super::{Forwarding, OutgoingBundle, Router, Routing};
 use crate::contacts::{Contact, Node, Plan};
 use crate::routing::contact_graph::{Query, Search};
 use crate::routing::planner::Planner;
 
-/// Routes through the known contacts.
+/// Contact graph routing over the known plan.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactGraph;
 
@@ -23,7 +23,7 @@ impl Routing for ContactGraph {
 
 struct Planners {
     search: Search,
-    /// Planners by node.
+    /// The planner of each node.
     planners: Vec<Planner>,
 }
 

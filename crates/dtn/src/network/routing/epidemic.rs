@@ -1,15 +1,16 @@
-//! Epidemic routing: a node gives a copy to every node that it meets and that has none.
+//! Epidemic routing: a node gives a copy of a bundle to every node that it meets, unless that node
+//! has had a copy.
 //!
 //! Source: A. Vahdat and D. Becker, "Epidemic routing for partially connected ad hoc networks",
 //! Duke University, CS-2000-06, 2000.
 //!
-//! **Deviations.** Nodes know which bundles the other has had without exchanging summary vectors,
-//! and copies have no limit of hops.
+//! **Deviations.** Nodes know which bundles a neighbour has had without exchanging summary vectors.
+//! The number of hops of a copy is unlimited.
 
 use super::{Replication, Router, Routing};
 use crate::contacts::{Node, Plan};
 
-/// A copy to everyone who has none.
+/// Epidemic routing. It has no parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Epidemic;
 

@@ -1,9 +1,9 @@
-//! Routings of bundles: the choice of the next node. Each routing is a file of this folder and a
-//! line of the list below.
+//! Routings, which choose the next node of a bundle. Each routing is a file in this folder, and a
+//! line in the list `routings!` if scenarios can name it.
 //!
-//! A routing is one of two kinds. [`Forwarding`] chooses the contact of the known plan over which
-//! each stored bundle leaves. [`Replication`] chooses, at each encounter of two nodes, the bundles
-//! of which the neighbour gets a copy; a bundle that meets its destination is always handed over.
+//! There are two kinds of routings. [`Forwarding`] chooses a contact of the known plan for each
+//! stored bundle. [`Replication`] chooses, at each encounter of two nodes, the bundles that the
+//! neighbour gets a copy of. A node always hands over bundles whose destination is the neighbour.
 
 pub mod contact_graph;
 pub mod epidemic;
@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Declares the routings that scenarios can name. The doc comment becomes the description in the
-/// reference, and the closure creates the routing.
+/// Declares the routings that scenarios can name. The doc comment of each routing becomes its
+/// description in the reference, and the closure creates the routing.
 macro_rules! routings {
     ($($(#[$meta:meta])* $name:ident => $routing:expr,)+) => {
         /// The rule by which a node chooses the nodes to which it gives a bundle.
@@ -32,10 +32,10 @@ macro_rules! routings {
         }
 
         impl Method {
-            /// All methods, in the order of the list.
+            /// All methods, in the order of their declaration.
             pub const ALL: &'static [Method] = &[$(Method::$name),+];
 
-            /// Returns the routing of this name.
+            /// Creates the routing of this method.
             pub fn routing(self, keys: &Keys) -> Arc<dyn Routing> {
                 match self {
                     $(Method::$name => Arc::new(build($routing, keys)),)+
@@ -62,28 +62,28 @@ fn build<R: Routing>(make: fn(&Keys) -> R, keys: &Keys) -> R {
     make(keys)
 }
 
-/// The keys of a scenario that routings read.
+/// The keys of a scenario that set parameters of routings.
 #[derive(Clone, Copy, Debug)]
 pub struct Keys {
-    /// Number of copies of a bundle that spray and wait hands out.
+    /// Number of copies of each bundle for spray and wait.
     pub copies: u32,
 }
 
 /// A routing and its parameters.
 pub trait Routing: Debug + Send + Sync {
-    /// Returns the routing at the nodes of a network with this known plan.
+    /// Creates the routing state for a network whose nodes know this plan.
     fn router(&self, known: &Plan) -> Router;
 }
 
-/// A routing in operation in a network.
+/// The routing state of a network.
 pub enum Router {
-    /// A routing that decides for each bundle over which contact it leaves.
+    /// A routing that chooses a contact for each bundle.
     Forwarding(Box<dyn Forwarding>),
-    /// A routing that decides at each meeting which bundles the neighbour gets.
+    /// A routing that chooses at each encounter the bundles to copy.
     Replication(Box<dyn Replication>),
 }
 
-/// A bundle that a node is to send.
+/// A stored bundle for which a node chooses a contact.
 #[derive(Clone, Copy, Debug)]
 pub struct OutgoingBundle<'a> {
     /// Time of the decision.
@@ -92,30 +92,30 @@ pub struct OutgoingBundle<'a> {
     pub node: Node,
     /// Number of the bundle.
     pub number: u64,
-    /// The bundle.
+    /// Properties of the bundle.
     pub bundle: &'a Bundle,
-    /// Bytes to transmit for it.
+    /// Number of bytes to transmit, including the overhead of the convergence layer.
     pub bytes: u64,
     /// Time at which the bundle expires.
     pub expires: Time,
 }
 
-/// A routing that decides for each bundle over which known contact it leaves.
+/// A routing that chooses a contact of the known plan for each bundle.
 pub trait Forwarding: Send {
-    /// Returns the contact over which a bundle is to leave, if there is one.
+    /// Chooses the contact for a bundle; `None` if no contact is suitable.
     fn choose(&mut self, known: &Plan, outgoing: &OutgoingBundle<'_>) -> Option<Contact>;
 
-    /// Takes the bundles at a node for which no contact was chosen, and which leave as soon as this
-    /// neighbour is there.
+    /// Returns the bundles at a node that had no suitable contact and wait for this neighbour, and
+    /// removes them from the waiting bundles.
     fn take_waiting(&mut self, _node: Node, _neighbour: Node) -> Vec<u64> {
         Vec::new()
     }
 
-    /// Notes that the first contact of a bundle's route has sent it.
+    /// Records that a node has sent a bundle over the first contact of its route.
     fn departed(&mut self, _bundle: u64, _node: Node) {}
 
-    /// Releases the state of a bundle that its node no longer holds. Volume already promised on
-    /// later contacts stays promised if the bundle was sent.
+    /// Releases the state of a bundle that its node no longer stores or that needs another route.
+    /// If the bundle was sent, its reservations of later contacts remain.
     fn release(&mut self, _bundle: u64, _node: Node) {}
 
     /// Returns the number of searches for routes so far.
@@ -124,46 +124,46 @@ pub trait Forwarding: Send {
     }
 }
 
-/// A routing that decides at each meeting which bundles the neighbour gets.
+/// A routing that chooses at each encounter of two nodes the bundles to copy.
 pub trait Replication: Send {
-    /// Notes that two nodes meet: the first sees the second.
+    /// Records that a contact from `node` to `other` opens.
     fn encounter(&mut self, _now: Time, _node: Node, _other: Node) {}
 
-    /// Notes that a bundle has entered the network.
+    /// Records that a bundle has entered the network.
     fn created(&mut self, _bundle: u64, _from: Node) {}
 
-    /// Returns true if a neighbour that has no copy of a bundle to `to` should get one from a node
-    /// that has.
+    /// Returns true if a node should give a copy of a bundle to a neighbour that has none. The
+    /// bundle's destination is `to`.
     fn should_copy(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool;
 
-    /// Notes that a copy is on its way to a neighbour, and that the node keeps one.
+    /// Records that a node has sent a copy to a neighbour and keeps a copy.
     fn copied(&mut self, _bundle: u64, _node: Node, _neighbour: Node) {}
 
-    /// Notes that the last copy of a bundle has ended.
+    /// Records that the last copy of a bundle was delivered or dropped.
     fn ended(&mut self, _bundle: u64) {}
 }
 
 impl Router {
-    /// Returns true if the routing plans.
+    /// Returns true for [`Forwarding`] routings.
     pub fn is_forwarding(&self) -> bool {
         matches!(self, Router::Forwarding(_))
     }
 
-    /// Passes the call to [`Forwarding::departed`]; without effect if it copies.
+    /// Calls [`Forwarding::departed`]; no effect for [`Replication`].
     pub fn departed(&mut self, bundle: u64, node: Node) {
         if let Router::Forwarding(router) = self {
             router.departed(bundle, node);
         }
     }
 
-    /// Passes the call to [`Forwarding::release`]; without effect if it copies.
+    /// Calls [`Forwarding::release`]; no effect for [`Replication`].
     pub fn release(&mut self, bundle: u64, node: Node) {
         if let Router::Forwarding(router) = self {
             router.release(bundle, node);
         }
     }
 
-    /// Returns [`Forwarding::searches`]; 0 if it copies.
+    /// Returns [`Forwarding::searches`]; 0 for [`Replication`].
     pub fn searches(&self) -> u64 {
         match self {
             Router::Forwarding(router) => router.searches(),
@@ -171,21 +171,22 @@ impl Router {
         }
     }
 
-    /// Passes the call to [`Replication::created`]; without effect if it plans.
+    /// Calls [`Replication::created`]; no effect for [`Forwarding`].
     pub fn created(&mut self, bundle: u64, from: Node) {
         if let Router::Replication(router) = self {
             router.created(bundle, from);
         }
     }
 
-    /// Passes the call to [`Replication::ended`]; without effect if it plans.
+    /// Calls [`Replication::ended`]; no effect for [`Forwarding`].
     pub fn ended(&mut self, bundle: u64) {
         if let Router::Replication(router) = self {
             router.ended(bundle);
         }
     }
 
-    /// Returns true if a neighbour without a copy should get one; always true for the destination.
+    /// Returns true if a node should give a bundle to a neighbour that has no copy. Always true if
+    /// the neighbour is the destination.
     pub fn should_copy(&self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
         match self {
             Router::Replication(router) => neighbour == to || router.should_copy(bundle, node, neighbour, to),
@@ -193,8 +194,8 @@ impl Router {
         }
     }
 
-    /// Notes that a copy is on its way to a neighbour. Returns true if the node keeps one: not if
-    /// the routing plans, and not if the neighbour is the destination.
+    /// Records that a node has sent a copy to a neighbour. Returns true if the node keeps a copy:
+    /// only for [`Replication`], and if the neighbour is not the destination.
     pub fn keeps_copy(&mut self, bundle: u64, node: Node, neighbour: Node, to: Node) -> bool {
         match self {
             Router::Replication(router) if neighbour != to => {

@@ -1,24 +1,26 @@
 //! PRoPHET: a node gives a copy to a neighbour that is more likely to meet the destination.
 //!
-//! Each node A has a delivery predictability P(A,B) for every node B, 0 at first. When A meets B,
-//! in this order (RFC 6693, section 2.1.2; `old` is the value before):
+//! Each node A has a delivery predictability P(A,B) for every node B, initially 0. An encounter of
+//! A with B changes the predictabilities in this order (RFC 6693, section 2.1.2; `old` denotes the
+//! value before a step):
 //!
-//! - Both age their values: P(A,X) = P(A,X)old gamma^K, with K units of time since the last ageing
-//!   (Eq. 2).
-//! - A encounters B: P(A,B) = P(A,B)old + (1 - delta - P(A,B)old) P_encounter (Eq. 1). P_encounter
-//!   is P_encounter_max times min(1, t / I_typ) at a time t after their last meeting, so a short
-//!   interruption of a contact counts little. At their first meeting it is P_encounter_first.
-//! - A learns whom B meets, for every node C except A: P(A,C) = max(P(A,C)old, P(A,B) P(B,C) beta)
-//!   (Eq. 3).
+//! - **Ageing** of all values X of both nodes: P(A,X) = P(A,X)old gamma^K, for K units of time
+//!   since the last ageing (Eq. 2).
+//! - **Encounter**: P(A,B) = P(A,B)old + (1 - delta - P(A,B)old) P_encounter (Eq. 1). P_encounter
+//!   is P_encounter_max times min(1, t / I_typ), where t is the time since the last encounter, so a
+//!   short interruption of a contact has little effect. At the first encounter, P(A,B) becomes at
+//!   least P_encounter_first.
+//! - **Transitivity**, for every node C except A: P(A,C) = max(P(A,C)old, P(A,B) P(B,C) beta) (Eq.
+//!   3).
 //!
-//! A gives B a bundle for D if P(B,D) > P(A,D): the forwarding strategy GRTR (section 3.6).
-//! Parameters are those of section 3.3.
+//! A gives B a copy of a bundle for D if P(B,D) > P(A,D), which is the forwarding strategy GRTR
+//! (section 3.6). The default parameters are those of section 3.3.
 //!
-//! **Deviations.** delta is 0 rather than 0.01, so P may come arbitrarily close to 1. No
-//! predictability is too small to be kept (P_first_threshold is 0): two nodes meet for the first
-//! time only once, and a first meeting does not reduce what was learned from others. Nodes know
-//! each other's predictabilities without exchanging messages. A meeting is the start of a contact,
-//! in its direction only.
+//! **Deviations.** delta is 0 instead of 0.01, so P may approach 1. P_first_threshold is 0: small
+//! predictabilities are never removed, so only one encounter of two nodes is their first, and it
+//! does not reduce a value learned by transitivity. Nodes know each other's predictabilities
+//! without exchanging messages. The start of a contact is an encounter of its transmitter with its
+//! receiver, but not of the receiver with the transmitter.
 
 use super::{Replication, Router, Routing};
 use crate::contacts::{Node, Plan};
@@ -28,17 +30,18 @@ use std::collections::BTreeMap;
 /// Parameters of PRoPHET (RFC 6693, section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prophet {
-    /// P_encounter_max.
+    /// P_encounter_max, the effect of an encounter; 0.7 by default.
     pub encounter: f64,
-    /// P_encounter_first.
+    /// P_encounter_first, the minimum predictability after the first encounter; 0.5 by default.
     pub first: f64,
-    /// beta, for nodes that the neighbour can reach.
+    /// beta, the factor of transitivity; 0.9 by default.
     pub transitive: f64,
-    /// gamma, for each unit of time.
+    /// gamma, the factor of ageing per unit of time; 0.999 by default.
     pub ageing: f64,
-    /// The unit of time.
+    /// The unit of time for ageing; 1 s by default.
     pub unit: Span,
-    /// I_typ, the typical time between meetings; an earlier meeting counts less.
+    /// I_typ, the typical time between encounters; 1800 s by default. An earlier encounter has less
+    /// effect.
     pub interval: Span,
 }
 
@@ -69,21 +72,21 @@ impl Routing for Prophet {
 
 struct Predictabilities {
     parameters: Prophet,
-    /// P of each node for the others.
+    /// The predictabilities of each node for the others.
     of: Vec<BTreeMap<Node, f64>>,
-    /// Times of the last ageing of each node's values.
+    /// Time of the last ageing of each node's values.
     aged: Vec<Time>,
-    /// Times of the last meetings of two nodes.
+    /// Time of the last encounter of the first node with the second.
     met: BTreeMap<(Node, Node), Time>,
 }
 
 impl Predictabilities {
     /// Ages the values of a node (Eq. 2).
     fn age(&mut self, now: Time, node: Node) {
-        let place = node.0 as usize;
-        let units = now.since(self.aged[place]).as_secs_f64() / self.parameters.unit.as_secs_f64();
-        self.aged[place] = now;
-        self.of[place].values_mut().for_each(|chance| *chance *= math::powf(self.parameters.ageing, units));
+        let index = node.0 as usize;
+        let units = now.since(self.aged[index]).as_secs_f64() / self.parameters.unit.as_secs_f64();
+        self.aged[index] = now;
+        self.of[index].values_mut().for_each(|chance| *chance *= math::powf(self.parameters.ageing, units));
     }
 
     fn predictability(&self, node: Node, other: Node) -> f64 {
@@ -113,8 +116,8 @@ impl Replication for Predictabilities {
         mine.insert(other, chance);
         // Eq. 3.
         for (target, theirs) in others.into_iter().filter(|(target, _)| *target != node) {
-            let place = mine.entry(target).or_insert(0.0);
-            *place = place.max(chance * theirs * transitive);
+            let value = mine.entry(target).or_insert(0.0);
+            *value = value.max(chance * theirs * transitive);
         }
     }
 
@@ -127,8 +130,8 @@ impl Replication for Predictabilities {
 mod tests {
     use super::*;
 
-    /// Meetings by hand: seconds, the two nodes, and the predictabilities of the first for all
-    /// three nodes afterwards.
+    /// Encounters calculated by hand: the time in seconds, the two nodes, and the predictabilities
+    /// of the first node for all three nodes after the encounter.
     #[test]
     fn predictabilities_follow_the_equations() {
         let mut nodes = Predictabilities {
@@ -138,13 +141,13 @@ mod tests {
             met: BTreeMap::new(),
         };
         let gamma = |seconds| 0.999_f64.powi(seconds);
-        // P(0,1) at 1000 s, half of the typical interval after the first meeting: Eq. 2, then Eq.
-        // 1.
+        // P(0,1) at 1000 s, half of the typical interval after the first encounter, by Eq. 2 and
+        // Eq. 1.
         let again = 0.5 * gamma(900) + (1.0 - 0.5 * gamma(900)) * 0.7 * 0.5;
-        // At 4600 s, later than that interval.
+        // P(0,1) at 4600 s, more than the typical interval after the last encounter.
         let late = again * gamma(3600) + (1.0 - again * gamma(3600)) * 0.7;
-        // P(1,2) is 0.5 at first. At 1000 s, 0 learns less from it than it has from 100 s, and at
-        // 4600 s more.
+        // P(1,2) is 0.5 at 0 s. By transitivity, node 0 would get a lower P(0,2) at 1000 s than it
+        // has since 100 s, and gets a higher one at 4600 s.
         assert!(again < 0.5 && late > 0.5);
         for (seconds, node, other, expected) in [
             (0, 1, 2, [0.0, 0.0, 0.5]),
@@ -158,7 +161,7 @@ mod tests {
                 assert!((found - expected).abs() < 1e-12, "{seconds} s: {found}, not {expected}");
             }
         }
-        // 1 is more likely to meet 2 than 0 is, and 2 has met nobody.
+        // Node 1 is more likely to meet node 2 than node 0 is. Node 2 has had no encounters.
         let should_copy = |node, neighbour| nodes.should_copy(0, Node(node), Node(neighbour), Node(2));
         assert!(should_copy(0, 1) && !should_copy(1, 0) && !should_copy(0, 2));
     }

@@ -1,22 +1,22 @@
-//! Binary spray and wait: a bundle begins with L copies at its source. A node with n > 1 of them
-//! gives floor(n / 2) to a neighbour without any and keeps ceil(n / 2); a node with one copy waits
-//! for the destination.
+//! Binary spray and wait: a bundle starts with L copies at its source. A node with n > 1 copies
+//! gives floor(n / 2) of them to a neighbour without copies and keeps ceil(n / 2). A node with one
+//! copy keeps it until it meets the destination.
 //!
 //! Source: T. Spyropoulos, K. Psounis, C. S. Raghavendra, "Spray and wait: an efficient routing
 //! scheme for intermittently connected mobile networks", WDTN 2005, section 3.2 (definition 3.2,
 //! binary spray and wait).
 //!
-//! **Deviation.** The network counts copies: those of a bundle that is lost on its way, or that a
-//! node drops, are lost, too.
+//! **Deviation.** A node stores and sends one bundle that represents all its copies. If that bundle
+//! is lost in transit or dropped, all these copies are lost.
 
 use super::{Replication, Router, Routing};
 use crate::contacts::{Node, Plan};
 use std::collections::BTreeMap;
 
-/// The routing: L copies, half of which are handed over at a meeting.
+/// Binary spray and wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SprayAndWait {
-    /// Copies of a bundle, L.
+    /// Number of copies of each bundle, L.
     pub copies: u32,
 }
 
@@ -27,8 +27,9 @@ impl Routing for SprayAndWait {
 }
 
 struct Spray {
+    /// Number of copies of a new bundle.
     of_bundle: u32,
-    /// Number of copies at a node, by bundle and node.
+    /// Number of copies by bundle and node.
     copies: BTreeMap<(u64, Node), u32>,
 }
 

@@ -1,11 +1,11 @@
-//! Static routing: a table contains the neighbour for each destination, and a bundle leaves in the
-//! next contact with it that has room.
+//! Static routing: a table contains the neighbour for each destination. A bundle leaves over the
+//! next contact to this neighbour that has enough time left.
 
 use super::{Forwarding, OutgoingBundle, Router, Routing};
 use crate::contacts::{Contact, Node, Plan};
 use std::collections::BTreeMap;
 
-/// The neighbour for each node (first) and destination (second).
+/// The neighbour for each pair of a node and a destination.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Static(pub BTreeMap<(u32, u32), u32>);
 
