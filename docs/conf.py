@@ -39,7 +39,10 @@ exclude_patterns = [
 
 html_theme = furo.__name__
 html_title = f"bentpipe {release}"
-html_static_path = ["_static"]
+# The script of the interactive figures and the engine, which scripts/web builds.
+SCRIPTS = ROOT / "build" / "site-scripts"
+has_site_script = (SCRIPTS / "engine.js").is_file() and (SCRIPTS / "try.js").is_file()
+html_static_path = ["_static", *([str(SCRIPTS)] if has_site_script else [])]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_copyright = False

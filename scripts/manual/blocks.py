@@ -16,7 +16,8 @@ would type them:
 
 The comment ``<!-- not run: REASON -->`` above a block excludes the block. The comment
 ``<!-- drawn by`` ... ``-->`` above a picture contains the program of the picture, if readers need
-not see the program.
+not see the program. The comment ``<!-- try: TITLE`` ... ``-->`` describes an interactive figure of
+the site (:mod:`manual.tries`); it must be valid.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ NOT_RUN: Final = ("text", "json", "c", "rust", "ini", "html")
 _BLOCK: Final = re.compile(
     r"(?:(?:^<!-- not run: (?P<reason>.+?) -->\n+)?"
     r"^(?P<fence>```+)(?P<language>\{?[\w-]*\}?)[^\n]*\n(?P<text>.*?)^(?P=fence)[ \t]*$"
+    r"|^<!-- try: (?P<title>[^\n]+)\n(?P<try>.*?)^-->$"
     r"|^<!-- drawn by\n(?P<hidden>.*?)^-->$)"
     r"(?:\n+!\[[^]\n]*\]\((?P<picture>(?:\.\./)*pictures/[^)\n]+)\)$)?",
     re.DOTALL | re.MULTILINE,
@@ -69,9 +71,9 @@ _PLAIN: Final = re.compile(r"bentpipe [^|&;<>$*?~`(){}!\\]*")
 class Block:
     """A block.
 
-    ``rest`` is the text after the language, and ``reason`` the reason for not running the block.
-    ``picture`` is the path that the page gives for the picture that the block draws. ``expected``
-    is the text of a following ``text`` block.
+    ``reason`` is the reason for not running the block, and ``title`` the title of an interactive
+    figure, whose language is ``try``. ``picture`` is the path that the page gives for the picture
+    that the block draws. ``expected`` is the text of a following ``text`` block.
     """
 
     language: str
@@ -81,6 +83,7 @@ class Block:
     reason: str = ""
     picture: str = ""
     expected: str | None = None
+    title: str = ""
 
     @property
     def runs(self) -> bool:
@@ -100,16 +103,17 @@ def read(page: str) -> list[Block]:
     """
     found: list[Block] = []
     for match in _BLOCK.finditer(page):
-        language = "python" if match["hidden"] else match["language"]
+        language = "try" if match["title"] else "python" if match["hidden"] else match["language"]
         if not language:
             line = page.count("\n", 0, match.start()) + 1
             raise ValueError(f"line {line}: the block has no language; use `text` for text that is not run")
-        text = match["hidden"] or match["text"]
+        text = match["try"] or match["hidden"] or match["text"]
         between = page[found[-1].end : match.start()] if found else "-"
         if language == "text" and found and found[-1].language == "sh" and not between.strip():
             found[-1] = Block(**{**vars(found[-1]), "expected": text})
         picture = match["picture"] or "" if language == "python" else ""
-        found.append(Block(language, text, match.start(), match.end(), match["reason"] or "", picture))
+        reason, title = match["reason"] or "", match["title"] or ""
+        found.append(Block(language, text, match.start(), match.end(), reason, picture, title=title))
     return found
 
 
@@ -161,6 +165,11 @@ class Session:
             self._toml(block)
         elif block.language == "python" and (name := _FILE_NAME.match(block.text)):
             (self.folder / name[1]).write_text(block.text, encoding="utf-8")
+        elif block.language == "try":
+            from . import tries
+
+            files = {file.name: file.read_text(encoding="utf-8") for file in self.folder.glob("*.toml")}
+            tries.page_spec(block.text, files)
         elif block.language == "python":
             from bentpipe import plots
 

@@ -5,6 +5,8 @@ Markdown, which a code host shows as well.
   ``README.md`` has the other pages of its folder, and ``docs/studies.md`` has the studies' READMEs.
   So a new page needs no entry in any list.
 - The contents of the first page are :data:`CONTENTS`, and all pages of docs/ that it does not name.
+- A comment ``<!-- try: TITLE`` ... ``-->`` becomes an interactive figure (:mod:`manual.tries`). It
+  stays invisible if the site has no script (``scripts/web site``) or the reader no JavaScript.
 - A paragraph of emphasised text below a picture is the picture's caption.
 - The navigation unfolds only the sections around the current page. Unfolding all 260 pages made the
   site half as large again, and its build half as long again.
@@ -20,6 +22,11 @@ from typing import Any, Final
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+from . import blocks, tries
+
+LOG: Final = logging.getLogger(__name__)
 
 #: The contents of the site: headings with the pages below them. None stands for the pages that are
 #: not named.
@@ -42,12 +49,16 @@ CONTENTS: Final[dict[str, list[str] | None]] = {
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Registers the event handlers in Sphinx."""
+    # All pages are written again if the script appears or disappears.
+    app.add_config_value("has_site_script", False, "html")
     app.connect("env-get-outdated", with_other_subpages)
     app.connect("source-read", with_contents)
     app.connect("doctree-read", with_classes)
+    app.connect("doctree-read", with_tries, priority=400)
     app.connect("doctree-read", with_captions)
     # Runs before the theme draws the navigation (priority 500).
     app.connect("html-page-context", with_own_section, priority=400)
+    app.connect("html-page-context", with_script)
     app.connect("build-finished", with_entrance)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}
 
@@ -93,6 +104,33 @@ def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
 
 def _contents(options: str, listed: list[str]) -> str:
     return "\n```{toctree}\n:hidden:\n" + options + "\n" + "\n".join(listed) + "\n```\n"
+
+
+def with_tries(app: Sphinx, page: nodes.document) -> None:
+    """Replaces the comments that describe interactive figures by hidden elements, which the page's
+    script shows. An error of a description is an error of the build, with its line."""
+    name = app.env.current_document.docname
+    text = Path(app.env.doc2path(name)).read_text(encoding="utf-8")
+    for comment in list(page.findall(nodes.raw)):
+        found = next(iter(blocks.read(comment.astext())), None)
+        if found is None or not found.title:
+            continue
+        try:
+            spec = tries.page_spec(found.text, tries.scenarios(text))
+        except tries.TryError as error:
+            line = (comment.line or 0) + error.line(found.text)
+            LOG.error("the interactive figure is wrong: %s", error, location=(name, line))
+            continue
+        comment.replace_self(nodes.raw("", tries.element(found.title, spec), format="html"))
+
+
+def with_script(app: Sphinx, _: str, __: str, ___: dict[str, Any], page: nodes.document | None) -> None:
+    """Adds the script to pages with interactive figures."""
+    if page is not None and app.config.has_site_script:
+        raws = page.findall(nodes.raw)
+        if any(raw.astext().startswith('<div class="try"') for raw in raws):
+            app.add_css_file("try.css")
+            app.add_js_file("try.js", loading_method="defer")
 
 
 def with_captions(_: Sphinx, page: nodes.document) -> None:
