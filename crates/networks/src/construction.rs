@@ -69,11 +69,11 @@ pub trait Construction<'a>: Supply {
 }
 
 /// A function that builds a stage that routes packets by itself.
-pub type RoutingStage<'a> = Box<dyn FnOnce(Beyond, &mut dyn Supply) -> Box<dyn Stage> + 'a>;
+pub type RoutingStage<'a> = Box<dyn FnOnce(OutsideRoutes, &mut dyn Supply) -> Box<dyn Stage> + 'a>;
 
 /// The network outside a stage that routes packets by itself. The *nodes of the stage* are those
 /// between which the stage routes.
-pub struct Beyond {
+pub struct OutsideRoutes {
     /// Each possible destination of packets, in ascending order, with one delay per node of the
     /// stage. The delay is from that node to the destination outside the stage; `None` if packets
     /// that leave the stage at that node would have to return to the stage.

@@ -34,7 +34,7 @@ pub mod propagation;
 pub mod skyplex;
 pub mod wifi;
 
-pub use construction::{Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
+pub use construction::{OutsideRoutes, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
 
 use bentpipe_core::{kinds, Problems, Rate, Span};
 use bentpipe_link::acm::budget::Sheet;
@@ -115,7 +115,7 @@ pub trait AccessNetwork {
     /// If the configuration has not passed [`check`](AccessNetwork::check).
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>);
 
-    /// Returns the hop of each crossing, which leads along an edge between two nodes of the
+    /// Returns one hop per crossing. Each crossing follows a routing edge between two nodes of the
     /// network.
     ///
     /// # Panics

@@ -4,9 +4,10 @@
 //! At the end of each period in which frames were sent, ONOE applies the first rule that matches:
 //!
 //! - If no frame was acknowledged, or if at least 10 frames were sent with more than one
-//!   retransmission per frame on average, the rate falls by one step and all credits are lost.
+//!   retransmission per frame on average, the rate falls by one step and the credits are reset to
+//!   zero.
 //! - If fewer than 10 % of the frames needed a retransmission, the period is *good* and earns one
-//!   credit. With ten credits, the rate rises by one step and the credits return to zero.
+//!   credit. With ten credits, the rate rises by one step and the credits are reset to zero.
 //! - Otherwise, the rate loses one credit.
 //!
 //! Source: the description of the ONOE algorithm in the documentation of the MadWifi driver, and M.
@@ -31,8 +32,8 @@ pub struct Config {
     pub period: Span,
     /// Number of credits for a step up; 10 by default. Each good period earns one credit.
     pub credits: Count<1, 1000>,
-    /// Fraction of frames below which a period is good: the frames that need a retransmission, of
-    /// all frames; 0.1 by default.
+    /// Limit on retransmissions in a good period, 0.1 by default: a period is good if a smaller
+    /// fraction of its frames needed a retransmission.
     pub retries: Fraction,
 }
 
