@@ -11,7 +11,7 @@
 //! stations = ["desk", "printer", "door"]
 //! ```
 
-use crate::{AccessNetwork, OutsideRoutes, Construction, Part};
+use crate::{AccessNetwork, Construction, OutsideRoutes, Part};
 use bentpipe_core::{NodeId, Problems, Rate, Sample, Span, Tables, Time};
 use bentpipe_link::queue;
 use bentpipe_stage::facts::{self, Course, Crossing, Hop};

@@ -9,7 +9,9 @@ use bentpipe_networks::node::edge;
 use bentpipe_networks::node::gate::Gate;
 use bentpipe_networks::node::router::{beyond_name, Router};
 use bentpipe_networks::node::service::ServedPackets;
-use bentpipe_networks::{AccessNetwork, OutsideRoutes, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
+use bentpipe_networks::{
+    AccessNetwork, Construction, FlowEnds, OutsideRoutes, RadioLink, RoutingStage, StageId,
+};
 use bentpipe_stage::Supply;
 use bentpipe_stage::{Outbox, Port, Stage};
 use std::cell::OnceCell;

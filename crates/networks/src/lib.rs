@@ -34,7 +34,7 @@ pub mod propagation;
 pub mod skyplex;
 pub mod wifi;
 
-pub use construction::{OutsideRoutes, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
+pub use construction::{Construction, FlowEnds, OutsideRoutes, RadioLink, RoutingStage, StageId};
 
 use bentpipe_core::{kinds, Problems, Rate, Span};
 use bentpipe_link::acm::budget::Sheet;

@@ -389,7 +389,7 @@ mod tests {
         assert!((granularity - 44.0).abs() < 1e-5 && (superframe - 820.36).abs() < 0.01);
         let (granularity, _) = structure(r#", "frames": 1"#);
         assert!((granularity - 352.0).abs() < 1e-5);
-        // 6226 / 48.
+        // The expected rate is 6226 / 48 kbit/s.
         let (granularity, _) = structure(r#", "channel": "high-rate""#);
         assert!((granularity - 129.708).abs() < 0.001);
         let star = config("").star();

@@ -76,7 +76,8 @@ impl AccessNetwork for Config {
     }
 
     fn check_change(&self, start: &Changing, problems: &mut Problems) {
-        let start: &Config = start.config.downcast_ref().expect("a change does not change the kind of a network");
+        let start: &Config =
+            start.config.downcast_ref().expect("a change does not change the kind of a network");
         if self.legs.len() != start.legs.len() {
             let text = format!("the number of legs cannot change; allowed: {}", start.legs.len());
             problems.add("legs", text);
@@ -136,8 +137,11 @@ impl AccessNetwork for Config {
             let joins = |ends: &&[String; 2]| {
                 ends.iter().any(|end| end == crossing.from) && ends.iter().any(|end| end == crossing.to)
             };
-            let (index, ends) =
-                self.pairs().enumerate().find(|(_, ends)| joins(ends)).expect("a crossing joins the ends of a connection");
+            let (index, ends) = self
+                .pairs()
+                .enumerate()
+                .find(|(_, ends)| joins(ends))
+                .expect("a crossing joins the ends of a connection");
             let contract = self.contract_of(index);
             if let Some(peak) = contract.peak.filter(|_| contract.shaping) {
                 rate = rate.min(contract.sustainable.unwrap_or(peak).bits_per_second() as f64);

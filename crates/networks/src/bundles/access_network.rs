@@ -63,10 +63,11 @@ impl AccessNetwork for Config {
         let names = self.nodes();
         let nodes: Vec<NodeId> = names.iter().map(|node| site.node(node)).collect();
         let numbers = nodes.clone();
-        let build = Box::new(move |outside: crate::OutsideRoutes, supply: &mut dyn bentpipe_stage::Supply| {
-            let stage = Agents::new(name, self, &numbers, outside, supply.stream(name));
-            Box::new(stage) as Box<dyn bentpipe_stage::Stage>
-        });
+        let build =
+            Box::new(move |outside: crate::OutsideRoutes, supply: &mut dyn bentpipe_stage::Supply| {
+                let stage = Agents::new(name, self, &numbers, outside, supply.stream(name));
+                Box::new(stage) as Box<dyn bentpipe_stage::Stage>
+            });
         let stage = site.routing_stage(name, &nodes, build);
         for (index, from) in nodes.iter().enumerate() {
             let port = (stage, Port(index as u16));

@@ -2,7 +2,7 @@
 //! i of the plan.
 
 use super::Config;
-use crate::{OutsideRoutes, FlowEnds};
+use crate::{FlowEnds, OutsideRoutes};
 use bentpipe_core::{Column, NodeId, Report, Span, Stream, Table, Time, Whole};
 use bentpipe_dtn::contacts::Node;
 use bentpipe_dtn::network::{Bundle, Network, Outcome, Reason};
@@ -131,7 +131,13 @@ pub struct Agents {
 
 impl Agents {
     /// Returns the agents of network `name` at `nodes`, in the order of the plan.
-    pub fn new(name: &str, config: &Config, nodes: &[NodeId], outside: OutsideRoutes, mut stream: Stream) -> Agents {
+    pub fn new(
+        name: &str,
+        config: &Config,
+        nodes: &[NodeId],
+        outside: OutsideRoutes,
+        mut stream: Stream,
+    ) -> Agents {
         let [real, known] = config.plans();
         let mut errors = config.error.errors();
         let corrupted = move |now: Time, bytes: u64| {

@@ -87,7 +87,10 @@ impl Multilink {
         let Parts { links, rates, schedule, stream, probe } = parts;
         let policy = config.policy.build(&config.links, config.handover, schedule, stream);
         let position = |name: &String| config.links.iter().position(|link| link == name);
-        let back = config.back.as_ref().map_or(0, |name| position(name).expect("the check requires known names of links"));
+        let back = config
+            .back
+            .as_ref()
+            .map_or(0, |name| position(name).expect("the check requires known names of links"));
         let sides = [(0, 0), (1, back)].map(|(number, serving)| Side {
             number,
             serving,

@@ -195,8 +195,12 @@ impl AccessNetwork for Config {
         let members = self.members();
         let speeds = config::speeds(&self.phy());
         let hop = |crossing: &Crossing<'_>| {
-            let find =
-                |name: &str| members.iter().find(|member| member.name() == name).expect("a crossing joins two stations of the network");
+            let find = |name: &str| {
+                members
+                    .iter()
+                    .find(|member| member.name() == name)
+                    .expect("a crossing joins two stations of the network")
+            };
             let (from, to) = (find(crossing.from), find(crossing.to));
             let bytes = crossing.traffic.bytes;
             let mut notes = vec!["stations share the medium and back off at random".to_owned()];

@@ -334,8 +334,8 @@ impl Config {
         }
     }
 
-    /// Returns the position of the rate that all stations use; `None` if the rate adapts or differs
-    /// between stations.
+    /// Returns the position of the rate that the network's rate adaptation always uses; `None` if
+    /// the rate adapts.
     pub fn constant_rate(&self, speeds: &[Speed]) -> Option<usize> {
         self.adaptation.constant(speeds)
     }

@@ -56,7 +56,9 @@ impl Choice for Config {
         _schedule: Vec<(Time, Decision)>,
         _stream: Stream,
     ) -> Box<dyn Policy> {
-        let columns = links.iter().map(|link| self.samples.column(link).expect("the check requires a column for each link"));
+        let columns = links
+            .iter()
+            .map(|link| self.samples.column(link).expect("the check requires a column for each link"));
         Box::new(Signal {
             times: self.samples.times().to_vec(),
             levels: columns.map(<[f64]>::to_vec).collect(),
