@@ -12,9 +12,9 @@ use std::net::SocketAddr;
 fuzz_target!(|bytes: &[u8]| {
     match Frame::read(bytes) {
         Ok(Frame::Full(full, data)) => {
-            // The subclass of a voice frame is one byte. A codec number from 1 to 64 has two
-            // encodings: the number itself, or the exponent of 2 with the top bit set. The writer
-            // always writes the number itself.
+            // The subclass of a voice frame is one byte. A power of 2 from 1 to 64 has two
+            // encodings: the number itself, or its exponent with the top bit set. The writer always
+            // writes the number itself.
             let mut canonical = bytes.to_vec();
             if bytes[10] == 2 && (0x80..0x87).contains(&bytes[11]) {
                 canonical[11] = 1 << (bytes[11] & 0x7f);

@@ -122,8 +122,8 @@ pub struct Split {
     due: BinaryHeap<Reverse<(Time, u32)>>,
     /// Time of the valid entry of each pair in `due`, by index of the pair.
     armed: Vec<Time>,
-    /// Connections that have ended but may still have to answer late segments, with the time at
-    /// which they are removed.
+    /// Connections that have ended but may still have to answer late segments, with the time of
+    /// their end.
     waiting: VecDeque<(Time, u32)>,
     broken: u64,
     bypassed: u64,
