@@ -64,7 +64,7 @@ pub trait Construction<'a>: Supply {
     /// Adds a full mesh of routing edges: one edge from each of `nodes`, through the node's input
     /// port, to each other node of the list. `delay` returns the delay between the nodes at two
     /// positions of the list. The direct edge must not be longer than a path over several edges of
-    /// the mesh. Each connected part of the graph may contain only one mesh.
+    /// the mesh. A network may have only one mesh.
     fn mesh(&mut self, nodes: &[(NodeId, (StageId, Port))], delay: &dyn Fn(usize, usize) -> Span);
 }
 

@@ -147,7 +147,7 @@ fn ipv4_packets_are_parsed_as_their_rfcs_specify() {
             opaque(UDP, true, 20..38),
         ),
         ("last fragment", ipv4(&[], 5, TCP, &segment), opaque(TCP, true, 20..50)),
-        ("fragment far behind", ipv4(&[], 0x1f00, TCP, &segment), opaque(TCP, true, 20..50)),
+        ("fragment with a large offset", ipv4(&[], 0x1f00, TCP, &segment), opaque(TCP, true, 20..50)),
         ("cut off", whole[..49].to_vec(), None),
         ("header cut off", whole[..19].to_vec(), None),
         ("options cut off", ipv4(&record_route, 0, TCP, &[])[..24].to_vec(), None),
@@ -173,8 +173,9 @@ fn ipv4_packets_are_parsed_as_their_rfcs_specify() {
 
 #[test]
 fn truncated_transport_headers_have_no_payload() {
-    let without_payload = |is: Option<Parsed>| is.map(|is| Is { payload: None, ..is });
-    let ports = |is: Option<Parsed>| without_payload(is).map(|is| Is { checksum: None, ..is });
+    let without_payload = |parsed: Option<Parsed>| parsed.map(|parsed| Parsed { payload: None, ..parsed });
+    let ports =
+        |parsed: Option<Parsed>| without_payload(parsed).map(|parsed| Parsed { checksum: None, ..parsed });
     check(&[
         (
             "data offset below five words",
@@ -182,16 +183,16 @@ fn truncated_transport_headers_have_no_payload() {
             without_payload(good(TCP, 20..50, 0)),
         ),
         ("data offset of no words", ipv4(&[], 0, TCP, &tcp(0, 30)), without_payload(good(TCP, 20..50, 0))),
-        ("data offset behind the end", ipv4(&[], 0, TCP, &tcp(8, 30)), without_payload(good(TCP, 20..50, 0))),
+        ("data offset after the end", ipv4(&[], 0, TCP, &tcp(8, 30)), without_payload(good(TCP, 20..50, 0))),
         ("eight bytes of TCP", ipv4(&[], 0, TCP, &tcp(5, 20)[..8]), ports(good(TCP, 20..28, 0))),
         ("three bytes of TCP", ipv4(&[], 0, TCP, &tcp(5, 20)[..3]), opaque(TCP, false, 20..23)),
         ("seven bytes of UDP", ipv4(&[], 0, UDP, &udp(8, 8)[..7]), ports(good(UDP, 20..27, 0))),
         ("UDP length below eight", ipv4(&[], 0, UDP, &udp(7, 18)), without_payload(good(UDP, 20..38, 0))),
-        ("UDP length behind the end", ipv4(&[], 0, UDP, &udp(19, 18)), without_payload(good(UDP, 20..38, 0))),
+        ("UDP length after the end", ipv4(&[], 0, UDP, &udp(19, 18)), without_payload(good(UDP, 20..38, 0))),
         // RFC 9868: the bytes after the datagram are options, and the checksum covers only the
         // datagram.
         ("UDP options", ipv4(&[], 0, UDP, &udp(10, 18)), {
-            good(UDP, 20..38, 8).map(|is| Is { payload: Some(28..30), ..is })
+            good(UDP, 20..38, 8).map(|parsed| Parsed { payload: Some(28..30), ..parsed })
         }),
     ]);
 }
@@ -199,7 +200,7 @@ fn truncated_transport_headers_have_no_payload() {
 #[test]
 fn ipv6_packets_are_parsed_as_their_rfcs_specify() {
     let (segment, datagram) = (tcp(5, 30), udp(18, 18));
-    let behind = |headers: &[Vec<u8>]| [&headers.concat()[..], &segment].concat();
+    let after_headers = |headers: &[Vec<u8>]| [&headers.concat()[..], &segment].concat();
     let all =
         [options(DESTINATION_OPTIONS, 0), options(ROUTING, 1), options(FRAGMENT, 2), fragment(TCP, 0, false)];
     let mut authenticated = vec![TCP, 4, 0, 0];
@@ -208,35 +209,51 @@ fn ipv6_packets_are_parsed_as_their_rfcs_specify() {
     check(&[
         ("TCP", whole.clone(), good(TCP, 40..70, 20)),
         ("UDP", ipv6(UDP, &datagram), good(UDP, 40..58, 8)),
-        ("hop-by-hop options", ipv6(HOP_BY_HOP, &behind(&[options(TCP, 0)])), good(TCP, 48..78, 20)),
-        ("a routing header", ipv6(ROUTING, &behind(&[options(TCP, 2)])), good(TCP, 64..94, 20)),
+        ("hop-by-hop options", ipv6(HOP_BY_HOP, &after_headers(&[options(TCP, 0)])), good(TCP, 48..78, 20)),
+        ("a routing header", ipv6(ROUTING, &after_headers(&[options(TCP, 2)])), good(TCP, 64..94, 20)),
         (
             "destination options",
-            ipv6(DESTINATION_OPTIONS, &behind(&[options(TCP, 1)])),
+            ipv6(DESTINATION_OPTIONS, &after_headers(&[options(TCP, 1)])),
             good(TCP, 56..86, 20),
         ),
-        ("four extension headers", ipv6(HOP_BY_HOP, &behind(&all)), good(TCP, 96..126, 20)),
+        ("four extension headers", ipv6(HOP_BY_HOP, &after_headers(&all)), good(TCP, 96..126, 20)),
         // RFC 4302, section 2.2: the length field counts words of 32 bits, minus two.
-        ("authentication", ipv6(AUTHENTICATION, &behind(&[authenticated])), good(TCP, 64..94, 20)),
+        ("authentication", ipv6(AUTHENTICATION, &after_headers(&[authenticated])), good(TCP, 64..94, 20)),
         // RFC 6946: an atomic fragment is an unfragmented packet.
-        ("atomic fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 0, false)])), good(TCP, 48..78, 20)),
-        ("first fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 0, true)])), opaque(TCP, true, 48..78)),
-        ("later fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 7, true)])), opaque(TCP, true, 48..78)),
-        ("last fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 7, false)])), opaque(TCP, true, 48..78)),
+        (
+            "atomic fragment",
+            ipv6(FRAGMENT, &after_headers(&[fragment(TCP, 0, false)])),
+            good(TCP, 48..78, 20),
+        ),
+        (
+            "first fragment",
+            ipv6(FRAGMENT, &after_headers(&[fragment(TCP, 0, true)])),
+            opaque(TCP, true, 48..78),
+        ),
+        (
+            "later fragment",
+            ipv6(FRAGMENT, &after_headers(&[fragment(TCP, 7, true)])),
+            opaque(TCP, true, 48..78),
+        ),
+        (
+            "last fragment",
+            ipv6(FRAGMENT, &after_headers(&[fragment(TCP, 7, false)])),
+            opaque(TCP, true, 48..78),
+        ),
         // The payload of a later fragment is not parsed as a header, although its next-header field
         // indicates destination options.
         (
             "later fragment of what began with destination options",
-            ipv6(FRAGMENT, &behind(&[fragment(DESTINATION_OPTIONS, 7, true), options(TCP, 0)])),
+            ipv6(FRAGMENT, &after_headers(&[fragment(DESTINATION_OPTIONS, 7, true), options(TCP, 0)])),
             opaque(DESTINATION_OPTIONS, true, 48..86),
         ),
         (
             "hop-by-hop options in second place",
-            ipv6(ROUTING, &behind(&[options(HOP_BY_HOP, 0), options(TCP, 0)])),
+            ipv6(ROUTING, &after_headers(&[options(HOP_BY_HOP, 0), options(TCP, 0)])),
             { opaque(HOP_BY_HOP, false, 48..86) },
         ),
         (
-            "extension header behind the end",
+            "extension header after the end",
             ipv6(ROUTING, &options(TCP, 9)[..16]),
             opaque(ROUTING, false, 40..56),
         ),
@@ -254,17 +271,17 @@ fn icmp_errors_quote_truncated_packets() {
     // The header and 64 bits (RFC 792); as much as fits (RFC 4443, section 3.1).
     let (short, long) = (&old[..28], &new[..900]);
     let icmp = |upper: Range<usize>, protocol| {
-        opaque(protocol, false, upper.clone()).map(|is| Is {
+        opaque(protocol, false, upper.clone()).map(|parsed| Parsed {
             payload: Some(upper.start + 8..upper.end),
             checksum: Some(upper.start + 2),
-            ..is
+            ..parsed
         })
     };
     check(&[
         ("ICMP", ipv4(&[], 0, ICMP, &error(3, short)), icmp(20..56, ICMP)),
         ("ICMPv6", ipv6(ICMPV6, &error(1, long)), icmp(40..948, ICMPV6)),
         ("a short message", ipv4(&[], 0, ICMP, &error(3, &[])[..7]), {
-            icmp(20..27, ICMP).map(|is| Is { payload: None, ..is })
+            icmp(20..27, ICMP).map(|parsed| Parsed { payload: None, ..parsed })
         }),
         ("a quoted packet alone", short.to_vec(), None),
     ]);

@@ -82,7 +82,7 @@ mod tests {
         let mut mode = Mode::default();
         let accepted = [0, 1, 1, 0, 1, 0, 2, 1, 0].map(|wrong| mode.accepts(wrong));
         assert_eq!(accepted, [true, true, false, true, true, true, false, false, true]);
-        // Every single error has a syndrome of its own, so it can be corrected.
+        // Each single-bit error has a unique syndrome, so it can be corrected.
         let syndromes: std::collections::BTreeSet<u8> =
             (0..32).map(|bit| hec((1u32 << bit).to_be_bytes()) ^ hec([0; 4])).collect();
         assert_eq!(syndromes.len(), 32);

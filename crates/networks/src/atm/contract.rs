@@ -8,9 +8,9 @@
 //! | `vbr` | GCRA(1/PCR, CDVT) and GCRA(1/SCR, BT + CDVT) | see below |
 //!
 //! GCRA is the algorithm of [`super::gcra`], PCR the peak cell rate, CDVT the cell delay variation
-//! tolerance, SCR the sustainable cell rate, and MBS the maximum burst size. BT = (MBS - 1) (1/SCR
-//! - 1/PCR). With `vbr`, cells above the peak rate are discarded, and cells above the sustainable
-//! rate are discarded or tagged.
+//! tolerance, SCR the sustainable cell rate, and MBS the maximum burst size. The burst tolerance is
+//! BT = (MBS - 1) (1/SCR - 1/PCR). With `vbr`, cells above the peak rate are discarded, and cells
+//! above the sustainable rate are discarded or tagged.
 //!
 //! A tagged cell has low priority (CLP = 1), so buffers drop it first. A cell that does not conform
 //! to both algorithms is not counted by either. The only exception is a tagged cell of `vbr`, which

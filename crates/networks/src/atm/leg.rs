@@ -177,7 +177,7 @@ struct Counters {
     dropped: u64,
     /// Number of dropped cells with low priority.
     dropped_low: u64,
-    /// Number of cells of frames that were dropped as a whole.
+    /// Number of cells that were dropped by early packet discard.
     dropped_early: u64,
     /// Number of cells that the line corrupted or lost.
     corrupted: u64,

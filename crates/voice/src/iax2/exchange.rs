@@ -275,8 +275,8 @@ impl Exchange {
                 size += frame::entry(timestamps) + entry.payload.len();
                 entry.to == first.to && size <= largest as usize
             });
-            let (mine, behind) = rest.split_at(fits.count().max(1));
-            rest = behind;
+            let (mine, tail) = rest.split_at(fits.count().max(1));
+            rest = tail;
             let voices = mine.iter().map(|Entry { call, timestamp, payload, .. }| Voice {
                 call: *call,
                 timestamp: *timestamp as u16,

@@ -275,13 +275,13 @@ fn trunk(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
     let (stamped, common) = (header[3] & 1 == 1, u16::from_be_bytes([header[6], header[7]]));
     let (mut rest, mut entries) = (&bytes[TRUNK..], Vec::new());
     while !rest.is_empty() {
-        let (head, behind) = rest.split_at_checked(entry(stamped)).ok_or(Malformed::Short)?;
+        let (head, tail) = rest.split_at_checked(entry(stamped)).ok_or(Malformed::Short)?;
         let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         let (call, length, timestamp) =
             if stamped { (word(2), word(0), word(4)) } else { (word(0), word(2), common) };
-        let (payload, behind) = behind.split_at_checked(usize::from(length)).ok_or(Malformed::Short)?;
+        let (payload, tail) = tail.split_at_checked(usize::from(length)).ok_or(Malformed::Short)?;
         entries.push(Voice { call: call & 0x7fff, timestamp, payload });
-        rest = behind;
+        rest = tail;
     }
     Ok(Frame::Trunk(entries))
 }
@@ -335,11 +335,11 @@ pub fn push(data: &mut Vec<u8>, kind: u8, value: &[u8]) {
 /// Returns the value of the first information element of a kind.
 pub fn find(mut data: &[u8], kind: u8) -> Option<&[u8]> {
     while let [known, length, rest @ ..] = data {
-        let (value, behind) = rest.split_at_checked(usize::from(*length))?;
+        let (value, tail) = rest.split_at_checked(usize::from(*length))?;
         if *known == kind {
             return Some(value);
         }
-        data = behind;
+        data = tail;
     }
     None
 }

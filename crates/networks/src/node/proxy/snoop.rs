@@ -256,7 +256,7 @@ impl State {
             self.last = Some(Box::new(packet.clone()));
             return (true, None);
         }
-        let behind = self.cached.len().saturating_sub(1) as u32;
+        let in_flight = self.cached.len().saturating_sub(1) as u32;
         let Some(first) = self.cached.front_mut() else { return (true, None) };
         let missing = segment(&first.packet).is_some_and(|data| data.sequence == ack.acknowledgment);
         if !missing || first.known_lost {
@@ -264,7 +264,7 @@ impl State {
         }
         if !first.retransmitted {
             (first.retransmitted, first.sent_once, first.sent) = (true, false, now);
-            self.expected = behind;
+            self.expected = in_flight;
             let again = first.packet.clone();
             self.set_timer(now, shortest);
             return (false, Some(again));
