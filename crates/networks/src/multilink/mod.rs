@@ -20,7 +20,7 @@
 //! and changes. The links are parts of this stage, so that the stage can remove their waiting
 //! packets.
 //!
-//! //! Limit: both ends switch at the same time. The delay of signalling between the ends is not
+//! Limit: both ends switch at the same time. The delay of signalling between the ends is not
 //! modelled; include it in `interruption`.
 
 pub mod policy;

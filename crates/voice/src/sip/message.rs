@@ -283,7 +283,7 @@ fn start(line: &str) -> Result<Start, ParseError> {
     let wrong = ParseError::StartLine;
     if let Some(rest) = line.strip_prefix("SIP/2.0 ") {
         let (status, reason) = rest.split_once(' ').unwrap_or((rest, ""));
-        let status = status.parse().ok().filter(|status| status_is_one(*status)).ok_or(wrong)?;
+        let status = status.parse().ok().filter(|status| is_status(*status)).ok_or(wrong)?;
         return Ok(Start::Response { status, reason: reason.to_owned() });
     }
     let (method, rest) = line.split_once(' ').ok_or(wrong)?;
@@ -292,7 +292,7 @@ fn start(line: &str) -> Result<Start, ParseError> {
     good.then(|| Start::Request { method: method.to_owned(), uri: uri.to_owned() }).ok_or(wrong)
 }
 
-fn status_is_one(status: u16) -> bool {
+fn is_status(status: u16) -> bool {
     (100..700).contains(&status)
 }
 

@@ -1,8 +1,8 @@
 //! Time sliding window three colour marker (RFC 2859, section 4): on average, green packets have
 //! the committed rate, and green and yellow packets together the peak rate.
 //!
-//! [`super::tsw`] estimates the rate r of all packets. CTR is the committed target rate, PTR the peak
-//! target rate. The colour of a packet depends on r:
+//! [`super::tsw`] estimates the rate r of all packets. CTR is the committed target rate, and PTR is
+//! the peak target rate. The colour of a packet depends on r:
 //!
 //! | rate | red with probability | yellow with probability | green |
 //! | --- | --- | --- | --- |
