@@ -376,7 +376,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 200u8..208) {
+        fn arbitrary_bytes_are_parsed_or_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 200u8..208) {
             let _ = Compound::read(&bytes);
             if bytes.len() >= 4 {
                 bytes[..3].copy_from_slice(&[0x81, kind, 0]);

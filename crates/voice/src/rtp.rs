@@ -108,7 +108,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn arbitrary_bytes_are_parsed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             if let Ok((_, begin, payload)) = Rtp::read(&bytes, bytes.len()) {
                 prop_assert!(begin + payload <= bytes.len());
             }

@@ -153,7 +153,7 @@ proptest! {
         );
         let alone = run(&config(&keys), &packets, &[]);
         let with_idle = run(&config(&format!(r#"{keys}, "others": [{{"ends": ["c", "d"]}}]"#)), &packets, &[]);
-        prop_assert_eq!(alone, beside);
+        prop_assert_eq!(alone, with_idle);
     }
 }
 

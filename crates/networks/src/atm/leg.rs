@@ -356,9 +356,9 @@ impl BurstSchedule {
         let (frame, within) =
             (now.as_nanos() / self.frame.as_nanos(), now.as_nanos() % self.frame.as_nanos());
         let slot = within.div_ceil(self.cell.as_nanos().max(1)).min(self.cells);
-        let place = self.next.max(frame * self.cells + slot);
-        self.next = place + 1;
-        let (frame, slot) = (place / self.cells, place % self.cells);
+        let number = self.next.max(frame * self.cells + slot);
+        self.next = number + 1;
+        let (frame, slot) = (number / self.cells, number % self.cells);
         Time::ZERO + self.frame * frame + self.cell * slot
     }
 }

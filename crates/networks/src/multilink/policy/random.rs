@@ -68,7 +68,7 @@ impl Random {
         let stay = self.stream.exponential(self.stay[link].as_secs_f64());
         // The handover to this link must be over before the next one starts.
         let min_stay = self.handover.interruption.max(self.handover.overlap) + Span::from_nanos(1);
-        self.next = now + Span::from_secs_f64(stay).max(least);
+        self.next = now + Span::from_secs_f64(stay).max(min_stay);
     }
 }
 
