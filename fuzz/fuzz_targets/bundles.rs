@@ -1,6 +1,6 @@
-//! Arbitrary bytes, received by a bundle agent as bundles. The agent never panics, accepts or
-//! refuses each bundle, and delivers each bundle for this node once. The agent stores bundles on
-//! disk, and sometimes restarts with an empty storage.
+//! Passes arbitrary bytes to a bundle agent as received bundles. The agent must not panic, must
+//! accept or refuse each bundle, and must deliver each bundle for this node once. The agent stores
+//! bundles on disk, and sometimes restarts with an empty storage.
 #![no_main]
 
 use bentpipe_agent::agent::{Agent, Routes, Verdict};
@@ -22,8 +22,8 @@ fn agent() -> Agent {
         "limit": 1 << 20,
         "longest": 1 << 20,
     });
-    let config: Config = serde_json::from_value(text).expect("a configuration");
-    let store = Store::open(&config.storage, false).expect("a storage");
+    let config: Config = serde_json::from_value(text).expect("the configuration is valid");
+    let store = Store::open(&config.storage, false).expect("the storage can be opened");
     Agent::new(Routes::new(&config).expect("routes"), store, config.limit, None, config.keys.clone()).expect("an agent")
 }
 

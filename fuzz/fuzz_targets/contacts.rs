@@ -1,5 +1,5 @@
-//! Arbitrary text, parsed as a contact plan. The parser never panics, and the routes of a valid
-//! plan respect its contacts.
+//! Parses arbitrary text as a contact plan. The parser must not panic, and the routes of a valid
+//! plan must respect its contacts.
 #![no_main]
 
 use bentpipe_core::Time;

@@ -1,6 +1,6 @@
-//! Arbitrary bytes, parsed as IAX2 frames. Nothing panics. Full and mini frames are written as they
-//! were read. An exchange that receives the frames between its own calls never requests a wake in
-//! the past.
+//! Parses arbitrary bytes as IAX2 frames. The parser must not panic, and parsed full and mini
+//! frames must serialize to the same bytes. An exchange that receives the bytes as frames during a
+//! call must never request a wake in the past.
 #![no_main]
 
 use bentpipe_core::{Span, Time};
@@ -12,13 +12,14 @@ use std::net::SocketAddr;
 fuzz_target!(|bytes: &[u8]| {
     match Frame::read(bytes) {
         Ok(Frame::Full(full, data)) => {
-            // Powers of 2 up to 64 have two encodings as the subclass of speech; the writer uses
-            // the shorter one.
-            let mut shortest = bytes.to_vec();
+            // The subclass of a voice frame is one byte. A power of 2 from 1 to 64 has two
+            // encodings: the number itself, or its exponent with the top bit set. The writer always
+            // writes the number itself.
+            let mut canonical = bytes.to_vec();
             if bytes[10] == 2 && (0x80..0x87).contains(&bytes[11]) {
-                shortest[11] = 1 << (bytes[11] & 0x7f);
+                canonical[11] = 1 << (bytes[11] & 0x7f);
             }
-            assert_eq!(full.bytes(data), shortest);
+            assert_eq!(full.bytes(data), canonical);
             assert!((0..=255).filter_map(|kind| find(data, kind)).all(|value| value.len() <= data.len()));
         }
         Ok(Frame::Mini(voice)) => assert_eq!(mini(voice.call, voice.timestamp, voice.payload), bytes),
@@ -34,11 +35,11 @@ fuzz_target!(|bytes: &[u8]| {
     let mut exchange = Exchange::new(Some(trunk));
     let (mut now, mut out) = (Time::ZERO, Out::default());
     exchange.call(now, address(2), "1", "2", Codec(4), &mut out);
-    let mut rest = bytes;
-    while let [length, behind @ ..] = rest {
-        let (piece, behind) = behind.split_at(usize::from(*length).min(behind.len()));
-        rest = behind;
-        exchange.receive(now, address(2), piece, &mut out);
+    let mut input = bytes;
+    while let [length, tail @ ..] = input {
+        let (frame, tail) = tail.split_at(usize::from(*length).min(tail.len()));
+        input = tail;
+        exchange.receive(now, address(2), frame, &mut out);
         for event in std::mem::take(&mut out.events) {
             match event {
                 Event::Incoming { call, .. } => {
@@ -50,7 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
         for sending in out.send.drain(..) {
-            Frame::read(&sending.bytes).expect("a sent frame can be read");
+            Frame::read(&sending.bytes).expect("a frame that the exchange sends can be parsed");
         }
         if exchange.next_wake() < Time::MAX {
             assert!(exchange.next_wake() >= now);

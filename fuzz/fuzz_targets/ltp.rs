@@ -1,5 +1,5 @@
-//! Arbitrary bytes, parsed as an LTP segment. Nothing panics, the segment is written as it was
-//! read, and an engine accepts it.
+//! Parses arbitrary bytes as an LTP segment. The parser must not panic, a parsed segment must
+//! serialize to the same bytes, and an LTP engine must accept it.
 #![no_main]
 
 use bentpipe_core::{Span, Time};

@@ -1,4 +1,5 @@
-//! Arbitrary bytes, parsed as a packet. Nothing panics, and all parsed parts lie within the packet.
+//! Parses arbitrary bytes as an IP packet. The parser must not panic, and all parsed parts must lie
+//! within the packet.
 #![no_main]
 
 use bentpipe_wire::{checksum, ethernet_payload, read, read_quoted, set_traffic_class};
@@ -18,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         let upper = &bytes[headers.begin..headers.end];
         checksum::with_addresses(headers.source, headers.destination, headers.protocol, upper);
     }
-    // Setting a higher traffic class changes nothing else in the packet.
+    // A change of the traffic class must not change any other field.
     let mut marked = bytes.to_vec();
     set_traffic_class(&mut marked, 0xb9);
     let changed = read(bytes).map(|headers| bentpipe_wire::Headers { traffic_class: 0xb9, ..headers });

@@ -1,5 +1,5 @@
-//! Arbitrary text, parsed as a query of a sensor network. A query is either refused with the
-//! allowed input, or its plan runs and conserves messages.
+//! Parses arbitrary text as a query of a sensor network. A query must either be refused with a
+//! message that names the allowed input, or its plan must run and conserve messages.
 #![no_main]
 
 use bentpipe_core::{Span, Streams, Time};

@@ -1,5 +1,5 @@
-//! Arbitrary bytes, parsed as RTP and RTCP. Nothing panics, a payload lies within its datagram, and
-//! a receiver accepts any header.
+//! Parses arbitrary bytes as RTP and RTCP. The parsers must not panic, a payload must lie within
+//! its datagram, and a receiver must accept any header.
 #![no_main]
 
 use bentpipe_core::{Span, Time};
@@ -15,15 +15,15 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(begin + payload <= bytes.len());
     }
     if let Some(compound) = Compound::read(bytes) {
-        // Writing a parsed packet and reading it again gives the same packet.
-        let again = Compound::read(&compound.write()).expect("it was written");
+        // A parsed packet that is written and parsed again must be the same.
+        let again = Compound::read(&compound.write()).expect("a written packet can be parsed");
         assert_eq!(again.blocks.len(), compound.blocks.len());
         assert_eq!((again.ssrc, again.sender, again.voip, again.bye), (compound.ssrc, compound.sender, compound.voip, compound.bye));
     }
     let kinds = ["none", "fixed", "ramjee-1", "ramjee-2", "ramjee-3", "ramjee-4", "moon"];
     let kind = kinds[bytes.first().map_or(0, |byte| usize::from(*byte) % kinds.len())];
-    let playout: playout::Config = serde_json::from_str(&format!("{{\"{kind}\": {{}}}}")).expect("it has defaults");
-    let mut receiver = Receiver::new(find("G.711u").expect("it is listed"), 2, &playout, Clocks::default(), None);
+    let playout: playout::Config = serde_json::from_str(&format!("{{\"{kind}\": {{}}}}")).expect("all keys of a de-jitter buffer have defaults");
+    let mut receiver = Receiver::new(find("G.711u").expect("G.711u is in the list of codecs"), 2, &playout, Clocks::default(), None);
     let mut now = Time::ZERO;
     for packet in bytes.chunks_exact(10) {
         now += Span::from_micros(u64::from(packet[0]) * 400);

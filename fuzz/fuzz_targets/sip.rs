@@ -1,6 +1,6 @@
-//! Arbitrary bytes, parsed as SIP. Nothing panics. Writing a parsed message and reading it again
-//! gives the same message. An agent that receives the bytes in pieces, between its own calls, never
-//! requests a wake in the past.
+//! Parses arbitrary bytes as SIP. The parser must not panic. A parsed message that is written and
+//! parsed again must be the same. An agent that receives the bytes in pieces during a call must
+//! never request a wake in the past.
 #![no_main]
 
 use bentpipe_core::{Streams, Time};
@@ -36,9 +36,9 @@ fuzz_target!(|bytes: &[u8]| {
                 agent.answer(now, call, "v=0\r\n", &mut out);
             }
         }
-        // Every message that the agent sends is valid SIP.
+        // Every message that the agent sends must be valid SIP.
         for (_, bytes) in out.send.drain(..) {
-            Message::read(&bytes).expect("a sent message can be read");
+            Message::read(&bytes).expect("a message that the agent sends can be parsed");
         }
         if agent.next_wake() < Time::MAX {
             assert!(agent.next_wake() >= now);

@@ -1,16 +1,17 @@
-//! Arbitrary bytes, parsed as streams of bundles in MTCP and in STCP. Nothing panics, and pieces of
-//! any size give the same bundles as the whole stream.
+//! Parses arbitrary bytes as streams of bundles in MTCP and in STCP. The parsers must not panic.
+//! Pieces of any size must give the same bundles as the complete stream.
 #![no_main]
 
 use bentpipe_dtn::convergence::stream::{Framing, Reader};
 use bentpipe_dtn::convergence::{mtcp, stcp};
 use libfuzzer_sys::fuzz_target;
 
-const LONGEST: u64 = 4096;
+/// Maximum size of a bundle in bytes.
+const MAX_BUNDLE: u64 = 4096;
 
-/// Returns the bundles of a connection, and true if the connection is valid to its end.
+/// Returns the bundles in a stream, and true if the complete stream is valid.
 fn bundles<'a>(pieces: impl Iterator<Item = &'a [u8]>, framing: Framing) -> (Vec<Vec<u8>>, bool) {
-    let (mut reader, mut found) = (Reader::new(LONGEST, framing), Vec::new());
+    let (mut reader, mut found) = (Reader::new(MAX_BUNDLE, framing), Vec::new());
     for piece in pieces {
         reader.read(piece);
         loop {
@@ -30,10 +31,10 @@ fuzz_target!(|bytes: &[u8]| {
         let whole = bundles([rest].into_iter(), framing);
         let pieces = bundles(rest.chunks(1 + usize::from(*first)), framing);
         assert_eq!(whole, pieces);
-        // Written bundles are read unchanged.
+        // A written bundle must be parsed unchanged.
         let mut written = Vec::new();
         assert!((framing.write)(rest, &mut written));
-        if rest.len() as u64 <= LONGEST {
+        if rest.len() as u64 <= MAX_BUNDLE {
             assert_eq!(bundles([&written[..]].into_iter(), framing), (vec![rest.to_vec()], true));
         }
     }

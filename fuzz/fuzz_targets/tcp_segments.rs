@@ -1,10 +1,11 @@
-//! Two ends of a TCP connection, whose segments are lost, repeated, delayed and forged.
+//! Simulates a TCP connection whose segments are lost, duplicated, delayed and forged.
 //!
-//! The first bytes choose the configuration of both ends, and the other bytes the events. Each
-//! event takes one byte; a forged segment takes further bytes for its fields, including the options
-//! of SCPS-TP and Quick-Start. Other events signal handovers to the ends. Invariants: nothing
-//! panics (overflow checks are on), no timer lies in the past, sending ends, and the counters of
-//! the scoreboard agree.
+//! The first bytes choose the configuration of both ends, and the following bytes the events. Each
+//! event takes one byte. A forged segment takes further bytes for its fields, including the options
+//! of SCPS-TP and Quick-Start. Some events signal handovers to the ends.
+//!
+//! Invariants: no panics (overflow checks are on), no timers in the past, no endless sending, and
+//! consistent counters in the scoreboard.
 #![no_main]
 
 #[path = "../../crates/transport/tests/tcp/reno.rs"]
@@ -18,7 +19,7 @@ use bentpipe_transport::tcp::handover::{Freeze, Path, Signal};
 use libfuzzer_sys::fuzz_target;
 use std::collections::VecDeque;
 
-/// The unread rest of the input.
+/// The remaining bytes of the input.
 struct Bytes<'a>(&'a [u8]);
 
 impl Bytes<'_> {
@@ -88,14 +89,14 @@ impl World {
         let mut sent = 0;
         while let Some(segment) = connection.next_segment(self.now) {
             sent += 1;
-            assert!(sent < 5000, "sending does not end");
+            assert!(sent < 5000, "an end sends without limit");
             self.flying[1 - end].push_back(segment);
         }
         self.flying[1 - end].truncate(2000);
         let state = &connection.sender().state;
         assert!(state.sacked_out + state.lost_out <= state.packets_out);
         assert!(state.retrans_out <= state.packets_out);
-        assert!(connection.next_wake() >= self.now, "a timer lies in the past");
+        assert!(connection.next_wake() >= self.now, "a timer of an end lies in the past");
     }
 
     fn advance(&mut self, span: Span) {
@@ -113,10 +114,10 @@ impl World {
             self.ends[end].wake(wake);
             self.settle(end);
         }
-        panic!("timers without end");
+        panic!("the timers of the ends expire without limit");
     }
 
-    /// Returns a forged segment, with numbers near those of the connection.
+    /// Returns a forged segment with sequence numbers near those of the connection.
     fn invent(&self, bytes: &mut Bytes) -> Segment {
         let number =
             |bytes: &mut Bytes| self.initial.wrapping_add(u32::from(bytes.word())).wrapping_sub(2000);

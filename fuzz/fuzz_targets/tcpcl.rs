@@ -1,6 +1,5 @@
-//! Arbitrary bytes, read by both sides of a TCPCL session before and after its establishment.
-//! Nothing panics, received bundles are not longer than allowed, and both sides respond until they
-//! end.
+//! Passes arbitrary bytes to a TCPCL session, before or after its establishment. The session must
+//! not panic, and received bundles must not exceed the maximum size.
 #![no_main]
 
 use bentpipe_core::{Span, Time};
@@ -8,17 +7,19 @@ use bentpipe_dtn::convergence::tcpcl::{Config, Event, Session};
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 
-const LONGEST: u64 = 1000;
+/// Maximum size of a received bundle in bytes.
+const MAX_BUNDLE: u64 = 1000;
 
 fn config(node: &str) -> Config {
-    Config { node: node.to_owned(), keepalive: 10, segment: 300, transfer: LONGEST }
+    Config { node: node.to_owned(), keepalive: 10, segment: 300, transfer: MAX_BUNDLE }
 }
 
-/// Processes all pending actions of a session. Returns the bytes that it writes.
+/// Processes all pending events of a session and accepts received bundles. Returns the bytes that
+/// the session writes.
 fn act(session: &mut Session, now: Time) -> Vec<u8> {
     while let Some(event) = session.next_event() {
         if let Event::Received { transfer, bundle } = event {
-            assert!(bundle.len() as u64 <= LONGEST);
+            assert!(bundle.len() as u64 <= MAX_BUNDLE);
             session.accept(transfer, bundle.len() as u64);
         }
     }
@@ -30,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut now = Time::ZERO;
     let [mut one, mut other] = [Session::new(config("dtn://a/"), now), Session::new(config("dtn://b/"), now)];
     if first & 1 == 1 {
-        // The handshake, and a bundle in transit.
+        // Completes the handshake and starts to send a bundle.
         for _ in 0..3 {
             let written = [act(&mut one, now), act(&mut other, now)];
             other.read(now, &written[0]);

@@ -11,7 +11,7 @@
 //! stations = ["desk", "printer", "door"]
 //! ```
 
-use crate::{AccessNetwork, Beyond, Construction, Part};
+use crate::{AccessNetwork, Construction, OutsideRoutes, Part};
 use bentpipe_core::{NodeId, Problems, Rate, Sample, Span, Tables, Time};
 use bentpipe_link::queue;
 use bentpipe_stage::facts::{self, Course, Crossing, Hop};
@@ -76,7 +76,7 @@ impl AccessNetwork for Config {
 
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
         let nodes: Vec<NodeId> = self.stations.iter().map(|station| site.node(station)).collect();
-        let build = move |beyond: Beyond, _: &mut dyn Supply| -> Box<dyn Stage> {
+        let build = move |beyond: OutsideRoutes, _: &mut dyn Supply| -> Box<dyn Stage> {
             Box::new(Medium::new(self, &beyond))
         };
         let stage = site.routing_stage(name, &nodes, Box::new(build));
@@ -103,7 +103,7 @@ struct Medium {
 }
 
 impl Medium {
-    fn new(config: &Config, beyond: &Beyond) -> Medium {
+    fn new(config: &Config, beyond: &OutsideRoutes) -> Medium {
         let nearest = |delays: &[Option<Span>]| {
             let known = delays.iter().enumerate().filter_map(|(place, delay)| Some((delay.as_ref()?, place)));
             known.min().map(|(_, place)| Port(place as u16))
@@ -149,7 +149,7 @@ mod tests {
         let config: Config =
             serde_json::from_str(r#"{"rate": "1 Mbit/s", "delay": "1 ms", "stations": ["a", "b"]}"#).unwrap();
         let destinations = vec![(NodeId(1), vec![None, Some(Span::ZERO)])];
-        let mut medium = Medium::new(&config, &Beyond { destinations, flows: Vec::new() });
+        let mut medium = Medium::new(&config, &OutsideRoutes { destinations, flows: Vec::new() });
         let mut out = Outbox::default();
         for _ in 0..2 {
             let packet = Packet { size: 1000, destination: NodeId(1), ..Packet::default() };

@@ -9,7 +9,9 @@ use bentpipe_networks::node::edge;
 use bentpipe_networks::node::gate::Gate;
 use bentpipe_networks::node::router::{beyond_name, Router};
 use bentpipe_networks::node::service::ServedPackets;
-use bentpipe_networks::{AccessNetwork, Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
+use bentpipe_networks::{
+    AccessNetwork, Construction, FlowEnds, OutsideRoutes, RadioLink, RoutingStage, StageId,
+};
 use bentpipe_stage::Supply;
 use bentpipe_stage::{Outbox, Port, Stage};
 use std::cell::OnceCell;
@@ -287,7 +289,7 @@ impl<'a> Builder<'a> {
             });
         }
         for (one, destinations) in std::mem::take(&mut self.unbuilt).into_iter().zip(beyond) {
-            let stage = (one.build)(Beyond { destinations, flows: self.flows.clone() }, &mut self);
+            let stage = (one.build)(OutsideRoutes { destinations, flows: self.flows.clone() }, &mut self);
             self.graph.fill(one.stage, stage);
         }
         self.place_services();

@@ -1,24 +1,26 @@
-//! Access networks: networks that connect several nodes and route packets between them by
+//! Access networks: networks that connect several nodes and route packets between these nodes by
 //! themselves.
 //!
-//! A kind of network is a `Config` that implements [`AccessNetwork`], and one line in the list
-//! [`NetworkKind`]. The other crates use only the trait. The engine builds and connects the stages
-//! that [`AccessNetwork::build`] adds to the [`Construction`]. The checks of a scenario use the
-//! network's nodes, parts and framings. Changes are passed to the stages that
-//! [`AccessNetwork::changing`] returns. An emulation checks the links of [`AccessNetwork::rated`].
+//! Each kind of network is a `Config` that implements [`AccessNetwork`], and one line in the list
+//! [`NetworkKind`]. All other code of bentpipe uses only the trait:
 //!
-//! There are three types of network:
+//! - The engine connects the stages and routing edges that [`AccessNetwork::build`] adds to the
+//! [`Construction`].
+//! - The checks of a scenario use the network's nodes, parts and framings.
+//! - Changes during a run reach the stages that [`AccessNetwork::changing`] returns.
+//! - An emulation compares its measurements with the links that [`AccessNetwork::rated`] returns.
 //!
-//! - a star ([`crate::dama`]): one stage per terminal, with one edge to and one edge from the
-//!   gateway;
-//! - a network with its own routing ([`crate::constellation`]): one stage with a port per node,
-//!   added by [`Construction::routing_stage`]. It is built after the routes outside the network are
-//!   known;
+//! A network has one of three structures:
+//!
+//! - a star ([`crate::dama`]): one stage per terminal, with one edge to the gateway and one from
+//!   the gateway;
+//! - a network that routes by itself ([`crate::constellation`]): one stage with a port per node.
+//!   [`Construction::routing_stage`] adds the stage, and the engine builds it once the routes
+//!   outside the network are known;
 //! - a shared medium ([`crate::wifi`]): one stage with a port per pair of stations, and edges
-//!   between stations that can receive each other.
+//!   between stations that hear each other.
 //!
-//! Names of stages are composed only by the kind of network that adds the stages: no other code
-//! composes or splits a name such as `sat.forward`.
+//! Only the kind that adds a stage composes or parses the stage's name, such as `sat.forward`.
 
 pub mod atm;
 pub mod bundles;
@@ -32,7 +34,7 @@ pub mod propagation;
 pub mod skyplex;
 pub mod wifi;
 
-pub use construction::{Beyond, Construction, FlowEnds, RadioLink, RoutingStage, StageId};
+pub use construction::{Construction, FlowEnds, OutsideRoutes, RadioLink, RoutingStage, StageId};
 
 use bentpipe_core::{kinds, Problems, Rate, Span};
 use bentpipe_link::acm::budget::Sheet;
@@ -56,40 +58,39 @@ kinds! {
     }
 }
 
-/// The functions of a network's `Config`. `name` is the network's name in the scenario, the prefix
-/// of its stages' names.
+/// The functions of a network's `Config`. The argument `name` is the network's name in the
+/// scenario; the names of the network's stages begin with it.
 pub trait AccessNetwork {
-    /// Returns the names of the network's nodes, which can all reach each other.
+    /// Returns the names of the nodes that the network connects. Each of these nodes can reach
+    /// every other one.
     fn nodes(&self) -> Vec<String>;
 
-    /// Returns the noun for a part of the network that results name after its node, such as
-    /// "terminal", and the names of these nodes. The list is empty if results name no part after
-    /// its node.
+    /// Returns the noun for the parts that results name after their node, such as "terminal", and
+    /// the names of these nodes. The list is empty if the network has no such parts.
     fn named_after_nodes(&self) -> (&'static str, Vec<String>) {
         ("", Vec::new())
     }
 
-    /// Returns the same network with every group of nodes replaced by its nodes, and the key path
-    /// of each node's group within the network. Returns `None` if the network keeps its groups,
-    /// because it has none or numbers their nodes itself. Adds the problems of the groups to
+    /// Returns a copy of the network in which every group of nodes is replaced by its nodes, and
+    /// the key path of each node's group within the network. Returns `None` if the network has no
+    /// groups or numbers the nodes of its groups itself. Adds the problems of the groups to
     /// `problems`.
     fn expanded(&self, _problems: &mut Problems) -> Option<(NetworkKind, Vec<Expanded>)> {
         None
     }
 
-    /// Returns the traffic classes of the network's nodes, or `None` if it has none.
+    /// Returns the traffic classes of packets at the network's nodes; `None` if there are none.
     fn classes(&self) -> Option<Classes> {
         None
     }
 
-    /// Returns all named parts of the network: stages, random streams and links in results.
+    /// Returns the named parts of the network: stages, random streams, and links in results.
     fn parts(&self, name: &str) -> Vec<Part>;
 
-    /// Adds the problems of the configuration to `problems`.
+    /// Checks the configuration and adds its problems to `problems`.
     fn check(&self, problems: &mut Problems);
 
-    /// Adds warnings about settings that are allowed but probably not intended, for a run of
-    /// `duration`.
+    /// Adds remarks about settings that are valid but probably unintended in a run of `duration`.
     fn remark(&self, _duration: Span, _remarks: &mut Problems) {}
 
     /// Returns the network's link budgets, each with its direction.
@@ -97,12 +98,13 @@ pub trait AccessNetwork {
         Vec::new()
     }
 
-    /// Returns the framings that are applied to packets, each with the name of its link.
+    /// Returns the framings of the network's links, each with the name of its link.
     fn framings(&self, _name: &str) -> Vec<(String, framing::Config)> {
         Vec::new()
     }
 
-    /// Returns the links whose rate and loss an emulation compares with its measurements.
+    /// Returns the links that an emulation checks: it compares their rate and loss with its
+    /// measurements.
     fn rated(&self, _name: &str) -> Vec<RatedLink> {
         Vec::new()
     }
@@ -113,25 +115,25 @@ pub trait AccessNetwork {
     /// If the configuration has not passed [`check`](AccessNetwork::check).
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>);
 
-    /// Returns the hops of paths through the network. Each crossing is between two nodes that an
-    /// edge connects.
+    /// Returns one hop per crossing. Each crossing follows a routing edge between two nodes of the
+    /// network.
     ///
     /// # Panics
     /// If the configuration has not passed [`check`](AccessNetwork::check).
     fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop>;
 
-    /// Returns the network's queues: the suffix of the stage's name, the rate of the link that the
-    /// queue feeds, and the discipline.
+    /// Returns the network's queues. Each entry is the suffix of the stage's name, the rate at
+    /// which the queue is served, and the queue discipline.
     fn queues(&self) -> Vec<(String, Rate, queue::Config)>;
 
-    /// Returns the stages to inform of a change, and the configuration for them. Returns `None` if
-    /// no key of the configuration is marked as changeable.
+    /// Returns the stages to which a change of the configuration is delivered, and the
+    /// configuration for these stages. Returns `None` if no key is marked as changeable.
     fn changing(&self, _name: &str) -> Option<Changing> {
         None
     }
 
-    /// Adds the problems of this configuration as a replacement for `start`, the configuration from
-    /// which the network was built, of the same kind.
+    /// Checks whether this configuration can replace `start`, the configuration from which the
+    /// running network was built. Both have the same kind. Adds the problems to `problems`.
     fn check_change(&self, _start: &Changing, _problems: &mut Problems) {}
 }
 
@@ -140,37 +142,38 @@ pub trait AccessNetwork {
 pub struct Classes {
     /// Names of the nodes that have these classes.
     pub nodes: BTreeSet<String>,
-    /// Name of each packet's class, by its code point.
+    /// Names of the classes, indexed by DSCP.
     pub by_dscp: Vec<String>,
 }
 
-/// A node that was listed as a member of a group.
+/// A node that the scenario defines as a member of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expanded {
     /// Key path of the node in the expanded network.
     pub path: Vec<String>,
-    /// Key of the node's group, which replaces the last key of `path`.
+    /// Key of the node's group. It replaces the last key of `path` to give the group's key path.
     pub group: String,
 }
 
 /// A named part of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Full name of the part: the name of its stage, or of its rows in results.
+    /// Full name of the stage, the random stream or the rows in results.
     pub name: String,
-    /// Description in messages, such as `terminal "st1"`. If `None`, messages describe the whole
-    /// network.
+    /// Description in messages, such as `terminal "st1"`; `None` if the part is the network as a
+    /// whole.
     pub what: Option<String>,
 }
 
 impl Part {
-    /// Returns a part that messages describe as the whole network.
+    /// Returns a part that messages describe as the network as a whole.
     pub fn of_network(name: String) -> Part {
         Part { name, what: None }
     }
 }
 
-/// A link with a single rate and a row of the table [`REPORT`](bentpipe_link::REPORT) in results.
+/// A link with a single transmission rate and one row of the table
+/// [`REPORT`](bentpipe_link::REPORT) in results.
 #[derive(Clone, Debug)]
 pub struct RatedLink {
     /// Name of the link in results.
@@ -181,17 +184,17 @@ pub struct RatedLink {
     pub delay: Span,
     /// Error process of the link.
     pub error: channel::Config,
-    /// True if a trace changes these values, so that measurements have no single value to be
-    /// compared with.
+    /// True if a trace varies rate, delay and error during the run. Measurements then have no
+    /// single reference value.
     pub traced: bool,
 }
 
-/// A change of keys that may change during a run, for the stages of a network.
+/// A change of changeable keys, as delivered to the stages of a network.
 #[derive(Clone)]
 pub struct Changing {
-    /// Names of the stages.
+    /// Names of the stages that receive the change.
     pub stages: Vec<String>,
-    /// The configuration in the type of these stages, as returned by
+    /// The new configuration, in the type that these stages pass to
     /// [`Change::of`](bentpipe_stage::Change::of).
     pub config: Arc<dyn Any + Send + Sync>,
 }

@@ -1,8 +1,8 @@
 //! Skyplex DATA: DVB-RCS-like access to an on-board multiplexer, with long frames of MPEG packets.
 //!
-//! A frame has N slots of M MPEG packets (188 bytes); L frames make a multi-frame, three
-//! multi-frames a super-frame. The smallest assignment is one slot in each multi-frame: 8 x 188 x M
-//! bits in L frames. With N = 6, M = 8, L = 8 on the low-rate channel of 2.112 Mbit/s:
+//! A frame has N slots of M MPEG packets (188 bytes). L frames form a multi-frame, and three
+//! multi-frames form a super-frame. The smallest assignment is one slot in each multi-frame: 8 x
+//! 188 x M bits in L frames. With N = 6, M = 8 and L = 8 on the low-rate channel of 2.112 Mbit/s:
 //!
 //! | | |
 //! | --- | --- |
@@ -14,24 +14,26 @@
 //!
 //! Source: T. de Cola, L. S. Ronga, T. Pecorella, P. Barsocchi, et al., "Communications and
 //! networking over satellites: SatNEx experimental activities and testbeds", Int. J. Satell.
-//! Commun. Network. 2009. All other numbers follow from the structure and are computed.
+//! Commun. Network. 2009. All other numbers are computed from this structure.
 //!
-//! **Access.** *TDMA*: the terminals share a carrier. *SCPC*: each terminal has a whole carrier of
-//! its own. **Assignment.** *BoD*: a terminal requests in each super-frame what waits at that time,
-//! and gets it for one super-frame, best effort, without priority: RBDC (EN 301 790) with weight 1
-//! and a time-out of one super-frame, divided in proportion to the requests. *CIR*: constant slots.
-//! *Mixed*: constant slots, and BoD for more.
+//! **Access.** *TDMA*: the terminals share carriers. *SCPC*: each terminal has its own carrier.
+//!
+//! **Assignment.** *BoD* (bandwidth on demand): in each super-frame, a terminal requests capacity
+//! for its waiting packets. The assignment is valid for one super-frame, on a best-effort basis and
+//! without priorities. This is RBDC (EN 301 790) with weight 1 and a time-out of one super-frame;
+//! the capacity is divided in proportion to the requests. *CIR* (committed information rate):
+//! constant slots. *Mixed*: constant slots, and BoD for further slots.
 //!
 //! **Timing.** Requests and plans travel 250 ms each way, "so assignments trail the traffic by at
-//! least 500 ms plus management overhead". This minimum needs plans that arrive as their
-//! super-frame begins and requests that arrive as the plan is made (`planning = "just-in-time"`,
-//! the default here); with both only at boundaries of super-frames, it would be two super-frames.
-//! `processing` is the management overhead.
+//! least 500 ms plus management overhead". This minimum requires that plans arrive when their
+//! super-frame begins, and requests when the plan is made (`planning = "just-in-time"`, the
+//! default). If both could happen only at boundaries of super-frames, the minimum would be two
+//! super-frames. `processing` is the management overhead.
 //!
-//! Deviations: the source does not say where in the multi-frame a terminal's slots lie; here they
-//! are adjacent. Forward and return are one hop each as in [`super::dama`]: the on-board
-//! multiplexer does not queue. The source does not give the high-rate channel's structure; N, M and
-//! L can be set.
+//! Deviations: the source does not give the positions of a terminal's slots in the multi-frame;
+//! here, they are adjacent. As in [`super::dama`], the forward link and the return link are one hop
+//! each: the on-board multiplexer has no queue. The source does not give the structure of the
+//! high-rate channel, so N, M and L can be set.
 //!
 //! ```toml
 //! [network.sat]
@@ -65,16 +67,16 @@ pub struct Config {
     /// Mbit/s).
     #[serde(default)]
     pub channel: Channel,
-    /// Access to the carriers: shared slot by slot (`"tdma"`, the default), or one for each
-    /// terminal (`"scpc"`).
+    /// Access to the carriers: terminals share carriers slot by slot (`"tdma"`, the default), or
+    /// each terminal has its own carrier (`"scpc"`).
     #[serde(default)]
     pub access: Access,
-    /// Assignment of slots to terminals: on demand (`"bod"`, the default), constant, or both. With
-    /// SCPC they have all slots of their carrier.
+    /// Assignment of slots to terminals: on demand (`"bod"`, the default), constant (`"cir"`), or
+    /// both (`"mixed"`). With SCPC, each terminal has all slots of its carrier.
     #[serde(default)]
     pub assignment: Assignment,
-    /// Committed information rate of each terminal, required with `cir` and `mixed`; a whole number
-    /// of slots per multi-frame.
+    /// Committed information rate of each terminal; must be a whole number of slots per
+    /// multi-frame. Required with the assignments `cir` and `mixed` under TDMA.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cir: Option<RateOrZero>,
     /// Number of slots in a frame (N), 6 by default.
@@ -92,22 +94,26 @@ pub struct Config {
     /// Time from the arrival of a request until the allocator can use it; 0 s by default.
     #[serde(default)]
     pub processing: Span,
-    /// Times at which terminals make requests and plans are made; just in time by default.
+    /// Times at which terminals send requests and the control centre makes plans; `"just-in-time"`
+    /// by default.
     #[serde(default = "default_planning")]
     pub planning: Planning,
-    /// Framing of packets in the MPEG packets of a slot: none (the default), mpe or ule.
+    /// Framing of packets in the MPEG packets of a slot: `"none"` (the default), `"mpe"` or
+    /// `"ule"`.
     #[serde(default)]
     pub framing: framing::Config,
-    /// The link from the gateway to the terminals, which all of them receive.
+    /// The link from the gateway to the terminals. All terminals receive it.
     pub forward: Forward,
     /// Queue and errors of the link from the terminals.
     #[serde(default, rename = "return")]
     pub return_link: Back,
-    /// One-way propagation between gateway and terminal, 250 ms by default: a delay, or positions
-    /// of a geostationary satellite or of moving ones, from which delays are computed.
+    /// One-way propagation between gateway and terminal, 250 ms by default: a fixed delay, or
+    /// positions of a geostationary satellite or of moving satellites, from which delays are
+    /// computed.
     #[serde(default)]
     pub propagation: Propagation,
-    /// The terminals: node names, or tables with values that differ from the network's.
+    /// The terminals: node names, or tables with node names and with values that differ from those
+    /// of the network.
     pub terminals: Vec<Terminals>,
     /// Name of the node that is the gateway: the terrestrial end of the satellite network.
     pub gateway: String,
@@ -117,15 +123,15 @@ pub struct Config {
     pub quick_start: Option<Fraction>,
 }
 
-/// Queue and errors of the link from the terminals, whose structure is given by the network's other
-/// keys.
+/// Queue and errors of the link from the terminals. The other keys of the network define the
+/// structure of this link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Back {
     /// Queue discipline in each terminal; drop-tail with 1000 packets by default.
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,
-    /// Errors on the link from the terminals, which also hit requests.
+    /// Errors on the link from the terminals. They also affect requests.
     #[schemars(extend("changeable" = true))]
     pub error: channel::Config,
 }
@@ -149,7 +155,7 @@ pub enum Access {
     /// The terminals share carriers, slot by slot.
     #[default]
     Tdma,
-    /// Each terminal has a carrier of its own.
+    /// Each terminal has its own carrier.
     Scpc,
 }
 
@@ -162,7 +168,7 @@ pub enum Assignment {
     Bod,
     /// Constant slots at the committed rate `cir`.
     Cir,
-    /// Constant slots, and bandwidth on demand beyond them.
+    /// Constant slots, and further slots on demand.
     Mixed,
 }
 
@@ -203,8 +209,8 @@ impl Channel {
 }
 
 impl Config {
-    /// Returns the equivalent star network, whose frame is the multi-frame: an assignment of one
-    /// slot is one slot in each multi-frame of a super-frame.
+    /// Returns the equivalent star network. A frame of the star is a multi-frame, so an assignment
+    /// of one slot means one slot in each multi-frame of a super-frame.
     pub fn star(&self) -> dama::Config {
         let rate = self.channel.rate();
         let scpc = self.access == Access::Scpc;
@@ -218,7 +224,7 @@ impl Config {
         let constant = scpc || self.assignment == Assignment::Cir;
         let zero = || "0 bit/s".parse().expect("it is a constant");
         let cra = match self.assignment {
-            _ if scpc => rate.to_string().parse().expect("a rate is one that may be zero, too"),
+            _ if scpc => rate.to_string().parse().expect("every rate is a valid rate that may be zero"),
             Assignment::Bod => zero(),
             Assignment::Cir | Assignment::Mixed => self.cir.unwrap_or_else(zero),
         };
@@ -338,8 +344,8 @@ impl AccessNetwork for Config {
             return problems.add("slots", message);
         }
         if problems.count() == 0 {
-            // The star's keys are not those of this configuration, but its problems say where they
-            // come from.
+            // The keys of the star differ from those of this configuration, so the key paths of
+            // problems are translated.
             let mut found = Problems::default();
             self.star().check(&mut found);
             for mut problem in found.into_vec() {
@@ -368,7 +374,8 @@ mod tests {
         .unwrap()
     }
 
-    /// Returns the smallest assignment in kbit/s and the length of the super-frame in ms.
+    /// Returns the rate of the smallest assignment in kbit/s and the length of the super-frame in
+    /// ms.
     fn structure(text: &str) -> (f64, f64) {
         let star = config(text).star();
         let frame = star.frame().unwrap();
@@ -377,18 +384,18 @@ mod tests {
     }
 
     #[test]
-    fn the_structure_reproduces_the_numbers_of_the_source() {
+    fn structure_reproduces_the_numbers_of_the_source() {
         let (granularity, superframe) = structure("");
         assert!((granularity - 44.0).abs() < 1e-5 && (superframe - 820.36).abs() < 0.01);
         let (granularity, _) = structure(r#", "frames": 1"#);
         assert!((granularity - 352.0).abs() < 1e-5);
-        // 6226 / 48.
+        // The expected rate is 6226 / 48 kbit/s.
         let (granularity, _) = structure(r#", "channel": "high-rate""#);
         assert!((granularity - 129.708).abs() < 0.001);
         let star = config("").star();
         let frame = star.frame().unwrap();
         assert_eq!((frame.slot_bytes, star.return_link.slots_per_frame.value()), (1504, 48));
-        // 250 ms to the control centre, 250 ms back, and nothing else.
+        // The response time is only 250 ms to the control centre and 250 ms back.
         let members = star.members();
         let ask = frame.superframe() - star.schedule(&frame, &members).request_offset;
         let plan = star.plan_transmission(&frame, members.len());

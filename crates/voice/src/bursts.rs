@@ -1,13 +1,14 @@
 //! Clustering of losses: the burst ratio of G.107, and the bursts and gaps of RTCP XR (RFC 3611,
 //! section 4.7.2 and appendix A.2).
 //!
-//! BurstR is the mean length of a run of losses, divided by that of random losses at the same loss
-//! ratio p, which is 1 / (1 - p) (G.107, clause 7.5).
+//! BurstR is the mean length of a run of losses, divided by the mean length 1 / (1 - p) for random
+//! losses with the same loss ratio p (G.107, clause 7.5).
 //!
 //! RFC 3611 divides a stream into bursts, in which many packets are lost, and gaps, in which each
-//! loss has at least Gmin = 16 received packets on both sides. c11 counts packets received in a
-//! gap, c14 isolated losses, c13 losses that begin a burst, c22, c23 and c33 pairs of packets
-//! within a burst.
+//! loss has at least Gmin = 16 received packets on both sides. The fields c11 to c33 are the
+//! counters of appendix A.2: packets received in a gap (c11), losses that begin a burst (c13),
+//! isolated losses (c14), and pairs of consecutive packets within a burst (c22: both received, c23:
+//! one received and one lost, c33: both lost).
 
 /// The parameter Gmin of RFC 3611, section 4.7.2.
 pub const GMIN: u32 = 16;
@@ -23,7 +24,7 @@ pub struct Bursts {
     losing: bool,
     /// Number of packets received since the last loss.
     since: u32,
-    /// Number of losses in the present burst.
+    /// Number of losses in the current burst.
     burst: u32,
     c11: u64,
     c13: u64,
@@ -90,8 +91,7 @@ impl Bursts {
         self.lost
     }
 
-    /// Returns the burst ratio BurstR of G.107: mean run of losses divided by that of random
-    /// losses; 1 without losses.
+    /// Returns the burst ratio BurstR of G.107; 1 without losses.
     pub fn ratio(&self) -> f64 {
         if self.lost == 0 || self.received == 0 {
             return 1.0;
@@ -103,7 +103,7 @@ impl Bursts {
     /// Returns the bursts and gaps so far. The packets since the last loss belong to the last gap.
     pub fn clusters(&self) -> Clusters {
         let mut all = *self;
-        // The packets after the last loss end the last burst, as a loss would.
+        // The packets after the last loss end the last burst, as a further loss would do.
         match all.burst {
             0 => {}
             1 => all.c14 += 1,
@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn the_burst_ratio_matches_the_reference() {
-        // Chains with two states: p from received to lost, q back.
+        // Markov chains with two states: the probability is p from received to lost, and q from
+        // lost to received.
         for row in include_str!("../../../tests/authorities/voip/g107_burst_ratio.csv").lines().skip(1) {
             let cells: Vec<f64> = row.split(',').map(|cell| cell.parse().unwrap()).collect();
             let [p, q, loss, _, ratio] = cells[..] else { panic!("{row}") };
@@ -154,15 +155,15 @@ mod tests {
     fn bursts_and_gaps_match_rfc_3611() {
         let mut bursts = Bursts::default();
         let mut tell = |text: &str| text.bytes().for_each(|byte| bursts.add(byte == b'1'));
-        // A gap of 20 packets, an isolated loss, 20 packets, a burst "01101110", a gap of 20
-        // packets.
+        // The sequence is a gap of 20 packets, an isolated loss, 20 packets, a burst "01101110",
+        // and a gap of 20 packets.
         tell(&"1".repeat(20));
         tell("0");
         tell(&"1".repeat(20));
         tell("01101110");
         tell(&"1".repeat(20));
         let clusters = bursts.clusters();
-        // The burst has 8 packets, 3 of them lost; the rest is gap, with one loss.
+        // The burst has 8 packets, 3 of them lost. All other packets belong to gaps, with one loss.
         assert_eq!((bursts.lost(), bursts.packets()), (4, 69));
         assert!((clusters.gap_density - 1.0 / 61.0).abs() < 1e-3, "{clusters:?}");
         assert!(clusters.burst_packets >= 6.0 && clusters.burst_packets <= 9.0, "{clusters:?}");

@@ -1,6 +1,6 @@
-//! Size of a packet of speech at the network layer, by its encapsulation.
+//! Sizes of voice packets at the network layer, by encapsulation.
 //!
-//! | | bytes before the payload |
+//! | encapsulation | bytes before the payload |
 //! | --- | --- |
 //! | RTP over UDP and IPv4 | 12 + 8 + 20 (RFC 3550, RFC 768, RFC 791) |
 //! | RTP with compressed headers on a link | 2, or 4 with UDP checksums (RFC 2508) |
@@ -27,8 +27,8 @@ pub enum Encapsulation {
     },
     /// An IAX2 mini frame over UDP and IPv4.
     Iax2Mini,
-    /// An IAX2 full frame over UDP and IPv4: the first of a call, and one at each overflow of the
-    /// mini frames' 16 bits of time.
+    /// An IAX2 full frame over UDP and IPv4. The first frame of a call is a full frame, as is one
+    /// frame whenever the short time stamps of mini frames overflow.
     Iax2Full,
 }
 
@@ -46,8 +46,8 @@ impl Encapsulation {
     }
 }
 
-/// Returns the size in bytes of an IAX2 trunk packet with the speech of `calls` calls, with or
-/// without time stamps.
+/// Returns the size in bytes of an IAX2 trunk packet with the speech of `calls` calls, each with
+/// `payload` bytes. `timestamps` is true if each call has a time stamp.
 pub const fn trunk(calls: u32, payload: u32, timestamps: bool) -> u32 {
     DATAGRAM + TRUNK + calls * (payload + if timestamps { 6 } else { 4 })
 }
@@ -58,7 +58,7 @@ mod tests {
     use crate::codec::find;
 
     #[test]
-    fn packets_have_the_rates_of_the_reference() {
+    fn packet_rates_match_the_reference() {
         let mut compared = 0;
         for row in include_str!("../../../tests/authorities/voip/codec_bandwidth.csv").lines().skip(1) {
             let row = row.replace(", ", " ");
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn trunks_have_the_bytes_of_the_reference() {
+    fn trunk_sizes_match_the_reference() {
         for row in include_str!("../../../tests/authorities/voip/iax2_trunk_bytes.csv").lines().skip(1) {
             let cells: Vec<&str> = row.split(',').collect();
             let codec = match cells[0] {

@@ -2,7 +2,7 @@
 
 use bentpipe_core::{Count, Problems};
 
-/// A number of codec frames in a packet, as an application's key `frames` gives it.
+/// Number of codec frames in a packet: the value of the key `frames` of an application.
 pub type Frames = Count<1, 24>;
 
 /// A speech codec in one of its modes.
@@ -18,7 +18,7 @@ pub struct Codec {
     pub ie: f64,
     /// Packet-loss robustness factor Bpl in per cent.
     pub bpl: f64,
-    /// A note on the part of the two factors that is no value of a standard, if any.
+    /// A note if Ie or Bpl is not a value of a standard.
     pub assumed: Option<&'static str>,
     /// The documents that contain the values.
     pub source: &'static str,
@@ -33,7 +33,7 @@ pub struct Format {
     pub payload_type: u8,
     /// Clock rate: units of the RTP time stamp per second.
     pub clock: u32,
-    /// Bytes of a payload before its frames.
+    /// Size of the payload header before the frames, in bytes.
     pub header: u32,
     /// Look-ahead: speech beyond the frame that the encoder needs, in milliseconds.
     pub lookahead_ms: f64,
@@ -58,17 +58,18 @@ impl Codec {
         self.rtp.header + frames * self.frame_bytes
     }
 
-    /// Returns the smallest number of frames that contains 20 ms of speech.
+    /// Returns the default number of frames in a packet: the smallest number that contains at least
+    /// 20 ms of speech.
     pub fn usual_frames(&self) -> u32 {
         (20.0 / self.frame_ms).ceil() as u32
     }
 
-    /// Returns the number of frames in a packet: the chosen number, or the usual one.
+    /// Returns the number of frames in a packet: the chosen number, or the default.
     pub fn frames(&self, chosen: Option<Frames>) -> u32 {
         chosen.map_or(self.usual_frames(), |frames| frames.value() as u32)
     }
 
-    /// Returns the largest number of frames in a packet: 240 ms of speech.
+    /// Returns the maximum number of frames in a packet, which contains up to 240 ms of speech.
     pub fn max_frames(&self) -> u32 {
         (240.0 / self.frame_ms) as u32
     }
@@ -86,7 +87,7 @@ impl Codec {
 
 macro_rules! codecs {
     ($($name:literal $frame:literal ms $bytes:literal B, Ie $ie:literal Bpl $bpl:literal, $assumed:expr, $source:literal, $rtp:expr;)+) => {
-        /// The codecs, in order of their bit rate.
+        /// The codecs, in descending order of their bit rate.
         pub const CODECS: &[Codec] = &[$(Codec {
             name: $name,
             frame_ms: $frame,
@@ -111,14 +112,15 @@ const AS_EFR: Option<&str> =
 const FITTED: Option<&str> =
     Some("Ie and Bpl are those of a published fit (Alahmadi 2021, narrow band, random loss): G.113 has none for Opus");
 
-/// Comfort noise of codecs that define none: the level alone (RFC 3389).
+/// Comfort noise of codecs that do not define their own: one byte with the noise level (RFC 3389).
 const LEVEL: Noise = Noise { payload_type: 13, bytes: 1, every_ms: 0.0 };
 
 const fn format(payload_type: u8, noise: Noise) -> Format {
     Format { payload_type, clock: 8000, header: 0, lookahead_ms: 0.0, noise }
 }
 
-/// Returns the codec's own description of silence, under the payload type of its speech.
+/// Returns a format whose comfort noise is the codec's own description of silence. It has the
+/// payload type of the speech.
 const fn own(payload_type: u8, bytes: u32, every_ms: f64) -> Format {
     format(payload_type, Noise { payload_type, bytes, every_ms })
 }
@@ -132,12 +134,14 @@ const fn plain(payload_type: u8) -> Format {
 /// Format of AMR: one codec mode request before the frames (RFC 4867). The description of silence
 /// has 5 bytes and is repeated every eighth frame (3GPP TS 26.093).
 const AMR: Format = Format { header: 1, lookahead_ms: 5.0, ..own(98, 7, 160.0) };
-/// Format of G.729. Annex B: 15 bits of silence, at changes.
+/// Format of G.729. Its description of silence (annex B) has 15 bits and is sent when the noise
+/// changes.
 const G729: Format = Format { lookahead_ms: 5.0, ..own(18, 2, 0.0) };
-/// Format of G.723.1. Annex A: 4 bytes of silence, at changes.
+/// Format of G.723.1. Its description of silence (annex A) has 4 bytes and is sent when the noise
+/// changes.
 const G723: Format = Format { lookahead_ms: 7.5, ..own(4, 4, 0.0) };
-/// Format of Opus. RFC 6716: a total look-ahead of 6.5 ms, and in silence a frame of one byte every
-/// 400 ms. RFC 7587: a clock of 48 kHz.
+/// Format of Opus, with a total look-ahead of 6.5 ms and, in silence, a frame of one byte every 400
+/// ms (RFC 6716). Its clock has 48 kHz (RFC 7587).
 const OPUS: Format = Format { clock: 48_000, lookahead_ms: 6.5, ..own(111, 1, 400.0) };
 
 codecs! {
@@ -161,7 +165,7 @@ pub fn find(name: &str) -> Option<&'static Codec> {
     CODECS.iter().find(|codec| codec.name.eq_ignore_ascii_case(name))
 }
 
-/// Adds the problems of an application's keys `codec` and `frames`.
+/// Checks the keys `codec` and `frames` of an application and adds their problems to `problems`.
 pub fn check(name: &str, frames: Option<Frames>, problems: &mut Problems) {
     let Some(codec) = find(name) else {
         let known: Vec<&str> = CODECS.iter().map(|codec| codec.name).collect();

@@ -3,7 +3,7 @@
 //! recommendation.
 //!
 //! Everything here is a pure function of [`Parameters`]. The wide-band and full-band E-models
-//! (G.107.1 and G.107.2) have other scales and are not included.
+//! (G.107.1 and G.107.2) use other scales and are not implemented.
 
 use bentpipe_core::math;
 
@@ -11,11 +11,11 @@ use bentpipe_core::math;
 pub struct Symbol {
     /// The symbol of the parameter in the recommendation.
     pub name: &'static str,
-    /// The unit of its value; `1` if it has none.
+    /// The unit of the parameter; `1` if it has none.
     pub unit: &'static str,
     /// The default value of the recommendation.
     pub default: f64,
-    /// The range that the recommendation permits. The equations are defined beyond it; see
+    /// The range that the recommendation permits. The equations are defined in the wider range
     /// [`Symbol::defined`].
     pub permitted: (f64, f64),
     /// The range in which the equations are defined.
@@ -53,7 +53,7 @@ macro_rules! parameters {
     };
 }
 
-/// A limit of an unlimited range.
+/// Limit of a range that is unlimited in one direction.
 const ANY: f64 = f64::INFINITY;
 
 parameters! {
@@ -96,7 +96,7 @@ pub struct Rating {
     pub idd: f64,
     /// The impairments by delay together, Id = Idte + Idle + Idd (section 7.4).
     pub id: f64,
-    /// The effective equipment impairment: that of the codec under packet loss.
+    /// The effective equipment impairment: the impairment by the codec under packet loss.
     pub ie_eff: f64,
     /// Transmission rating R, with the advantage factor.
     pub r: f64,
@@ -122,12 +122,13 @@ impl Rating {
     }
 }
 
-/// The reason for which a parameter cannot be set.
+/// The reason why a parameter cannot be set.
 #[derive(Clone, PartialEq, Debug)]
 pub enum InvalidParameter {
     /// The recommendation does not have this symbol.
     Unknown,
-    /// The equations are not defined for this value.
+    /// The equations are not defined for this value. The fields are the limits of the range in
+    /// which they are defined.
     Undefined(f64, f64),
 }
 
@@ -194,8 +195,8 @@ impl Parameters {
             + 29.0
     }
 
-    /// Returns Is: too loud a connection, an unsuitable sidetone, quantisation (equations 7-8 to
-    /// 7-17).
+    /// Returns Is, the impairments by an excessively loud connection, an unsuitable sidetone and
+    /// quantisation (equations 7-8 to 7-17).
     fn simultaneous(&self, no: f64, ro: f64) -> f64 {
         let xolr = (self.slr + self.rlr) + 0.2 * (64.0 + no - self.rlr);
         let iolr = 20.0 * (root(xolr / 8.0, 8) - xolr / 8.0);
@@ -207,7 +208,7 @@ impl Parameters {
         iolr + self.sidetone_impairment() + iq
     }
 
-    /// Returns Idte, the talker's echo (equations 7-19 to 7-25).
+    /// Returns Idte, the impairment by the talker's echo (equations 7-19 to 7-25).
     fn talker_echo(&self, no: f64) -> f64 {
         let roe = -1.5 * (no - self.rlr);
         let delayed = 40.0 * math::log10((1.0 + self.t / 10.0) / (1.0 + self.t / 150.0));
@@ -221,19 +222,19 @@ impl Parameters {
         let idte = (half + (half * half + 100.0).sqrt() - 1.0) * (1.0 - math::exp(-self.t));
         match self.stmr > 20.0 {
             true => math::hypot(idte, sidetone),
-            // Without delay it is 0, not -0.
+            // The addition turns -0 into 0, for calls without delay.
             false => idte + 0.0,
         }
     }
 
-    /// Returns Idle, the listener's echo (equations 7-26 and 7-27).
+    /// Returns Idle, the impairment by the listener's echo (equations 7-26 and 7-27).
     fn listener_echo(&self, ro: f64) -> f64 {
         let rle = 10.5 * (self.wepl + 7.0) * math::powf(self.tr + 1.0, -0.25);
         let half = (ro - rle) / 2.0;
         half + (half * half + 169.0).sqrt()
     }
 
-    /// Returns Idd, the absolute delay (equations 7-28 and 7-29).
+    /// Returns Idd, the impairment by the absolute delay (equations 7-28 and 7-29).
     fn absolute_delay(&self) -> f64 {
         if self.ta <= self.m_t {
             return 0.0;
@@ -278,9 +279,10 @@ pub fn category(r: f64) -> &'static str {
     CATEGORIES.iter().find(|(from, _)| r >= *from).map_or("not recommended", |(_, name)| name)
 }
 
-/// Returns the burst ratio of losses from a chain with two states: the mean burst 1 / q divided by
-/// that of random losses with the same rate (G.107, clause 7.5). `p` is the probability of a loss
-/// after a received packet, `q` that of a reception after a loss.
+/// Returns the burst ratio of losses from a Markov chain with two states: the mean burst length 1 /
+/// q divided by the mean burst length of random losses with the same loss ratio (G.107, clause
+/// 7.5). `p` is the probability of a loss after a received packet, and `q` the probability of a
+/// reception after a loss.
 pub fn burst_ratio(p: f64, q: f64) -> f64 {
     1.0 / (p + q)
 }

@@ -1,18 +1,19 @@
 //! Interarrival jitter (RFC 3550, section 6.4.1): the mean deviation of the differences in transit
 //! time.
 //!
-//! J_i = J_{i-1} + (|D(i-1,i)| - J_{i-1}) / 16, D(i,j) = (R_j - S_j) - (R_i - S_i), in units of the
-//! RTP time stamp, in the order of arrival. [`Jitter::integer`] is the form of appendix A.8, which
-//! RTCP reports.
+//! Packets are numbered in the order of arrival. Packet i has the RTP time stamp S_i and the
+//! arrival time R_i in units of the time stamp. The jitter is J_i = J_{i-1} + (|D(i-1,i)| -
+//! J_{i-1}) / 16 with D(i,j) = (R_j - S_j) - (R_i - S_i). [`Jitter::integer`] is the form of
+//! appendix A.8, which RTCP reports.
 //!
-//! An arrival time is not rounded to whole units, except in that form. A unit of telephony is 125
-//! us; with rounding, small variations of the delay would count as zero or as whole units,
+//! Arrival times are rounded to whole units only in the form of appendix A.8. In telephony, a unit
+//! is 125 us. With rounding, small variations of the delay would count as zero or as whole units,
 //! depending on the phase of the arrivals.
 
 /// The interarrival jitter of a stream (RFC 3550, section 6.4.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jitter {
-    /// Time stamp of the last packet, and its arrival.
+    /// Time stamp and arrival time of the last packet, in units of the time stamp.
     last: Option<(u32, f64)>,
     real: f64,
     /// 16 times the jitter, computed in integers as in appendix A.8.
@@ -74,8 +75,8 @@ mod tests {
         assert_eq!(compared, 72);
     }
 
-    /// Delays that vary by 40 us give the same jitter at any phase of the arrivals within a unit of
-    /// 125 us.
+    /// Delays that vary by 40 us give the same jitter for any phase of the arrivals within a unit
+    /// of 125 us.
     #[test]
     fn jitter_does_not_depend_on_the_phase_of_arrivals() {
         for offset in 0..25 {

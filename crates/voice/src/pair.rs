@@ -1,9 +1,9 @@
-//! Two ends of a signalling protocol in a test, and the datagrams in flight between them.
+//! Test harness: two ends of a signalling protocol, and the datagrams in flight between them.
 
 use bentpipe_core::{Span, Stream, Streams, Time};
 use std::net::SocketAddr;
 
-/// Datagrams, each with the address to which it goes.
+/// Datagrams, each with its destination address.
 pub(super) type Datagrams = Vec<(SocketAddr, Vec<u8>)>;
 
 /// One end of a protocol: any number of calls to the other end.
@@ -22,7 +22,7 @@ pub(super) trait Peer {
     fn split(out: Self::Out) -> (Datagrams, Vec<Self::Event>, u64);
 }
 
-/// Implements the operations of a [`Peer`] by its own methods of the same names.
+/// Implements the functions of [`Peer`] with the type's own methods of the same names.
 macro_rules! operations {
     () => {
         fn next_wake(&self) -> Time {
@@ -40,7 +40,7 @@ macro_rules! operations {
 }
 pub(super) use operations;
 
-/// A caller (0) and a callee (1), and the path between them.
+/// A caller (end 0), a callee (end 1), and the path between them.
 pub(super) struct Pair<P: Peer> {
     pub ends: [P; 2],
     /// The events of both ends, with their times.
@@ -48,13 +48,13 @@ pub(super) struct Pair<P: Peer> {
     /// All datagrams: time, sending end, bytes.
     pub sent: Vec<(Time, usize, Vec<u8>)>,
     pub retransmissions: u64,
-    /// Probability with which the path loses a datagram.
+    /// Probability that the path loses a datagram.
     pub loss: f64,
     /// Propagation delay in one direction.
     delay: Span,
     /// Datagrams in flight: time of arrival, receiving end, bytes.
     path: Vec<(Time, usize, Vec<u8>)>,
-    /// Events of which the callee is to be reminded, with the time of the reminder.
+    /// Events that are reported to the callee's reaction again, with the time of this reminder.
     reminders: Vec<(Time, P::Event)>,
     stream: Stream,
 }

@@ -1,16 +1,17 @@
-//! Recognition of RTP streams of any program from passing datagrams, with their loss, jitter and
-//! quality.
+//! Recognition of RTP streams of arbitrary programs among the datagrams of a network, and
+//! measurement of their loss, jitter and quality.
 //!
-//! A datagram may be RTP if it has a header of version 2 with a payload type of RFC 3551 that is in
-//! use or dynamic (0 to 34, 96 to 127). Datagrams between the same sockets with the same source
-//! (SSRC) are a stream if there are at least [`MIN_PACKETS`] of them and nine in ten follow the
-//! previous one by sequence number, by 1 to [`MAX_GAP`] modulo 2^16.
+//! A datagram is a candidate if its RTP header has version 2 and a payload type that RFC 3551
+//! assigns (0 to 34) or declares dynamic (96 to 127). At least [`MIN_PACKETS`] datagrams between
+//! the same sockets with the same source (SSRC) form a stream if the sequence number increases by 1
+//! to [`MAX_GAP`], modulo 2^16, in nine of ten datagrams.
 //!
-//! Loss is computed from missing sequence numbers (RFC 3550, appendix A.3), jitter by section
-//! 6.4.1. The quality is that of the E-model for the codec of a static payload type, with the mean
-//! delay through the network and the duration of a packet. The receiver's de-jitter buffer and its
-//! late packets are not visible from outside and not rated. The codec of a dynamic payload type is
-//! unknown, so it has no rating. Clocks are 8 kHz unless the payload type has another.
+//! Loss is computed from missing sequence numbers (RFC 3550, appendix A.3), and jitter as in
+//! section 6.4.1. The E-model rates the quality for the codec of a static payload type, with the
+//! mean delay through the network and the duration of a packet. The receiver's de-jitter buffer and
+//! late packets cannot be observed and are not rated. Streams with a dynamic payload type are not
+//! rated, because their codec is unknown. The clock rate is 8 kHz unless the payload type has
+//! another one.
 
 use super::bursts::Bursts;
 use super::codec::{Codec, CODECS};
@@ -72,7 +73,7 @@ struct Stream {
     first: i64,
     highest: i64,
     last: u16,
-    /// Number of packets that followed the previous packet.
+    /// Number of packets whose sequence number follows that of the previous packet.
     following: u64,
     packets: u64,
     begin: Time,
@@ -87,7 +88,7 @@ struct Stream {
     timestamp: u32,
 }
 
-/// The recogniser of RTP streams among all datagrams of a network.
+/// Recognises RTP streams among all datagrams of a network.
 #[derive(Default)]
 pub struct Recogniser {
     streams: BTreeMap<Key, Stream>,
@@ -97,7 +98,7 @@ impl Tables for Recogniser {
     const REPORTS: &'static [&'static Table] = &[&STREAMS];
 }
 
-/// Returns true if the first two bytes of a datagram may be those of an RTP header.
+/// Returns true if the first two bytes of a datagram can begin an RTP header.
 #[inline]
 pub fn may_be(datagram: &[u8]) -> bool {
     matches!(datagram, [first, second, ..] if first >> 6 == 2 && matches!(second & 0x7f, 0..=34 | 96..=127))
@@ -121,7 +122,7 @@ fn clock(payload_type: u8) -> u32 {
 }
 
 impl Recogniser {
-    /// Adds a datagram that entered the network at `birth` and left it at `now`.
+    /// Adds a datagram that entered the network at `birth` and left the network at `now`.
     pub fn pass(
         &mut self,
         now: Time,
@@ -268,7 +269,7 @@ mod tests {
             let sent = at(20 * u64::from(number));
             recogniser.pass(sent + Span::from_millis(300), sent, source, destination, &datagram);
         }
-        // DNS and other datagrams, and bytes that only look like RTP.
+        // Adds DNS and other datagrams, and bytes that only look like RTP.
         for number in 0..100u8 {
             recogniser.pass(at(1), at(0), source, destination, &[number; 40]);
             recogniser.pass(

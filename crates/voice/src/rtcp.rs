@@ -1,26 +1,34 @@
-//! Reports about streams: RTCP (RFC 3550, section 6) with the block of metrics for voice (RTCP XR,
-//! RFC 3611, section 4.7).
+//! Reports about streams: RTCP (RFC 3550, section 6) with the VoIP metrics block of extended
+//! reports (RTCP XR, RFC 3611, section 4.7).
 //!
 //! A compound packet begins with a sender or receiver report. It contains the canonical name of its
-//! source (CNAME), and optionally the extended report and a farewell (BYE). Reading skips
-//! everything else.
+//! source (CNAME), and optionally an extended report and a farewell (BYE). The parser skips all
+//! other parts.
 
 use super::bursts::{Clusters, GMIN};
 use super::rtp::VERSION;
 use super::stream::{Quality, Totals};
 use bentpipe_core::Time;
 
-/// Packet types of RTCP (RFC 3550, section 12.1).
+/// Packet type of sender reports (RFC 3550, section 12.1).
 const SENDER_REPORT: u8 = 200;
+
+/// Packet type of receiver reports (RFC 3550, section 12.1).
 const RECEIVER_REPORT: u8 = 201;
+
+/// Packet type of source descriptions (RFC 3550, section 12.1).
 const SOURCE_DESCRIPTION: u8 = 202;
+
+/// Packet type of farewells, BYE (RFC 3550, section 12.1).
 const FAREWELL: u8 = 203;
+
+/// Packet type of extended reports (RFC 3611, section 2).
 const EXTENDED_REPORT: u8 = 207;
 /// Item type of the canonical name in a source description (section 6.5.1).
 const CNAME: u8 = 1;
 /// Block type of the VoIP metrics in an extended report (RFC 3611, section 4.7).
 const VOIP_METRICS: u8 = 7;
-/// Length of that block after its header, in words of 32 bits.
+/// Length of the VoIP metrics block without its header, in words of 32 bits.
 const VOIP_WORDS: u16 = 8;
 /// The value for unavailable levels, ratings and scores.
 const UNAVAILABLE: u8 = 127;
@@ -34,7 +42,7 @@ pub struct Compound {
     pub sender: Option<SenderInfo>,
     /// Reports about the sources that the end receives.
     pub blocks: Vec<Block>,
-    /// Canonical name (CNAME); empty if there is none.
+    /// Canonical name (CNAME); empty if missing.
     pub cname: String,
     /// Voice metrics of the received stream.
     pub voip: Option<VoipMetrics>,
@@ -47,7 +55,7 @@ pub struct Compound {
 pub struct SenderInfo {
     /// NTP time at which the report is sent, in units of 2^-32 s.
     pub ntp: u64,
-    /// RTP time stamp of the same moment.
+    /// RTP time stamp of the same point in time.
     pub rtp: u32,
     /// Number of RTP packets sent so far.
     pub packets: u32,
@@ -70,12 +78,12 @@ pub struct Block {
     pub jitter: u32,
     /// Middle 32 bits of the time in the last sender report.
     pub last: u32,
-    /// Time since the arrival of that report, in units of 2^-16 s.
+    /// Time since the arrival of the last sender report, in units of 2^-16 s.
     pub since: u32,
 }
 
-/// Metrics for voice (RFC 3611, section 4.7). Rates and densities are in 256ths, durations in
-/// milliseconds.
+/// Metrics for voice (RFC 3611, section 4.7). Fractions and densities are in units of 1/256,
+/// durations in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VoipMetrics {
     /// SSRC of the source that the block describes.
@@ -102,7 +110,7 @@ pub struct VoipMetrics {
     pub mos_lq: u8,
     /// Mean opinion score for conversation, times 10.
     pub mos_cq: u8,
-    /// Present playout delay of the de-jitter buffer.
+    /// Current playout delay of the de-jitter buffer.
     pub buffer: u16,
 }
 
@@ -122,7 +130,8 @@ pub fn middle(ntp: u64) -> u32 {
 }
 
 impl VoipMetrics {
-    /// Creates the metrics of a receiver; times in seconds, `packet` the duration of a packet.
+    /// Creates the metrics of a receiver. `packet` is the duration of a packet and `round_trip` the
+    /// round-trip time, both in seconds.
     pub fn of(
         ssrc: u32,
         totals: &Totals,
@@ -153,7 +162,7 @@ impl VoipMetrics {
 }
 
 impl Compound {
-    /// Returns the bytes of the packet.
+    /// Returns the bytes of the compound packet.
     pub fn write(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(160);
         let kind = if self.sender.is_some() { SENDER_REPORT } else { RECEIVER_REPORT };
@@ -181,7 +190,7 @@ impl Compound {
                 let name = &self.cname.as_bytes()[..self.cname.len().min(255)];
                 out.extend([CNAME, name.len() as u8]);
                 out.extend(name);
-                // The list of items ends with a zero, and the chunk with padding to a whole word.
+                // The list of items ends with a zero. The chunk is padded to a multiple of 32 bits.
                 out.push(0);
                 out.resize(out.len().next_multiple_of(4), 0);
             });
@@ -195,10 +204,10 @@ impl Compound {
                 for half in [voip.burst, voip.gap, voip.round_trip, voip.end_system] {
                     out.extend(half.to_be_bytes());
                 }
-                // No levels of signal, noise and echo are known.
+                // The levels of signal, noise and echo are unknown.
                 out.extend([UNAVAILABLE, UNAVAILABLE, UNAVAILABLE, GMIN as u8]);
                 out.extend([voip.r, UNAVAILABLE, voip.mos_lq, voip.mos_cq]);
-                // Concealment and kind of buffer are not specified.
+                // The concealment and the kind of buffer are not specified.
                 out.extend([0, 0]);
                 for half in [voip.buffer, voip.buffer, u16::MAX] {
                     out.extend(half.to_be_bytes());
@@ -211,8 +220,8 @@ impl Compound {
         out
     }
 
-    /// Reads a compound packet; `None` if it does not begin with a report, or if a part is longer
-    /// than the data.
+    /// Parses a compound packet. Returns `None` if it does not begin with a report, or if a part is
+    /// truncated.
     pub fn read(mut bytes: &[u8]) -> Option<Compound> {
         let mut compound = Compound::default();
         let mut first = true;
@@ -347,8 +356,9 @@ mod tests {
     fn written_reports_read_back_with_the_sizes_of_the_standards() {
         let all = compound();
         let bytes = all.write();
-        // Sender report 28 and a block of 24, description 4 + 4 + 2 + 17 and a zero, extended
-        // report 8 and a block of 36, farewell 8.
+        // The sender report has 28 bytes and a block of 24. The source description has 4 + 4 + 2 +
+        // 17 bytes and a zero. The extended report has 8 bytes and a block of 36. The farewell has
+        // 8 bytes.
         assert_eq!(bytes.len(), 28 + 24 + 28 + 44 + 8);
         assert_eq!(Compound::read(&bytes), Some(all.clone()));
         assert!(is_control(&bytes));
@@ -358,7 +368,7 @@ mod tests {
         assert_eq!(Compound::read(&[]), None);
         assert_eq!(Compound::read(&[0x80, 203, 0, 1, 0, 0, 0, 1]), None);
         for cut in 1..bytes.len() {
-            // No panic; a cut inside a part is refused.
+            // The parser must not panic. A packet that is truncated within a part is refused.
             let _ = Compound::read(&bytes[..cut]);
         }
         assert_eq!(Compound::read(&bytes[..bytes.len() - 1]), None);
@@ -366,7 +376,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 200u8..208) {
+        fn arbitrary_bytes_are_parsed_or_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..200), kind in 200u8..208) {
             let _ = Compound::read(&bytes);
             if bytes.len() >= 4 {
                 bytes[..3].copy_from_slice(&[0x81, kind, 0]);

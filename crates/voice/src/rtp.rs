@@ -1,4 +1,4 @@
-//! The header of RTP (RFC 3550, section 5.1), written and read.
+//! The header of RTP (RFC 3550, section 5.1): a parser and a writer.
 
 /// Version of RTP and RTCP.
 pub const VERSION: u8 = 2;
@@ -23,7 +23,7 @@ pub struct Rtp {
     pub ssrc: u32,
 }
 
-/// The reason for which bytes are not an RTP packet.
+/// The reason why bytes are not an RTP packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
     /// The bytes are shorter than the header, its contributing sources, its extension or the
@@ -48,8 +48,9 @@ impl Rtp {
         bytes
     }
 
-    /// Reads a datagram of `length` bytes that begins with `bytes`. Returns the header, the start
-    /// of the payload and its length. Padding is subtracted only if `bytes` contains its last byte.
+    /// Parses a datagram of `length` bytes that begins with `bytes`. Returns the header, the offset
+    /// of the payload and the length of the payload. Padding is subtracted only if `bytes` contains
+    /// the last byte of the datagram.
     pub fn read(bytes: &[u8], length: usize) -> Result<(Rtp, usize, usize), Malformed> {
         let header = bytes.first_chunk::<HEADER>().ok_or(Malformed::Short)?;
         if header[0] >> 6 != VERSION {
@@ -81,14 +82,12 @@ impl Rtp {
     }
 }
 
-/// Returns the number with these low 16 bits that is nearest to `near`: sequence numbers without
-/// their wrap.
+/// Unwraps a sequence number: returns the number with these low 16 bits that is nearest to `near`.
 pub fn unwrapped_sequence(near: i64, sequence: u16) -> i64 {
     near + i64::from(sequence.wrapping_sub(near as u16).cast_signed())
 }
 
-/// Returns the number with these low 32 bits that is nearest to `near`: time stamps without their
-/// wrap.
+/// Unwraps a time stamp: returns the number with these low 32 bits that is nearest to `near`.
 pub fn unwrapped_timestamp(near: i64, timestamp: u32) -> i64 {
     near + i64::from(timestamp.wrapping_sub(near as u32).cast_signed())
 }
@@ -100,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn a_written_header_is_parsed_unchanged(
             marker: bool, payload_type in (0u8..96).prop_map(|kind| if kind < 64 { kind } else { kind + 32 }),
             sequence: u16, timestamp: u32, ssrc: u32, payload in 0usize..2000,
         ) {
@@ -109,7 +108,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        fn arbitrary_bytes_are_parsed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             if let Ok((_, begin, payload)) = Rtp::read(&bytes, bytes.len()) {
                 prop_assert!(begin + payload <= bytes.len());
             }
@@ -117,8 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn sources_extension_and_padding_are_no_payload() {
-        // Two contributing sources, an extension of one word, three bytes of padding.
+    fn sources_extension_and_padding_do_not_belong_to_the_payload() {
+        // The packet has two contributing sources, an extension of one word, and three bytes of
+        // padding.
         let mut bytes = vec![0xb2, 0x80, 0, 7, 0, 0, 0, 160, 0, 0, 0, 9];
         bytes.extend([1; 8]);
         bytes.extend([0xbe, 0xde, 0, 1, 5, 5, 5, 5]);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_wrap() {
+    fn wrapped_numbers_are_unwrapped() {
         assert_eq!(unwrapped_sequence(65_535, 2), 65_538);
         assert_eq!(unwrapped_sequence(65_538, 65_534), 65_534);
         assert_eq!(unwrapped_timestamp(1 << 32, u32::MAX), (1 << 32) - 1);

@@ -1,4 +1,5 @@
-//! The E-model compared with computed rows of G.107, published ratings and tables of G.113.
+//! Tests of the E-model by comparison with computed rows of G.107, published ratings, and tables of
+//! G.113.
 
 use bentpipe_voice::codec::find;
 use bentpipe_voice::emodel::{
@@ -6,11 +7,11 @@ use bentpipe_voice::emodel::{
 };
 use std::collections::BTreeMap;
 
-/// Returns the rows of a file, each by the names in its first line.
+/// Returns the rows of a table. Each row maps the column names of the first line to values.
 fn rows(text: &'static str) -> Vec<BTreeMap<&'static str, f64>> {
     let mut lines = text.lines().map(|line| line.split(','));
-    let names: Vec<&str> = lines.next().expect("a first line").collect();
-    let number = |value: &str| value.parse().expect("a number");
+    let names: Vec<&str> = lines.next().expect("the table has a first line").collect();
+    let number = |value: &str| value.parse().expect("a cell is a number");
     lines.map(|values| names.iter().copied().zip(values.map(number)).collect()).collect()
 }
 
@@ -35,14 +36,14 @@ fn a_call_with_default_values_is_rated_as_published() {
     let rating = Parameters::default().rate();
     assert!((rating.r - 93.206).abs() < 1e-3, "{}", rating.r);
     assert!(Parameters::default().beyond().is_empty());
-    // A lecture's worked example: G.729A, 2 % of loss, 150 ms.
+    // The worked example of a lecture: G.729A, 2 % loss, 150 ms of delay.
     let call = Parameters { ie: 11.0, bpl: 19.0, ppl: 2.0, ..Parameters::with_delay(150.0) };
     assert!((call.rate().r - 70.5).abs() < 0.05 && (call.rate().mos - 3.62).abs() < 0.005);
 }
 
 #[test]
-fn opinions_are_those_of_the_table_of_categories() {
-    // good_or_better and poor_or_worse are on other scales.
+fn opinions_match_the_table_of_categories() {
+    // The columns good_or_better and poor_or_worse use other scales.
     for row in include_str!("../../../tests/authorities/voip/g107_quality_bands.csv").lines().skip(1) {
         let cells: Vec<&str> = row.split(',').collect();
         let (r, score): (f64, f64) = (cells[0].parse().unwrap(), cells[1].parse().unwrap());
@@ -55,7 +56,7 @@ fn opinions_are_those_of_the_table_of_categories() {
 
 #[test]
 fn impairment_by_losses_and_bursts_follows_the_formula() {
-    // Codec, loss, value of the table, value of the formula.
+    // The columns are the codec, the loss, the value in the table, and the value of the formula.
     for row in include_str!("../../../tests/authorities/voip/g113_ie_against_loss_1999.csv").lines().skip(1) {
         let cells: Vec<&str> = row.split(',').collect();
         let Ok(expected) = cells[3].parse::<f64>() else { continue };
@@ -74,7 +75,7 @@ fn impairment_by_losses_and_bursts_follows_the_formula() {
         let ratio = burst_ratio(row["p_good_to_lost"], row["q_lost_to_good"]);
         assert!((ratio - row["burst_ratio"]).abs() < 1e-6, "{row:?}: {ratio}");
     }
-    // Bursts reduce the quality: 5 % of loss of G.711 with concealment.
+    // Bursts reduce the quality, here with 5 % loss and G.711 with concealment.
     assert!(effective(0.0, 25.1, 5.0, 2.0) > effective(0.0, 25.1, 5.0, 1.0));
 }
 
@@ -100,7 +101,7 @@ fn values_for_which_the_equations_are_not_defined_are_refused() {
 }
 
 #[test]
-fn packets_of_the_codecs_have_the_sizes_of_the_reference() {
+fn packet_sizes_of_the_codecs_match_the_reference() {
     // codec, rate_kbps, packet_ms, payload_bytes, ...
     let mut compared = 0;
     for row in include_str!("../../../tests/authorities/voip/codec_bandwidth.csv").lines().skip(1) {

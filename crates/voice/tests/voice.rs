@@ -1,5 +1,5 @@
-//! Streams of speech from mouth to ear: lost, late and reordered packets, and packets of another
-//! source.
+//! Tests of streams of speech from mouth to ear with lost, late and reordered packets, and with
+//! packets from another source.
 
 #[path = "voice/mutated.rs"]
 mod mutated;
@@ -46,7 +46,7 @@ fn lost_late_and_duplicate_packets_are_distinguished() {
         let arrival = sender.due().unwrap() + WAY;
         let rtp = sender.send().rtp;
         match number % 100 {
-            // Lost: 2 in a row of each 100.
+            // Two consecutive packets of each 100 are lost.
             7 | 8 => {}
             // A packet 61 ms later than the others is late for the buffer of 60 ms; 59 ms is in
             // time.
@@ -66,9 +66,9 @@ fn lost_late_and_duplicate_packets_are_distinguished() {
         (totals.expected, totals.lost, totals.late, totals.duplicates, totals.played),
         (1000, 20, 10, 10, 970)
     );
-    // 20 ms in a packet, 270 ms in flight, 60 ms in the buffer.
+    // The delay is 20 ms for a packet, 270 ms in the network and 60 ms in the buffer.
     assert!((totals.delay() - 0.350).abs() < 1e-9 && (totals.longest - 0.350).abs() < 1e-9);
-    // 20 runs of losses: 10 of two and 10 of one.
+    // There are 20 runs of losses: 10 runs of two packets and 10 runs of one packet.
     assert!((totals.bursts.ratio() - 1.5 * 0.97).abs() < 1e-12);
     let expected = Parameters { ppl: 3.0, burst_r: 1.5 * 0.97, ..Parameters::with_delay(350.0) }.rate();
     let quality = totals.quality(find("G.711u").unwrap(), 10.0);
@@ -101,7 +101,7 @@ fn windows_add_up_to_the_call() {
 }
 
 #[test]
-fn a_new_source_begins_again_and_an_overtaken_packet_is_late_without_a_buffer() {
+fn a_new_source_restarts_the_stream_and_an_overtaken_packet_is_late_without_a_buffer() {
     let (mut first, numbers) = sender(0.0);
     let mut receiver = receiver(r#"{"none": {}}"#, numbers, Clocks::default());
     let packets: Vec<_> = (0..3).map(|_| (first.due().unwrap() + WAY, first.send().rtp)).collect();
@@ -110,7 +110,7 @@ fn a_new_source_begins_again_and_an_overtaken_packet_is_late_without_a_buffer() 
     }
     let totals = receiver.totals();
     assert_eq!((totals.expected, totals.lost, totals.late, totals.played), (3, 0, 1, 2));
-    // Another source, with numbers unrelated to those of the first.
+    // Another source begins, with numbers unrelated to those of the first source.
     for number in 0..10u16 {
         let rtp = Rtp {
             sequence: 100 + number,
@@ -124,7 +124,7 @@ fn a_new_source_begins_again_and_an_overtaken_packet_is_late_without_a_buffer() 
     let totals = receiver.totals();
     assert_eq!((totals.expected, totals.lost, totals.played, totals.resets), (13, 0, 12, 1));
     assert_eq!(receiver.status().unwrap().0, 2);
-    // Nor does a packet of another codec count.
+    // A packet of another codec is not counted either.
     assert_eq!(
         receiver.receive(Time::ZERO + WAY, &Rtp { payload_type: 3, ..packets[0].1 }),
         PacketFate::Foreign
@@ -140,7 +140,7 @@ fn clock_skew_empties_a_fixed_buffer_and_an_adaptive_one_follows() {
         let clocks = Clocks { own: 0.0, peer: -200e-6 };
         let mut receiver = receiver(text, numbers, clocks);
         for number in 0..50_000u64 {
-            // Up to 4 ms of jitter: only the margin of an adaptive buffer varies.
+            // The jitter of up to 4 ms only changes the margin of an adaptive buffer.
             let at = sender.due().unwrap()
                 + WAY
                 + Span::from_micros(if marked { number * 7919 % 4001 } else { 0 });
@@ -149,12 +149,13 @@ fn clock_skew_empties_a_fixed_buffer_and_an_adaptive_one_follows() {
         }
         (receiver.totals().late_fraction(), receiver.totals())
     };
-    // Without talk spurts the 60 ms are used up after 300 s of 1000.
+    // Without talk spurts, the buffer of 60 ms is empty after 300 s of the 1000 s.
     let (lateness, _) = late(r#"{"fixed": {}}"#, false);
     assert!((lateness - 0.7).abs() < 0.001, "{lateness}");
     let (lateness, totals) = late(r#"{"ramjee-2": {}}"#, true);
     assert!(lateness < 0.01, "{lateness}");
-    // From mouth to ear by the true clock: 290 ms, jitter, and the delay of the buffer.
+    // By the true clock, the delay from mouth to ear is 290 ms plus the jitter and the delay of the
+    // buffer.
     assert!(totals.delay() > 0.290 && totals.delay() < 0.320, "{}", totals.delay());
 }
 
@@ -194,7 +195,7 @@ fn every_codec_is_sent_and_played_in_a_conversation() {
 }
 
 #[test]
-fn an_origin_that_becomes_known_later_places_the_packets_that_follow() {
+fn an_origin_that_becomes_known_later_applies_to_subsequent_packets() {
     let (mut sender, numbers) = sender(0.0);
     let mut receiver =
         Receiver::new(find("G.711u").unwrap(), 2, &buffer(r#"{"fixed": {}}"#), Clocks::default(), None);
@@ -207,7 +208,7 @@ fn an_origin_that_becomes_known_later_places_the_packets_that_follow() {
         }
         assert_eq!(receiver.receive(at, &rtp), PacketFate::Played { at: at + Span::from_millis(60) });
     }
-    // Before that, only the buffer was known.
+    // Before the origin was known, the delay was measured from the first packet.
     assert!((receiver.window().unwrap().delay() - 0.350).abs() < 1e-9);
     assert!((receiver.totals().delay() - (0.350 + 0.060) / 2.0).abs() < 1e-9);
 }
@@ -228,9 +229,9 @@ fn packets_before_the_first_that_arrived_are_expected_too() {
     assert_eq!(totals.bursts.packets(), 4);
 }
 
-/// Only a packet that was given up as lost can stop being lost. A packet from before the beginning
-/// of the stream was never counted (found by fuzzing: `lost` became -1), and a second copy changes
-/// nothing.
+/// Only a packet that was counted as lost can reduce the number of lost packets. A packet from
+/// before the beginning of the stream was never counted (found by fuzzing: `lost` became -1), and a
+/// duplicate has no effect.
 #[test]
 fn a_very_late_packet_corrects_the_loss_only_if_it_was_counted() {
     let (mut sender, numbers) = sender(0.0);

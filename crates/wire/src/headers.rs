@@ -1,4 +1,4 @@
-//! The contents of a packet's headers.
+//! Parser for the headers of IP packets, and functions that use the parsed headers.
 
 use crate::{checksum, ICMP, ICMPV6, TCP, UDP};
 use etherparse::ip_number::{AUTH, IPV6_DEST_OPTIONS, IPV6_FRAG, IPV6_HOP_BY_HOP, IPV6_ROUTE};
@@ -9,7 +9,7 @@ use etherparse::{
 use std::net::IpAddr;
 use std::ops::Range;
 
-/// The network header of a packet, and the position of its upper layer.
+/// The parsed network headers of a packet, and the position of its upper layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
     /// Address of the host that sent the packet.
@@ -19,67 +19,70 @@ pub struct Headers {
     /// Differentiated services code point (RFC 2474) in the upper six bits, ECN field (RFC 3168) in
     /// the lower two.
     pub traffic_class: u8,
-    /// Number of the upper-layer protocol, behind all extension headers.
+    /// IP protocol number of the upper layer, after all extension headers that could be read.
     pub protocol: u8,
-    /// True if the packet is a fragment, the first or a later one.
+    /// True if the packet is a fragment: the first one or a later one.
     pub fragment: bool,
-    /// Offset of the first byte behind the network headers.
+    /// Offset in bytes of the upper layer: the first byte after the network headers.
     pub begin: usize,
-    /// Offset of the first byte that does not belong to the packet: the length in its header.
+    /// Offset in bytes of the end of the packet, from its length field. Bytes from this offset on,
+    /// such as the padding of an Ethernet frame, do not belong to the packet.
     pub end: usize,
-    /// Source and destination port of TCP and UDP; `None` in fragments.
+    /// Source port and destination port of TCP or UDP; `None` for fragments and other protocols.
     pub ports: Option<(u16, u16)>,
 }
 
-/// An ICMP echo request or reply (RFC 792).
+/// An ICMP echo request or echo reply (RFC 792).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Echo {
-    /// True if it is a reply.
+    /// True for an echo reply, false for an echo request.
     pub reply: bool,
-    /// Identifier of the sequence of echo requests, chosen by the sender.
+    /// Identifier that the sender chose for its sequence of echo requests.
     pub identifier: u16,
-    /// Sequence number of this echo request.
+    /// Sequence number of the echo request, which the reply repeats.
     pub number: u16,
 }
 
-/// Reads the headers of a packet that begins with IPv4 or IPv6. Returns `None` if it is neither, is
-/// malformed or is cut off.
+/// Parses the headers of an IPv4 or IPv6 packet. Returns `None` if the packet has another version,
+/// is malformed or is truncated.
 #[inline]
 pub fn read(packet: &[u8]) -> Option<Headers> {
     headers(packet, true)
 }
 
-/// Reads the headers of the beginning of a packet, as ICMP errors quote it: what follows the
-/// network header may be cut off.
+/// Parses the headers of a packet that may be truncated after its network header, such as the
+/// packet that an ICMP error quotes.
 pub fn read_quoted(packet: &[u8]) -> Option<Headers> {
     headers(packet, false)
 }
 
 #[inline]
-fn headers(packet: &[u8], whole: bool) -> Option<Headers> {
+fn headers(packet: &[u8], complete: bool) -> Option<Headers> {
     match packet.first()? >> 4 {
-        4 => ipv4(packet, whole),
-        6 => ipv6(packet, whole),
+        4 => ipv4(packet, complete),
+        6 => ipv6(packet, complete),
         _ => None,
     }
 }
 
-/// Returns the offset in `packet` at which a packet ends whose header gives `length` bytes.
+/// Returns the offset of the end of a packet whose header gives `length` bytes. If the packet is
+/// truncated, the end is that of `packet`. Returns `None` for a truncated packet that must be
+/// `complete`.
 #[inline]
-fn end(packet: &[u8], length: usize, whole: bool) -> Option<usize> {
-    (!whole || length <= packet.len()).then_some(length.min(packet.len()))
+fn end(packet: &[u8], length: usize, complete: bool) -> Option<usize> {
+    (!complete || length <= packet.len()).then_some(length.min(packet.len()))
 }
 
 #[inline]
-fn ipv4(packet: &[u8], whole: bool) -> Option<Headers> {
+fn ipv4(packet: &[u8], complete: bool) -> Option<Headers> {
     let header = Ipv4HeaderSlice::from_slice(packet).ok()?;
     let begin = header.slice().len();
     let length = usize::from(header.total_len());
-    let end = end(packet, length, whole).filter(|_| length >= begin)?;
+    let end = end(packet, length, complete).filter(|_| length >= begin)?;
     let fragment = header.is_fragmenting_payload();
     let mut upper = Upper { protocol: header.protocol(), begin, fragment };
     if upper.protocol == AUTH && !fragment {
-        upper.pass_over(packet, end);
+        upper.skip_extension(packet, end);
     }
     Some(Headers {
         source: header.source_addr().into(),
@@ -94,21 +97,22 @@ fn ipv4(packet: &[u8], whole: bool) -> Option<Headers> {
 }
 
 #[inline]
-fn ipv6(packet: &[u8], whole: bool) -> Option<Headers> {
+fn ipv6(packet: &[u8], complete: bool) -> Option<Headers> {
     let header = Ipv6HeaderSlice::from_slice(packet).ok()?;
     let begin = header.slice().len();
     let length = match header.payload_length() {
-        // A jumbogram (RFC 2675), or nothing behind the header.
+        // A jumbogram (RFC 2675), or an IPv6 header without payload.
         0 => packet.len(),
         payload => begin + usize::from(payload),
     };
-    let end = end(packet, length, whole)?;
+    let end = end(packet, length, complete)?;
     let mut upper = Upper { protocol: header.next_header(), begin, fragment: false };
-    // Hop-by-hop options are extension headers in the first place only (RFC 8200, section 4.1).
-    if upper.protocol != IPV6_HOP_BY_HOP || upper.pass_over(packet, end) {
+    // Hop-by-hop options are an extension header only directly after the IPv6 header (RFC 8200,
+    // section 4.1).
+    if upper.protocol != IPV6_HOP_BY_HOP || upper.skip_extension(packet, end) {
         while matches!(upper.protocol, IPV6_DEST_OPTIONS | IPV6_ROUTE | IPV6_FRAG | AUTH)
             && !upper.fragment
-            && upper.pass_over(packet, end)
+            && upper.skip_extension(packet, end)
         {}
     }
     Some(Headers {
@@ -123,7 +127,7 @@ fn ipv6(packet: &[u8], whole: bool) -> Option<Headers> {
     })
 }
 
-/// The layer that follows the headers read so far.
+/// The layer after the headers that have been parsed so far.
 struct Upper {
     protocol: IpNumber,
     begin: usize,
@@ -131,30 +135,31 @@ struct Upper {
 }
 
 impl Upper {
-    /// Skips one extension header. Returns true if it was whole.
+    /// Skips one extension header. Returns false if the extension header is truncated.
     #[cold]
-    fn pass_over(&mut self, packet: &[u8], end: usize) -> bool {
-        let rest = &packet[self.begin..end];
-        let passed = match self.protocol {
-            IPV6_FRAG => Ipv6FragmentHeaderSlice::from_slice(rest).ok().map(|header| {
-                // In a later fragment the payload follows, whatever the next-header field contains.
+    fn skip_extension(&mut self, packet: &[u8], end: usize) -> bool {
+        let remaining = &packet[self.begin..end];
+        let skipped = match self.protocol {
+            IPV6_FRAG => Ipv6FragmentHeaderSlice::from_slice(remaining).ok().map(|header| {
+                // A later fragment has no further headers. Its payload follows directly, although
+                // the next-header field still names the first header of the original packet.
                 self.fragment = header.is_fragmenting_payload();
                 (header.next_header(), header.slice().len())
             }),
             AUTH => {
-                let header = IpAuthHeaderSlice::from_slice(rest).ok();
+                let header = IpAuthHeaderSlice::from_slice(remaining).ok();
                 header.map(|header| (header.next_header(), header.slice().len()))
             }
             _ => {
-                let header = Ipv6RawExtHeaderSlice::from_slice(rest).ok();
+                let header = Ipv6RawExtHeaderSlice::from_slice(remaining).ok();
                 header.map(|header| (header.next_header(), header.slice().len()))
             }
         };
-        if let Some((next, length)) = passed {
+        if let Some((next, length)) = skipped {
             self.protocol = next;
             self.begin += length;
         }
-        passed.is_some()
+        skipped.is_some()
     }
 
     #[inline]
@@ -168,14 +173,13 @@ impl Upper {
 }
 
 impl Headers {
-    /// Returns the range of the payload of TCP, UDP or ICMP in `packet`. `None` for fragments,
-    /// other protocols, and malformed headers.
+    /// Returns the range in `packet` of the payload of TCP, UDP or ICMP. Returns `None` for
+    /// fragments, other protocols, and malformed headers.
     pub fn payload(&self, packet: &[u8]) -> Option<Range<usize>> {
         let upper = packet.get(self.begin..self.end).filter(|_| !self.fragment)?;
         let (header, end) = match self.protocol {
             TCP => (TcpSlice::from_slice(upper).ok()?.header_slice().len(), upper.len()),
-            // Behind the datagram there may be UDP options (RFC 9868), which its checksum does not
-            // cover.
+            // UDP options (RFC 9868) may follow the datagram. The checksum does not cover them.
             UDP => (8, UdpSlice::from_slice(upper).ok()?.slice().len()),
             ICMP | ICMPV6 if upper.len() >= 8 => (8, upper.len()),
             _ => return None,
@@ -183,8 +187,8 @@ impl Headers {
         Some(self.begin + header..self.begin + end)
     }
 
-    /// Returns the offset of the checksum of TCP, UDP or ICMP in the packet. `None` for fragments,
-    /// other protocols, and if it is cut off.
+    /// Returns the offset in the packet of the checksum of TCP, UDP or ICMP. Returns `None` for
+    /// fragments, other protocols, and truncated checksums.
     pub fn checksum_at(&self) -> Option<usize> {
         let offset = match self.protocol {
             TCP => 16,
@@ -196,7 +200,8 @@ impl Headers {
         (!self.fragment && at + 2 <= self.end).then_some(at)
     }
 
-    /// Returns the echo request or reply in `packet`, if it is one of ICMP for IPv4.
+    /// Returns the echo request or echo reply in `packet`; `None` if `packet` is not an ICMP echo
+    /// message over IPv4.
     pub fn echo(&self, packet: &[u8]) -> Option<Echo> {
         let upper = packet.get(self.begin..self.end).filter(|_| !self.fragment && self.protocol == ICMP)?;
         let (reply, header) = match Icmpv4Slice::from_slice(upper).ok()?.icmp_type() {
@@ -208,8 +213,8 @@ impl Headers {
     }
 }
 
-/// Sets a packet's traffic class (see [`Headers::traffic_class`]) and updates the checksum of an
-/// IPv4 header.
+/// Sets the traffic class of a packet (see [`Headers::traffic_class`]). In an IPv4 packet, also
+/// updates the header checksum.
 #[inline]
 pub fn set_traffic_class(packet: &mut [u8], class: u8) {
     match packet.first().map(|first| first >> 4) {
@@ -228,8 +233,9 @@ pub fn set_traffic_class(packet: &mut [u8], class: u8) {
     }
 }
 
-/// Returns the IP packet in an Ethernet frame, with the frame's padding. `None` for other types and
-/// for frames with a VLAN tag, which the end of a VXLAN tunnel discards (RFC 7348, section 6.1).
+/// Returns the IP packet in an Ethernet frame, including the padding of the frame. Returns `None`
+/// for other EtherTypes and for frames with a VLAN tag, which a VXLAN tunnel endpoint discards (RFC
+/// 7348, section 6.1).
 pub fn ethernet_payload(frame: &[u8]) -> Option<&[u8]> {
     let header = Ethernet2HeaderSlice::from_slice(frame).ok()?;
     let packet = &frame[header.slice().len()..];

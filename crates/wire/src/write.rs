@@ -1,4 +1,4 @@
-//! Packets of our own, with valid lengths and checksums.
+//! Functions that create packets with valid lengths and checksums.
 
 use crate::{checksum, UDP};
 use etherparse::{
@@ -6,13 +6,13 @@ use etherparse::{
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Time to live (hop limit) of packets written here.
+/// Time to live (hop limit) of created packets.
 const HOPS: u8 = 64;
 
 /// Returns an IPv4 header without options for a packet of `length` bytes. "Don't fragment" is set.
 ///
 /// # Panics
-/// If `length` is below that of the header.
+/// If `length` is less than the length of the header, 20 bytes.
 pub fn ipv4(
     ends: (Ipv4Addr, Ipv4Addr),
     class: u8,
@@ -24,14 +24,14 @@ pub fn ipv4(
     let payload = length.checked_sub(20).expect("a packet is not shorter than its header");
     let header = Ipv4Header::new(payload, HOPS, IpNumber(protocol), source, destination);
     let mut header = Ipv4Header { identification, ..header.expect("the length has 16 bits") };
-    header.dscp = IpDscp::try_new(class >> 2).expect("six bits");
-    header.ecn = IpEcn::try_new(class & 3).expect("two bits");
+    header.dscp = IpDscp::try_new(class >> 2).expect("a DSCP has six bits");
+    header.ecn = IpEcn::try_new(class & 3).expect("an ECN field has two bits");
     header.header_checksum = header.calc_header_checksum();
-    *header.to_bytes().first_chunk().expect("it is 20 bytes without options")
+    *header.to_bytes().first_chunk().expect("an IPv4 header without options has 20 bytes")
 }
 
-/// Completes the header of TCP or UDP in front of a payload of zeros, `length` bytes together:
-/// ports, length and checksum.
+/// Sets the ports, the length and the checksum of a TCP or UDP header. `length` is the size in
+/// bytes of the header and its payload, which consists of zeros.
 pub fn transport(
     ends: (Ipv4Addr, Ipv4Addr),
     protocol: u8,
@@ -50,8 +50,8 @@ pub fn transport(
     header[at..at + 2].copy_from_slice(&checksum::sent(sum, protocol).to_be_bytes());
 }
 
-/// Returns the segment that resets a connection which the other end tries to open (RFC 9293,
-/// section 3.10.7.1): RST and ACK.
+/// Returns a TCP segment with RST and ACK that refuses a connection from the other end (RFC 9293,
+/// section 3.10.7.1).
 ///
 /// # Panics
 /// If the addresses are of different IP versions.
@@ -63,8 +63,8 @@ pub fn reset(source: SocketAddr, destination: SocketAddr, acknowledgment: u32) -
     packet
 }
 
-/// Returns an ICMP error (RFC 792, RFC 4443) about a packet that begins with `quoted`. `kind` and
-/// `code` are those of the addresses' IP version.
+/// Returns an ICMP error (RFC 792, RFC 4443) about a packet that begins with `quoted`. The IP
+/// version of the addresses determines the meaning of `kind` and `code`.
 ///
 /// # Panics
 /// If the addresses are of different IP versions, or the packet becomes longer than 65 535 bytes.
@@ -75,7 +75,7 @@ pub fn icmp_error(source: IpAddr, destination: IpAddr, kind: u8, code: u8, quote
         IpAddr::V4(_) => step.icmpv4_raw(kind, code, [0; 4]).write_to_vec(&mut packet, quoted),
         IpAddr::V6(_) => step.icmpv6_raw(kind, code, [0; 4]).write_to_vec(&mut packet, quoted),
     };
-    written.expect("a quoted packet fits into another");
+    written.expect("the ICMP error is not longer than 65 535 bytes");
     packet
 }
 

@@ -1,5 +1,5 @@
-//! Packets on which readers of headers disagree, written by hand from the RFCs, with the correct
-//! results.
+//! Tests of packets that parsers often interpret differently. The packets and the expected results
+//! were written by hand from the RFCs.
 
 use bentpipe_wire::{ethernet_payload, read, read_quoted, Headers, ICMP, ICMPV6, TCP, UDP};
 use std::ops::Range;
@@ -12,8 +12,8 @@ const AUTHENTICATION: u8 = 51;
 const NO_NEXT_HEADER: u8 = 59;
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// Returns an IPv4 packet (RFC 791, section 3.1) from 10.0.0.1 to 10.0.0.2. `fragment` is the word
-/// of flags and fragment offset.
+/// Returns an IPv4 packet (RFC 791, section 3.1) from 10.0.0.1 to 10.0.0.2. `fragment` is the
+/// 16-bit field with the flags and the fragment offset.
 fn ipv4(options: &[u8], fragment: u16, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let header = 20 + options.len();
     let mut packet = vec![0x40 | (header / 4) as u8, 0xb9];
@@ -35,15 +35,16 @@ fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
     [&packet, payload].concat()
 }
 
-/// Returns IPv6 options in `8 + 8 * more` bytes of PadN (RFC 8200, section 4.2).
+/// Returns an IPv6 options header of `8 + 8 * more` bytes that contains only PadN (RFC 8200,
+/// section 4.2).
 fn options(next: u8, more: u8) -> Vec<u8> {
     let mut header = vec![next, more, 1, 4 + 8 * more];
     header.resize(8 + 8 * usize::from(more), 0);
     header
 }
 
-/// Returns a fragment header (RFC 8200, section 4.5): the offset in units of eight bytes, and true
-/// if more fragments follow.
+/// Returns a fragment header (RFC 8200, section 4.5). `offset` is in units of eight bytes, and
+/// `more` is true if more fragments follow.
 fn fragment(next: u8, offset: u16, more: bool) -> Vec<u8> {
     let mut header = vec![next, 0];
     header.extend((offset << 3 | u16::from(more)).to_be_bytes());
@@ -51,8 +52,8 @@ fn fragment(next: u8, offset: u16, more: bool) -> Vec<u8> {
     header
 }
 
-/// Returns TCP (RFC 9293, section 3.1) from port 4000 to 80 with a header of `words` 32-bit words
-/// in its data offset.
+/// Returns a TCP segment (RFC 9293, section 3.1) of `bytes` bytes from port 4000 to port 80. Its
+/// data offset is `words` 32-bit words.
 fn tcp(words: u8, bytes: usize) -> Vec<u8> {
     let mut segment =
         vec![0x0f, 0xa0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, words << 4, 0x10, 0xff, 0xff, 0, 0, 0, 0];
@@ -60,7 +61,8 @@ fn tcp(words: u8, bytes: usize) -> Vec<u8> {
     segment
 }
 
-/// Returns UDP (RFC 768) from port 4000 to 53 with this length field.
+/// Returns a UDP datagram (RFC 768) of `bytes` bytes from port 4000 to port 53. `length` is the
+/// value of its length field.
 fn udp(length: u16, bytes: usize) -> Vec<u8> {
     let mut datagram = vec![0x0f, 0xa0, 0, 53];
     datagram.extend(length.to_be_bytes());
@@ -68,14 +70,14 @@ fn udp(length: u16, bytes: usize) -> Vec<u8> {
     datagram
 }
 
-/// Returns an ICMP error of this type that quotes the packet.
+/// Returns an ICMP error of type `kind` that quotes a packet.
 fn error(kind: u8, quoted: &[u8]) -> Vec<u8> {
     [&[kind, 0, 0, 0, 0, 0, 0, 0], quoted].concat()
 }
 
-/// The expected result of reading a packet.
+/// The expected result of parsing a packet.
 #[derive(Clone, Debug, PartialEq)]
-struct Is {
+struct Parsed {
     protocol: u8,
     fragment: bool,
     upper: Range<usize>,
@@ -84,10 +86,10 @@ struct Is {
     checksum: Option<usize>,
 }
 
-/// Returns the result for valid TCP or UDP.
-fn good(protocol: u8, upper: Range<usize>, header: usize) -> Option<Is> {
+/// Returns the expected result for a valid TCP segment or UDP datagram.
+fn good(protocol: u8, upper: Range<usize>, header: usize) -> Option<Parsed> {
     let (port, checksum) = if protocol == TCP { (80, 16) } else { (53, 6) };
-    Some(Is {
+    Some(Parsed {
         protocol,
         fragment: false,
         ports: Some((4000, port)),
@@ -97,13 +99,13 @@ fn good(protocol: u8, upper: Range<usize>, header: usize) -> Option<Is> {
     })
 }
 
-/// Returns the result for a packet without ports and known payload.
-fn opaque(protocol: u8, fragment: bool, upper: Range<usize>) -> Option<Is> {
-    Some(Is { protocol, fragment, upper, ports: None, payload: None, checksum: None })
+/// Returns the expected result for a packet without ports and without a known payload.
+fn opaque(protocol: u8, fragment: bool, upper: Range<usize>) -> Option<Parsed> {
+    Some(Parsed { protocol, fragment, upper, ports: None, payload: None, checksum: None })
 }
 
-fn seen(headers: Headers, packet: &[u8]) -> Is {
-    Is {
+fn seen(headers: Headers, packet: &[u8]) -> Parsed {
+    Parsed {
         protocol: headers.protocol,
         fragment: headers.fragment,
         upper: headers.begin..headers.end,
@@ -118,17 +120,17 @@ fn changed(mut packet: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
     packet
 }
 
-type Row = (&'static str, Vec<u8>, Option<Is>);
+type Row = (&'static str, Vec<u8>, Option<Parsed>);
 
 fn check(rows: &[Row]) {
     for (name, packet, expected) in rows {
-        let is = read(packet).map(|headers| seen(headers, packet));
-        assert_eq!(&is, expected, "{name}: {packet:02x?}");
+        let parsed = read(packet).map(|headers| seen(headers, packet));
+        assert_eq!(&parsed, expected, "{name}: {packet:02x?}");
     }
 }
 
 #[test]
-fn ipv4_packets_are_what_their_rfcs_say() {
+fn ipv4_packets_are_parsed_as_their_rfcs_specify() {
     let (segment, datagram) = (tcp(5, 30), udp(18, 18));
     let whole = ipv4(&[], 0x4000, TCP, &segment);
     // Record route (RFC 791): TCP does not directly follow the fixed header.
@@ -145,7 +147,7 @@ fn ipv4_packets_are_what_their_rfcs_say() {
             opaque(UDP, true, 20..38),
         ),
         ("last fragment", ipv4(&[], 5, TCP, &segment), opaque(TCP, true, 20..50)),
-        ("fragment far behind", ipv4(&[], 0x1f00, TCP, &segment), opaque(TCP, true, 20..50)),
+        ("fragment with a large offset", ipv4(&[], 0x1f00, TCP, &segment), opaque(TCP, true, 20..50)),
         ("cut off", whole[..49].to_vec(), None),
         ("header cut off", whole[..19].to_vec(), None),
         ("options cut off", ipv4(&record_route, 0, TCP, &[])[..24].to_vec(), None),
@@ -170,9 +172,10 @@ fn ipv4_packets_are_what_their_rfcs_say() {
 }
 
 #[test]
-fn transport_headers_that_do_not_fit_have_no_payload() {
-    let without_payload = |is: Option<Is>| is.map(|is| Is { payload: None, ..is });
-    let ports = |is: Option<Is>| without_payload(is).map(|is| Is { checksum: None, ..is });
+fn truncated_transport_headers_have_no_payload() {
+    let without_payload = |parsed: Option<Parsed>| parsed.map(|parsed| Parsed { payload: None, ..parsed });
+    let ports =
+        |parsed: Option<Parsed>| without_payload(parsed).map(|parsed| Parsed { checksum: None, ..parsed });
     check(&[
         (
             "data offset below five words",
@@ -180,24 +183,24 @@ fn transport_headers_that_do_not_fit_have_no_payload() {
             without_payload(good(TCP, 20..50, 0)),
         ),
         ("data offset of no words", ipv4(&[], 0, TCP, &tcp(0, 30)), without_payload(good(TCP, 20..50, 0))),
-        ("data offset behind the end", ipv4(&[], 0, TCP, &tcp(8, 30)), without_payload(good(TCP, 20..50, 0))),
+        ("data offset after the end", ipv4(&[], 0, TCP, &tcp(8, 30)), without_payload(good(TCP, 20..50, 0))),
         ("eight bytes of TCP", ipv4(&[], 0, TCP, &tcp(5, 20)[..8]), ports(good(TCP, 20..28, 0))),
         ("three bytes of TCP", ipv4(&[], 0, TCP, &tcp(5, 20)[..3]), opaque(TCP, false, 20..23)),
         ("seven bytes of UDP", ipv4(&[], 0, UDP, &udp(8, 8)[..7]), ports(good(UDP, 20..27, 0))),
         ("UDP length below eight", ipv4(&[], 0, UDP, &udp(7, 18)), without_payload(good(UDP, 20..38, 0))),
-        ("UDP length behind the end", ipv4(&[], 0, UDP, &udp(19, 18)), without_payload(good(UDP, 20..38, 0))),
-        // RFC 9868: the bytes behind the datagram are options, and its checksum covers the datagram
-        // only.
+        ("UDP length after the end", ipv4(&[], 0, UDP, &udp(19, 18)), without_payload(good(UDP, 20..38, 0))),
+        // RFC 9868: the bytes after the datagram are options, and the checksum covers only the
+        // datagram.
         ("UDP options", ipv4(&[], 0, UDP, &udp(10, 18)), {
-            good(UDP, 20..38, 8).map(|is| Is { payload: Some(28..30), ..is })
+            good(UDP, 20..38, 8).map(|parsed| Parsed { payload: Some(28..30), ..parsed })
         }),
     ]);
 }
 
 #[test]
-fn ipv6_packets_are_what_their_rfcs_say() {
+fn ipv6_packets_are_parsed_as_their_rfcs_specify() {
     let (segment, datagram) = (tcp(5, 30), udp(18, 18));
-    let behind = |headers: &[Vec<u8>]| [&headers.concat()[..], &segment].concat();
+    let after_headers = |headers: &[Vec<u8>]| [&headers.concat()[..], &segment].concat();
     let all =
         [options(DESTINATION_OPTIONS, 0), options(ROUTING, 1), options(FRAGMENT, 2), fragment(TCP, 0, false)];
     let mut authenticated = vec![TCP, 4, 0, 0];
@@ -206,35 +209,51 @@ fn ipv6_packets_are_what_their_rfcs_say() {
     check(&[
         ("TCP", whole.clone(), good(TCP, 40..70, 20)),
         ("UDP", ipv6(UDP, &datagram), good(UDP, 40..58, 8)),
-        ("hop-by-hop options", ipv6(HOP_BY_HOP, &behind(&[options(TCP, 0)])), good(TCP, 48..78, 20)),
-        ("a routing header", ipv6(ROUTING, &behind(&[options(TCP, 2)])), good(TCP, 64..94, 20)),
+        ("hop-by-hop options", ipv6(HOP_BY_HOP, &after_headers(&[options(TCP, 0)])), good(TCP, 48..78, 20)),
+        ("a routing header", ipv6(ROUTING, &after_headers(&[options(TCP, 2)])), good(TCP, 64..94, 20)),
         (
             "destination options",
-            ipv6(DESTINATION_OPTIONS, &behind(&[options(TCP, 1)])),
+            ipv6(DESTINATION_OPTIONS, &after_headers(&[options(TCP, 1)])),
             good(TCP, 56..86, 20),
         ),
-        ("four extension headers", ipv6(HOP_BY_HOP, &behind(&all)), good(TCP, 96..126, 20)),
-        // RFC 4302, section 2.2: its length is in words of 32 bits, minus two.
-        ("authentication", ipv6(AUTHENTICATION, &behind(&[authenticated])), good(TCP, 64..94, 20)),
-        // RFC 6946: an atomic fragment is a whole packet.
-        ("atomic fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 0, false)])), good(TCP, 48..78, 20)),
-        ("first fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 0, true)])), opaque(TCP, true, 48..78)),
-        ("later fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 7, true)])), opaque(TCP, true, 48..78)),
-        ("last fragment", ipv6(FRAGMENT, &behind(&[fragment(TCP, 7, false)])), opaque(TCP, true, 48..78)),
-        // Its payload is not read as a header, although the next-header field says destination
-        // options.
+        ("four extension headers", ipv6(HOP_BY_HOP, &after_headers(&all)), good(TCP, 96..126, 20)),
+        // RFC 4302, section 2.2: the length field counts words of 32 bits, minus two.
+        ("authentication", ipv6(AUTHENTICATION, &after_headers(&[authenticated])), good(TCP, 64..94, 20)),
+        // RFC 6946: an atomic fragment is an unfragmented packet.
+        (
+            "atomic fragment",
+            ipv6(FRAGMENT, &after_headers(&[fragment(TCP, 0, false)])),
+            good(TCP, 48..78, 20),
+        ),
+        (
+            "first fragment",
+            ipv6(FRAGMENT, &after_headers(&[fragment(TCP, 0, true)])),
+            opaque(TCP, true, 48..78),
+        ),
+        (
+            "later fragment",
+            ipv6(FRAGMENT, &after_headers(&[fragment(TCP, 7, true)])),
+            opaque(TCP, true, 48..78),
+        ),
+        (
+            "last fragment",
+            ipv6(FRAGMENT, &after_headers(&[fragment(TCP, 7, false)])),
+            opaque(TCP, true, 48..78),
+        ),
+        // The payload of a later fragment is not parsed as a header, although its next-header field
+        // indicates destination options.
         (
             "later fragment of what began with destination options",
-            ipv6(FRAGMENT, &behind(&[fragment(DESTINATION_OPTIONS, 7, true), options(TCP, 0)])),
+            ipv6(FRAGMENT, &after_headers(&[fragment(DESTINATION_OPTIONS, 7, true), options(TCP, 0)])),
             opaque(DESTINATION_OPTIONS, true, 48..86),
         ),
         (
             "hop-by-hop options in second place",
-            ipv6(ROUTING, &behind(&[options(HOP_BY_HOP, 0), options(TCP, 0)])),
+            ipv6(ROUTING, &after_headers(&[options(HOP_BY_HOP, 0), options(TCP, 0)])),
             { opaque(HOP_BY_HOP, false, 48..86) },
         ),
         (
-            "extension header behind the end",
+            "extension header after the end",
             ipv6(ROUTING, &options(TCP, 9)[..16]),
             opaque(ROUTING, false, 40..56),
         ),
@@ -247,22 +266,22 @@ fn ipv6_packets_are_what_their_rfcs_say() {
 }
 
 #[test]
-fn icmp_errors_quote_packets_that_are_cut_off() {
+fn icmp_errors_quote_truncated_packets() {
     let (old, new) = (ipv4(&[], 0x4000, TCP, &tcp(5, 1000)), ipv6(UDP, &udp(1000, 1000)));
     // The header and 64 bits (RFC 792); as much as fits (RFC 4443, section 3.1).
     let (short, long) = (&old[..28], &new[..900]);
     let icmp = |upper: Range<usize>, protocol| {
-        opaque(protocol, false, upper.clone()).map(|is| Is {
+        opaque(protocol, false, upper.clone()).map(|parsed| Parsed {
             payload: Some(upper.start + 8..upper.end),
             checksum: Some(upper.start + 2),
-            ..is
+            ..parsed
         })
     };
     check(&[
         ("ICMP", ipv4(&[], 0, ICMP, &error(3, short)), icmp(20..56, ICMP)),
         ("ICMPv6", ipv6(ICMPV6, &error(1, long)), icmp(40..948, ICMPV6)),
         ("a short message", ipv4(&[], 0, ICMP, &error(3, &[])[..7]), {
-            icmp(20..27, ICMP).map(|is| Is { payload: None, ..is })
+            icmp(20..27, ICMP).map(|parsed| Parsed { payload: None, ..parsed })
         }),
         ("a quoted packet alone", short.to_vec(), None),
     ]);
@@ -276,7 +295,7 @@ fn icmp_errors_quote_packets_that_are_cut_off() {
 }
 
 #[test]
-fn addresses_and_traffic_class_are_read_alike_in_both_versions() {
+fn addresses_and_traffic_class_are_parsed_in_both_versions() {
     let (old, new) = (read(&ipv4(&[], 0, TCP, &[])).unwrap(), read(&ipv6(TCP, &[])).unwrap());
     assert_eq!((old.source.to_string(), old.destination.to_string()), ("10.0.0.1".into(), "10.0.0.2".into()));
     assert_eq!(

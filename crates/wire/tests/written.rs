@@ -1,5 +1,5 @@
-//! Packets that this crate writes are read correctly, their checksums are valid, and reading never
-//! fails.
+//! Tests that packets from this crate are parsed correctly and have valid checksums, and that the
+//! parser never panics.
 
 use bentpipe_wire::{
     checksum, read, read_quoted, set_traffic_class, write, Echo, Headers, ICMP, ICMPV6, TCP, UDP,
@@ -12,7 +12,7 @@ fn ends() -> [(SocketAddr, SocketAddr); 2] {
         .map(|(source, destination)| (source.parse().unwrap(), destination.parse().unwrap()))
 }
 
-/// Reads a packet whose checksums must be valid.
+/// Parses a packet and checks that its checksums are valid.
 fn verified(packet: &[u8]) -> Headers {
     let headers = read(packet).unwrap();
     let upper = &packet[headers.begin..headers.end];
@@ -23,7 +23,7 @@ fn verified(packet: &[u8]) -> Headers {
 }
 
 #[test]
-fn a_reset_acknowledges() {
+fn a_reset_acknowledges_the_syn() {
     for (source, destination) in ends() {
         let packet = write::reset(source, destination, 0x0102_0304);
         let headers = verified(&packet);
@@ -36,7 +36,7 @@ fn a_reset_acknowledges() {
 }
 
 #[test]
-fn an_icmp_error_quotes() {
+fn an_icmp_error_quotes_the_packet() {
     for ((source, destination), (protocol, kind)) in ends().into_iter().zip([(ICMP, 3), (ICMPV6, 1)]) {
         let quoted = write::reset(destination, source, 1);
         let packet = write::icmp_error(source.ip(), destination.ip(), kind, 13, &quoted);
@@ -49,7 +49,7 @@ fn an_icmp_error_quotes() {
 }
 
 #[test]
-fn an_echo_request_is_one() {
+fn an_echo_request_is_parsed_as_echo_request() {
     let packet = write::echo_request([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 4789, 65535);
     let expected = Echo { reply: false, identifier: 4789, number: 65535 };
     assert_eq!((packet.len(), verified(&packet).echo(&packet)), (28, Some(expected)));
@@ -61,7 +61,7 @@ fn headers_are_valid_before_a_payload_of_zeros() {
     for (protocol, header) in [(TCP, 20), (UDP, 8)] {
         for zeros in [0, 1, 1000, u16::MAX - 40] {
             let mut upper = vec![0; header];
-            // A stale checksum does not count.
+            // The previous value of the checksum field is ignored.
             upper[6] = 9;
             upper[12 % header] |= 5 << 4;
             let length = header as u16 + zeros;
@@ -78,7 +78,7 @@ fn headers_are_valid_before_a_payload_of_zeros() {
 }
 
 #[test]
-fn a_traffic_class_is_set_and_the_checksum_holds() {
+fn setting_the_traffic_class_keeps_the_checksum_valid() {
     for (source, destination) in ends() {
         for class in [0, 0xff, 46 << 2 | 3, 1, 1] {
             let mut packet = write::reset(source, destination, 5);
@@ -89,9 +89,9 @@ fn a_traffic_class_is_set_and_the_checksum_holds() {
 }
 
 proptest! {
-    /// The returned ranges lie within the packet, for any input.
+    /// For any input, the returned ranges lie within the packet.
     #[test]
-    fn nothing_read_lies_outside(mut packet in prop::collection::vec(any::<u8>(), 0..200), version in 0..3) {
+    fn parsed_ranges_lie_within_the_packet(mut packet in prop::collection::vec(any::<u8>(), 0..200), version in 0..3) {
         if let Some(first) = packet.first_mut() {
             *first = [*first, 0x45, 0x60][version as usize];
         }

@@ -1,17 +1,23 @@
-//! ATM with AAL5 (ITU-T I.363.5, RFC 2684): packet, padding and a trailer of 8 bytes fill whole
-//! cells of 48 bytes, each sent with a header of 5 bytes. Packets do not share cells.
+//! ATM with AAL5 (ITU-T I.363.5, RFC 2684). Each packet, with padding and a trailer of 8 bytes,
+//! fills a whole number of cells. A cell has 48 bytes of payload and a header of 5 bytes. Packets
+//! do not share cells.
 //!
-//! The encapsulation determines the bytes before the packet: nothing with VC multiplexing (RFC
-//! 2684, section 6); 8 bytes (AA-AA-03, 00-00-00, 08-00) with LLC/SNAP (section 5.1, routed
-//! protocols); LLC, SNAP and an Ethernet header of 14 bytes with bridged Ethernet (section 5.2,
-//! without its checksum); a header of LAN emulation and the Ethernet header with LANE (ATM Forum,
-//! LAN Emulation over ATM 1.0, section 4.1.1); 6 bytes with PPP (RFC 2364, section 5, LLC
-//! encapsulation). Bridged and emulated Ethernet frames have at least 60 bytes. So a TCP
-//! acknowledgment of 40 bytes takes two cells with every encapsulation except VC multiplexing.
+//! The encapsulation determines the header before the packet:
 //!
-//! The loss of a cell loses its packet. The loss of a packet's last cell, which marks the packet's
-//! end, also loses the next packet: the receiver takes both for one, whose length and CRC-32 do not
-//! match.
+//! - VC multiplexing (RFC 2684, section 6): no header.
+//! - LLC/SNAP (RFC 2684, section 5.1, routed protocols): 8 bytes (AA-AA-03, 00-00-00, 08-00).
+//! - Bridged Ethernet (RFC 2684, section 5.2, without the checksum of Ethernet): 24 bytes. These
+//! are 8 bytes of LLC and SNAP, 2 bytes of padding and an Ethernet header of 14 bytes.
+//! - LANE (ATM Forum, LAN Emulation over ATM 1.0, section 4.1.1): 16 bytes. These are a LAN
+//! emulation header of 2 bytes and an Ethernet header of 14 bytes.
+//! - PPP (RFC 2364, section 5, LLC encapsulation): 6 bytes.
+//!
+//! Bridged and emulated Ethernet frames have at least 60 bytes. A TCP acknowledgment of 40 bytes
+//! takes one cell with VC multiplexing and two cells with every other encapsulation.
+//!
+//! If any cell is lost, its packet is lost. The last cell marks the end of a packet. If the last
+//! cell is lost, the next packet is lost, too: the receiver reassembles both packets as one, and
+//! its length and CRC-32 do not match.
 //!
 //! ```toml
 //! framing = { kind = "atm", encapsulation = "llc-snap" }
@@ -23,18 +29,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// ATM with AAL5 (ITU-T I.363.5, RFC 2684): each packet, with padding and a trailer of 8 bytes,
-/// fills whole cells of 53 bytes, 48 of them payload.
+/// fills a whole number of cells. A cell has 53 bytes, including 48 bytes of payload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Encapsulation of the packet in its AAL5 frame, by the bytes before it: `"llc-snap"` (8
-    /// bytes, the default), `"vc"` (none), `"bridged"` (24 bytes, an Ethernet frame without
+    /// Encapsulation of the packet in its AAL5 frame, with the size of its header: `"llc-snap"` (8
+    /// bytes, the default), `"vc"` (no header), `"bridged"` (24 bytes, an Ethernet frame without
     /// checksum), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes).
     pub encapsulation: Encapsulation,
 }
 
-/// The encapsulation of a packet in its AAL5 frame, from which the receiver recognises the
-/// protocol.
+/// The encapsulation of a packet in its AAL5 frame. It tells the receiver the packet's protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encapsulation {
@@ -54,7 +59,8 @@ pub enum Encapsulation {
 }
 
 impl Encapsulation {
-    /// Returns the size of the header before the packet, and the minimum size of header and packet.
+    /// Returns the size of the header, and the minimum size of header and packet together, in
+    /// bytes.
     const fn sizes(self) -> (u32, u32) {
         match self {
             Encapsulation::LlcSnap => (8, 0),
@@ -65,7 +71,7 @@ impl Encapsulation {
         }
     }
 
-    /// Returns the number of cells of the AAL5 frame of a packet of `size` bytes.
+    /// Returns the number of cells that a packet of `size` bytes fills.
     pub const fn cells(self, size: u32) -> u32 {
         let (header, min) = self.sizes();
         let whole = size + header;
@@ -73,20 +79,25 @@ impl Encapsulation {
         (payload + TRAILER).div_ceil(PAYLOAD)
     }
 
-    /// Returns the size in bytes of the longest packet: the trailer's length field has 16 bits.
+    /// Returns the maximum size of a packet in bytes. The length field of the trailer has 16 bits.
     pub const fn longest(self) -> u32 {
         65_535 - self.sizes().0
     }
 }
 
-/// Size of the header of an Ethernet frame, and the minimum size of a frame without its checksum
-/// (IEEE 802.3).
+/// Size of the header of an Ethernet frame in bytes (IEEE 802.3).
 const ETHERNET_HEADER: u32 = 14;
+
+/// Minimum size of an Ethernet frame without its checksum, in bytes (IEEE 802.3).
 const ETHERNET_MIN: u32 = 60;
 
-/// Size of a cell and of its payload, in bytes.
+/// Size of a cell in bytes, with its header.
 pub const CELL: u32 = 53;
+
+/// Size of the payload of a cell in bytes.
 const PAYLOAD: u32 = 48;
+
+/// Size of the AAL5 trailer in bytes.
 const TRAILER: u32 = 8;
 
 impl Sample for Config {
@@ -130,10 +141,10 @@ mod tests {
     use super::super::tests::units;
     use super::*;
 
-    /// Rows of `tests/authorities/atm/overhead.csv`: packet, encapsulation, cells, bytes of the
-    /// cells.
+    /// Compares the numbers of cells with `tests/authorities/atm/overhead.csv`. Its columns are the
+    /// packet's size, the encapsulation, the number of cells, and the cells' size in bytes.
     #[test]
-    fn cells_equal_those_of_the_reference() {
+    fn numbers_of_cells_match_the_reference_table() {
         let table = include_str!("../../../../tests/authorities/atm/overhead.csv");
         let mut rows = 0;
         for row in table.lines().filter(|row| !row.starts_with('#')).skip(1) {

@@ -1,12 +1,14 @@
-//! The common part of AAL5 (ITU-T I.363.5): payload, padding to whole cells, and a trailer of 8
-//! bytes with the user-to-user byte, the common-part indicator, the length and a CRC-32.
+//! The common part of AAL5 (ITU-T I.363.5). A frame consists of the payload, padding to a whole
+//! number of cells, and a trailer of 8 bytes. The trailer contains the user-to-user byte, the
+//! common-part indicator, the length and a CRC-32.
 //!
 //! The CRC has the generator x^32 + x^26 + x^23 + x^22 + x^16 + x^12 + x^11 + x^10 + x^8 + x^7 +
-//! x^5 + x^4 + x^2 + x + 1, most significant bit first, starts with ones and is complemented.
+//! x^5 + x^4 + x^2 + x + 1, with the most significant bit first. The register starts with ones, and
+//! the result is complemented.
 
 const GENERATOR: u32 = 0x04c1_1db7;
 
-/// Value of the CRC register after a whole frame without error, before the complement.
+/// Value of the CRC register after a complete frame without errors, before the complement.
 pub const RESIDUE: u32 = 0xc704_dd7b;
 
 /// Returns the register of the CRC-32 after `bytes`, before the complement.
@@ -19,8 +21,8 @@ pub fn register(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Returns the frame (CPCS-PDU) of a payload of at most 65 535 bytes: whole cell payloads of 48
-/// bytes.
+/// Returns the frame (CPCS-PDU) of a payload of at most 65 535 bytes. Its length is a multiple of
+/// 48 bytes, the payload of a cell.
 pub fn frame(payload: &[u8]) -> Vec<u8> {
     let cells = (payload.len() + 8).div_ceil(48);
     let mut frame = payload.to_vec();

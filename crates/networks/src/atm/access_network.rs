@@ -1,4 +1,5 @@
-//! An ATM network in a scenario: its nodes, checks, stages, changes, and its paths in numbers.
+//! Integration of an ATM network in a scenario: its nodes, checks, stages, changes, and the
+//! properties of its paths.
 
 use super::config::{slowest, Config, Frames};
 use super::stage::Direction;
@@ -10,7 +11,8 @@ use bentpipe_stage::facts::{self, Course, Crossing, Hop};
 use bentpipe_stage::Port;
 use std::sync::Arc;
 
-/// Returns the names of the stages of network `name`: from the first node, and back.
+/// Returns the names of the two stages of network `name`: the direction from the first node to the
+/// second, and back.
 fn directions(name: &str) -> [String; 2] {
     ["forward", "back"].map(|direction| format!("{name}.{direction}"))
 }
@@ -40,9 +42,9 @@ impl AccessNetwork for Config {
         if self.legs.is_empty() {
             problems.add("legs", "there is none; allowed: one or more, such as [{ rate = \"2 Mbit/s\" }]");
         }
-        for (place, leg) in self.legs.iter().enumerate() {
+        for (index, leg) in self.legs.iter().enumerate() {
             problems.within("legs", |problems| {
-                problems.within(place.to_string(), |problems| leg.check(problems));
+                problems.within(index.to_string(), |problems| leg.check(problems));
             });
         }
         if let Some(access) = &self.access {
@@ -51,10 +53,10 @@ impl AccessNetwork for Config {
             problems.add("access", "others need it: the line between each node and its switch, such as { rate = \"149.76 Mbit/s\" }");
         }
         problems.within("contract", |problems| self.contract.check(problems));
-        for (place, other) in self.others.iter().enumerate() {
+        for (index, other) in self.others.iter().enumerate() {
             let [one, two] = &other.ends;
             let joined = |ends: &&[String; 2]| ends.contains(one) && ends.contains(two);
-            let known = self.pairs().take(1 + place).any(|ends| joined(&ends));
+            let known = self.pairs().take(1 + index).any(|ends| joined(&ends));
             let own = |problems: &mut Problems| {
                 same(&other.ends, problems);
                 if known && one != two {
@@ -65,7 +67,7 @@ impl AccessNetwork for Config {
                 }
                 problems.within("contract", |problems| other.contract.check(problems));
             };
-            problems.within("others", |problems| problems.within(place.to_string(), own));
+            problems.within("others", |problems| problems.within(index.to_string(), own));
         }
     }
 
@@ -74,7 +76,8 @@ impl AccessNetwork for Config {
     }
 
     fn check_change(&self, start: &Changing, problems: &mut Problems) {
-        let start: &Config = start.config.downcast_ref().expect("a network stays of its kind");
+        let start: &Config =
+            start.config.downcast_ref().expect("a change does not change the kind of a network");
         if self.legs.len() != start.legs.len() {
             let text = format!("the number of legs cannot change; allowed: {}", start.legs.len());
             problems.add("legs", text);
@@ -86,9 +89,9 @@ impl AccessNetwork for Config {
             problems
                 .add("others", "connections cannot change while the network runs; allowed: their contracts");
         }
-        for (place, (leg, before)) in self.legs.iter().zip(&start.legs).enumerate() {
+        for (index, (leg, before)) in self.legs.iter().zip(&start.legs).enumerate() {
             let refuse = |problems: &mut Problems| leg.check_change(before, problems);
-            problems.within("legs", |problems| problems.within(place.to_string(), refuse));
+            problems.within("legs", |problems| problems.within(index.to_string(), refuse));
         }
         if let (Some(leg), Some(before)) = (&self.access, &start.access) {
             problems.within("access", |problems| leg.check_change(before, problems));
@@ -101,12 +104,12 @@ impl AccessNetwork for Config {
             let text = format!("{peak} is more than the slowest leg carries, so that it limits nothing");
             remarks.within("contract", |remarks| remarks.add("peak", text));
         }
-        for (place, leg) in self.legs.iter().enumerate() {
+        for (index, leg) in self.legs.iter().enumerate() {
             if leg.error.expected_loss(0, f64::from(CELL)) >= 1.0 {
                 let at = |remarks: &mut Problems| {
                     remarks.add("error", "every cell is lost, so that nothing arrives")
                 };
-                remarks.within("legs", |remarks| remarks.within(place.to_string(), at));
+                remarks.within("legs", |remarks| remarks.within(index.to_string(), at));
             }
         }
     }
@@ -134,16 +137,19 @@ impl AccessNetwork for Config {
             let joins = |ends: &&[String; 2]| {
                 ends.iter().any(|end| end == crossing.from) && ends.iter().any(|end| end == crossing.to)
             };
-            let (index, ends) =
-                self.pairs().enumerate().find(|(_, ends)| joins(ends)).expect("an edge joins them");
+            let (index, ends) = self
+                .pairs()
+                .enumerate()
+                .find(|(_, ends)| joins(ends))
+                .expect("a crossing joins the ends of a connection");
             let contract = self.contract_of(index);
             if let Some(peak) = contract.peak.filter(|_| contract.shaping) {
                 rate = rate.min(contract.sustainable.unwrap_or(peak).bits_per_second() as f64);
             }
             let part = if crossing.from == ends[0] { forward.clone() } else { back.clone() };
             let packets = (leg.buffer.value() as f64 / cells) as u64;
-            // The legs that all connections share; access line and shaper belong to one connection
-            // each.
+            // All connections share the legs. An access line and a shaper belong to a single
+            // connection.
             let common = match self.others.is_empty() {
                 true => rate,
                 false => slowest(self.legs.iter()).map_or(rate, |(_, rate)| rate),

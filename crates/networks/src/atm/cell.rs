@@ -1,13 +1,13 @@
-//! The header of a cell (ITU-T I.361, I.432.1): 4 bytes and their header error control (HEC), a
-//! CRC-8 with the generator x^8 + x^2 + x + 1, to which 01010101 is added.
+//! The header of a cell (ITU-T I.361, I.432.1): 4 bytes and the header error control (HEC). The HEC
+//! is a CRC-8 with the generator x^8 + x^2 + x + 1, to which 01010101 is added modulo 2.
 //!
-//! A receiver in correction mode corrects one wrong bit of a header and discards a cell with more.
-//! After either it is in detection mode, in which it discards every cell with a wrong header, until
-//! the next header without error.
+//! A receiver in correction mode corrects one wrong bit of a header, and discards the cell if more
+//! bits are wrong. In both cases, it changes to detection mode, in which it discards every cell
+//! with a wrong header. The next header without error returns the receiver to correction mode.
 
-/// Bits of a header.
+/// Number of bits of a cell header.
 pub const HEADER_BITS: u64 = 40;
-/// Bits of a cell.
+/// Number of bits of a cell, including its header.
 pub const CELL_BITS: u64 = 424;
 
 /// Returns the HEC of the first four bytes of a header.
@@ -31,7 +31,7 @@ pub fn header(vpi: u8, vci: u16, payload_type: u8, low_priority: bool) -> [u8; 4
     word.to_be_bytes()
 }
 
-/// The mode of a receiver of headers.
+/// The mode in which a receiver handles headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mode {
     /// The receiver corrects one wrong bit.
@@ -42,9 +42,11 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Handles an arriving header with so many wrong bits. Returns true if its cell is accepted.
+    /// Handles an arriving header with `wrong_bits` wrong bits. Returns true if the cell is
+    /// accepted.
     ///
-    /// Three or more wrong bits can look like one; here such cells are always discarded.
+    /// A real receiver can mistake three or more wrong bits for a single one. Here, such cells are
+    /// always discarded.
     pub fn accepts(&mut self, wrong_bits: u32) -> bool {
         let before = *self;
         *self = if wrong_bits == 0 { Mode::Correction } else { Mode::Detection };
@@ -80,7 +82,7 @@ mod tests {
         let mut mode = Mode::default();
         let accepted = [0, 1, 1, 0, 1, 0, 2, 1, 0].map(|wrong| mode.accepts(wrong));
         assert_eq!(accepted, [true, true, false, true, true, true, false, false, true]);
-        // Every single error has a syndrome of its own, so it can be corrected.
+        // Each single-bit error has a unique syndrome, so it can be corrected.
         let syndromes: std::collections::BTreeSet<u8> =
             (0..32).map(|bit| hec((1u32 << bit).to_be_bytes()) ^ hec([0; 4])).collect();
         assert_eq!(syndromes.len(), 32);

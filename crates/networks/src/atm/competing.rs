@@ -1,5 +1,5 @@
-//! Connections that share legs, compared with a cell-by-cell calculation of all of them; and
-//! changes during a run.
+//! Tests of connections that share legs, by comparison with a cell-by-cell calculation, and tests
+//! of changes during a run.
 
 use super::config::Config;
 use super::connection::{EXCESS, MERGED};
@@ -20,22 +20,23 @@ fn at(micros: u64) -> Time {
     Time::ZERO + Span::from_micros(micros)
 }
 
-/// The deliveries of a direction (connection, number of the packet, nanosecond), and the number of
-/// packets that it dropped for each reason.
+/// Results of one direction: the deliveries (connection, number of the packet, time in
+/// nanoseconds), and the number of dropped packets by reason.
 #[derive(Debug, Default, PartialEq)]
 struct Delivered {
     packets: Vec<(u16, u32, u64)>,
     dropped: Vec<(DropReason, u64)>,
 }
 
-/// Sends packets in order of time, each at its microsecond into a connection with a size; before
-/// the packet with the number of a change the network changes.
+/// Sends packets in order of time. Each packet is its time in microseconds, its connection and its
+/// size in bytes. Each change is the index of the packet before which it happens, and the new
+/// configuration.
 fn run(config: &Config, packets: &[(u64, u16, u32)], changes: &[(usize, &Config)]) -> Delivered {
     let mut bench = Bench::new(Direction::new("wan", config, false, stream("wan")));
     let mut current = config;
     for (number, (time, connection, size)) in packets.iter().enumerate() {
         bench.run(at(*time));
-        for (_, after) in changes.iter().filter(|(place, _)| *place == number) {
+        for (_, after) in changes.iter().filter(|(index, _)| *index == number) {
             bench.change(at(*time), 0, current, *after);
             current = after;
         }
@@ -47,16 +48,16 @@ fn run(config: &Config, packets: &[(u64, u16, u32)], changes: &[(usize, &Config)
     Delivered { packets: delivered.collect(), dropped: bench.drops() }
 }
 
-/// Applies the rules of one shared leg behind access lines of a cell in a microsecond, one cell in
-/// 4 us, to the list of all cells in order of their arrival. Returns the time of each packet that
-/// arrives.
+/// Applies the rules of one shared leg to the list of all cells in order of arrival. An access line
+/// sends one cell per microsecond, and the shared leg one cell in 4 us. Returns the arrival time of
+/// each packet that arrives.
 fn account(
     packets: &[(u64, u16, u32)],
     buffer: usize,
     early: Option<usize>,
     partial: bool,
 ) -> Vec<(u16, u32, u64)> {
-    // Cells of each connection at the switch.
+    // The cells of all connections at the switch.
     let mut cells = Vec::new();
     for connection in 0..3u16 {
         let mut free = 0;
@@ -73,8 +74,8 @@ fn account(
     cells.sort();
     let mut starts: Vec<u64> = Vec::new();
     let mut line_free = 0;
-    // By connection: true if the next cell begins a frame, if the frame lost a cell, if the frame
-    // is refused.
+    // By connection, three flags: the next cell begins a frame, the current frame has lost a cell,
+    // the current frame is refused.
     let mut frames = [(true, false, false); 3];
     let mut fates: Vec<(usize, Option<u64>, bool)> = Vec::new();
     for (time, connection, number, last) in cells {
@@ -96,7 +97,7 @@ fn account(
         };
         fates.push((number, arrival, last));
     }
-    // Reassembly; the far access line adds one cell time of its own, 1 us.
+    // Reassembly. The far access line adds one cell time, 1 us.
     let mut arrived = Vec::new();
     let mut stale = [false; 3];
     for (number, (_, connection, _)) in packets.iter().enumerate() {
@@ -115,8 +116,8 @@ fn account(
 }
 
 proptest! {
-    /// Deliveries and times agree with a calculation of all cells at once, however cells of three
-    /// connections meet.
+    /// Deliveries and their times agree with a calculation of all cells at once, for any arrival
+    /// pattern of three connections.
     #[test]
     fn cells_compete_in_order_of_arrival(
         gaps in prop::collection::vec((0u64..300, 0u16..3, 20u32..1500), 1..60),
@@ -137,8 +138,8 @@ proptest! {
         prop_assert_eq!(delivered, account(&packets, buffer, early, partial));
     }
 
-    /// A connection that sends nothing changes nothing: cells that wait for others at the first leg
-    /// arrive as they would without others.
+    /// A second connection that sends nothing does not change the results, although the stage then
+    /// has to process cells in order of time at the first leg.
     #[test]
     fn an_idle_connection_changes_nothing(
         gaps in prop::collection::vec((0u64..2000, 20u32..1500), 1..60), buffer in 5u32..200, shaping: bool,
@@ -151,13 +152,13 @@ proptest! {
                "legs": [{{"rate": "53 Mbit/s", "buffer": {buffer}}}, {{"rate": "30 Mbit/s", "delay": "1 ms", "partial": true}}]"#
         );
         let alone = run(&config(&keys), &packets, &[]);
-        let beside = run(&config(&format!(r#"{keys}, "others": [{{"ends": ["c", "d"]}}]"#)), &packets, &[]);
-        prop_assert_eq!(alone, beside);
+        let with_idle = run(&config(&format!(r#"{keys}, "others": [{{"ends": ["c", "d"]}}]"#)), &packets, &[]);
+        prop_assert_eq!(alone, with_idle);
     }
 }
 
-/// Two connections offer 42.4 and 106 Mbit/s of cells to a leg of 84.8 Mbit/s. The first keeps to
-/// its contract; cells of the second beyond 10 Mbit/s are tagged.
+/// Two connections offer 42.4 and 106 Mbit/s of cells to a leg of 84.8 Mbit/s. The first connection
+/// conforms to its contract. Cells of the second connection above 10 Mbit/s are tagged.
 #[test]
 fn conforming_cells_are_not_displaced_by_tagged_cells() {
     let shared = |low_priority: &str| {
@@ -168,7 +169,7 @@ fn conforming_cells_are_not_displaced_by_tagged_cells() {
                "others": [{{"ends": ["c", "d"], "contract": {{"category": "ubr", "peak": "10 Mbit/s", "excess": "tag", "tolerance": "0 s"}}}}]"#
         ))
     };
-    // One cell in 10 us, and five in 20 us.
+    // The first connection sends one cell in 10 us, the second five cells in 20 us.
     let mut packets: Vec<(u64, u16, u32)> =
         (0..2000).map(|slot| (10 * slot + 3 * slot % 10, 0, 40)).collect();
     packets.extend((0..1000).map(|slot| (20 * slot + 7 * slot % 20, 1, 230)));
@@ -176,8 +177,8 @@ fn conforming_cells_are_not_displaced_by_tagged_cells() {
     let arrived = |config: &Config| {
         run(config, &packets, &[]).packets.iter().filter(|(connection, ..)| *connection == 0).count()
     };
-    // With a threshold, the tagged cells leave room for all that conform; without one, they fill
-    // the buffer.
+    // With a threshold, the tagged cells leave room for all conforming cells. Without a threshold,
+    // they fill the buffer.
     assert_eq!(arrived(&shared(r#", "low_priority": 60"#)), 2000);
     assert!(arrived(&shared("")) < 1900);
 }
@@ -194,12 +195,12 @@ fn delay_errors_and_contracts_change_during_a_run() {
     let packets = [(0, 0, 40), (100, 0, 40), (200, 0, 41), (300, 0, 40), (2000, 0, 40)];
     let times =
         |delivered: Delivered| delivered.packets.iter().map(|(.., time)| time / 1000).collect::<Vec<_>>();
-    // Cells take 1 us on each of three lines. The third packet has two cells, of which the last
-    // exceeds the contract.
+    // A cell takes 1 us on each of three lines. The third packet has two cells, and the second of
+    // these exceeds the contract.
     let unchanged = run(&start, &packets, &[]);
     assert_eq!(unchanged.dropped, [(EXCESS, 1), (MERGED, 1)]);
     assert_eq!(times(unchanged), [1003, 1103, 3003]);
-    // With half the delay, the second would arrive earlier, but not before the first.
+    // With half the delay, the second packet arrives earlier, but not before the first packet.
     let near = keys("500 us", 0.0, "42400 kbit/s");
     assert_eq!(times(run(&start, &packets, &[(1, &near)])), [1003, 1004, 2503]);
     let lossy = keys("1 ms", 1.0, "42400 kbit/s");

@@ -1,4 +1,4 @@
-//! The configuration of an ATM network, and quantities of a packet on its lines.
+//! The configuration of an ATM network, and the delay and loss of packets on its lines.
 
 use super::contract;
 use super::lan::transmission_time;
@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The two nodes that the connection joins.
     pub ends: [String; 2],
-    /// The legs from the first node to the second, in reverse order on the return path; at least
-    /// one. A change during a run sets the keys of a leg by its position from 0, such as
-    /// `legs.1.delay`. It applies to cells that reach the first leg afterwards, and no cell
-    /// overtakes earlier ones.
+    /// The legs from the first node to the second; at least one. The return path uses them in
+    /// reverse order. A change during a run identifies a leg by its position from 0, such as
+    /// `legs.1.delay`. The change applies to cells that reach the first leg afterwards. No cell
+    /// overtakes an earlier one.
     #[schemars(extend("changeable" = true))]
     pub legs: Vec<leg::Config>,
-    /// The line between each node and its switch, before the first leg and after the last. Each
-    /// connection has its own. If unset, the adapters are at the ends of the legs; required with
-    /// `others`.
+    /// Access line between each node and its switch, before the first leg and after the last leg.
+    /// Each connection has its own access lines. If unset, the adapters are at the ends of the
+    /// legs. Required with `others`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("changeable" = true))]
     pub access: Option<leg::Config>,
@@ -32,18 +32,19 @@ pub struct Config {
     /// `"bridged"` (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes).
     #[serde(default)]
     pub encapsulation: Encapsulation,
-    /// Rate of the Ethernet segments between the nodes and their adapters. If unset, there are
-    /// none: the nodes have their own adapters.
+    /// Rate of the Ethernet segments between the nodes and their adapters. If unset, there are no
+    /// Ethernet segments, and the nodes have their own adapters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lan: Option<Rate>,
-    /// Traffic contract of the connection between `ends`, which applies to each direction; UBR
-    /// without a peak rate by default. A contract that changes during a run starts with its next
-    /// cell, whatever the policer had counted.
+    /// Traffic contract of the connection between `ends`, for each direction; UBR without a peak
+    /// rate by default. When the contract changes during a run, policing starts again with the next
+    /// cell, without the cells that were counted before.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub contract: contract::Config,
-    /// Further connections between nodes, each with its own contract, which share the legs with the
-    /// first. Only their `contract` can change during a run, such as `others.0.contract.peak`.
+    /// Further connections between nodes, each with its own contract. They share the legs with the
+    /// first connection. Only their `contract` can change during a run, such as
+    /// `others.0.contract.peak`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("changeable" = true))]
     pub others: Vec<Other>,
@@ -54,9 +55,9 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AtmConnection")]
 pub struct Other {
-    /// The two nodes that the connection joins; the first is on the side of the first leg.
+    /// The two nodes that the connection joins. The first node is on the side of the first leg.
     pub ends: [String; 2],
-    /// Traffic contract, which applies to each direction; UBR without a peak rate by default.
+    /// Traffic contract of the connection, for each direction; UBR without a peak rate by default.
     #[serde(default)]
     pub contract: contract::Config,
 }
@@ -65,16 +66,16 @@ impl Sample for Config {
     const SAMPLE: &'static str = r#"ends = ["a", "b"], lan = "10 Mbit/s", encapsulation = "lane", legs = [{ rate = "25600 kbit/s" }, { rate = "1920 kbit/s", delay = "100 ms", buffer = 200, early = 150, partial = true, error = { kind = "bit", rate = 1e-7 }, tdma = { frame = "20 ms", carrier = "8 Mbit/s" } }], contract = { category = "vbr", peak = "2 Mbit/s", sustainable = "1 Mbit/s", burst = 300, excess = "tag", tolerance = "1 ms" }, access = { rate = "20 Mbit/s", buffer = 500 }, others = [{ ends = ["b", "c"], contract = { category = "cbr", peak = "500 kbit/s", shaping = true } }]"#;
 }
 
-/// Quantities of packets of one size.
+/// Number of cells and efficiency of the frames of packets of one size.
 pub(super) struct Frames {
     /// Number of cells of a packet.
     pub(super) cells: f64,
-    /// Bytes of the packet for each byte of its cells.
+    /// Size of the packet divided by the size of its cells.
     pub(super) efficiency: f64,
 }
 
 impl Config {
-    /// Returns the number of connections between the LANs.
+    /// Returns the number of connections.
     pub(super) fn connections(&self) -> usize {
         1 + self.others.len()
     }
@@ -89,10 +90,11 @@ impl Config {
         std::iter::once(&self.ends).chain(self.others.iter().map(|other| &other.ends))
     }
 
-    /// Returns the shared legs in the order in which cells pass them, there or back.
+    /// Returns the shared legs in the order in which cells pass them. `back` is true for the
+    /// direction from the second node to the first.
     pub(super) fn legs_towards(&self, back: bool) -> impl Iterator<Item = &leg::Config> {
         let count = self.legs.len();
-        (0..count).map(move |place| &self.legs[if back { count - 1 - place } else { place }])
+        (0..count).map(move |index| &self.legs[if back { count - 1 - index } else { index }])
     }
 
     /// Returns all lines of a path: the legs, and the access lines at both ends.
@@ -107,12 +109,12 @@ impl Config {
 
     /// Returns the line with the lowest rate, and that rate.
     pub(super) fn slowest(&self) -> (&leg::Config, f64) {
-        slowest(self.lines()).expect("the check has refused a path without legs")
+        slowest(self.lines()).expect("the check requires at least one leg")
     }
 
-    /// Returns the time that a packet spends everywhere but on the slowest leg: the
-    /// propagation, one cell for each other leg, the whole packet for the Ethernet segments, and
-    /// half a frame of time-division access less half of its burst.
+    /// Returns the delay of a packet without its transmission on the slowest leg. The delay is the
+    /// sum of the propagation delays, one cell time for each other leg, the transmission times on
+    /// the Ethernet segments, and half a frame of time-division access less half of its burst.
     pub(super) fn passing(&self, bytes: u32) -> f64 {
         let slowest = self.slowest().0;
         let leg = |leg: &leg::Config| {
@@ -128,7 +130,8 @@ impl Config {
         self.lines().map(leg).sum::<f64>() + ethernet.as_secs_f64()
     }
 
-    /// Returns the share of packets of `bytes` of which the lines corrupt or lose a cell.
+    /// Returns the fraction of packets of `bytes` bytes that are lost because a line corrupts or
+    /// loses one of their cells.
     pub(super) fn loss(&self, bytes: u32) -> f64 {
         let Frames { cells, .. } = self.frames(bytes);
         let whole = |leg: &leg::Config| math::powf(1.0 - leg.error.expected_loss(0, f64::from(CELL)), cells);

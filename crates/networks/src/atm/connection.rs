@@ -1,9 +1,8 @@
-//! One direction of one connection: its own parts, before and behind the legs that all connections
-//! share.
+//! One direction of one connection: its own parts before and after the shared legs.
 //!
-//! On the near side its cells pass the Ethernet segment, the shaper and the access line; their
-//! arrival times at the first switch are known when the packet enters. On the far side follow an
-//! access line, the reassembly of frames and an Ethernet segment.
+//! Before the shared legs, cells pass the Ethernet segment, the shaper and the access line. Their
+//! arrival times at the first switch are known when the packet enters. After the shared legs, they
+//! pass an access line, the reassembly of frames and an Ethernet segment.
 
 use super::config::Config;
 use super::contract::{Policer, Verdict};
@@ -15,13 +14,13 @@ use bentpipe_link::queue::drop_tail::FULL;
 use bentpipe_stage::{DropReason, Packet};
 use std::collections::VecDeque;
 
-/// A cell of the packet exceeded the contract.
+/// Drop reason: a cell of the packet exceeded the contract.
 pub const EXCESS: DropReason = DropReason::new("cell exceeded the contract");
-/// A cell of the packet found a buffer full.
+/// Drop reason: a cell of the packet arrived at a full buffer.
 pub const CELLS_FULL: DropReason = DropReason::new("cell buffer full");
-/// The packet's frame was dropped as a whole.
+/// Drop reason: the complete frame of the packet was dropped (early packet discard).
 pub const EARLY: DropReason = DropReason::new("early packet discard");
-/// The end of the previous frame was lost, so the receiver took both for one.
+/// Drop reason: the end of the previous frame was lost, so the receiver merged both frames.
 pub const MERGED: DropReason = DropReason::new("merged with a frame whose end was lost");
 
 /// Counters of a connection in one direction.
@@ -39,23 +38,23 @@ pub static CONNECTION: Table = Table {
     ],
 };
 
-/// A cell on its path.
+/// A cell on its path through the network.
 #[derive(Clone, Copy)]
 pub struct Cell {
-    /// Time of arrival at the end of the path so far, or of the loss.
+    /// Time at which the cell arrived at the current point of its path, or was lost.
     pub at: Time,
-    /// True if it marks the end of its frame.
+    /// True if the cell marks the end of its frame.
     pub last: bool,
-    /// True if it has low priority (CLP = 1).
+    /// True if the cell has low priority (CLP = 1).
     pub low_priority: bool,
-    /// Reason for which the cell's frame will be discarded, if already known.
+    /// Reason for the loss of the cell's frame, if already known.
     pub corruption: Option<DropReason>,
     /// True if the channel lost the cell; `corruption` is the reason.
     pub lost: bool,
 }
 
 impl Cell {
-    /// Returns the cell behind a leg, with its fate there.
+    /// Sends the cell over a leg. Returns the cell at the end of the leg, with its fate on the leg.
     pub fn traverse(mut self, leg: &mut Leg, connection: usize, stream: &mut Stream) -> Cell {
         if self.lost {
             return self;
@@ -73,12 +72,12 @@ impl Cell {
     }
 }
 
-/// A frame of which some cells have neither arrived nor been lost.
+/// A frame with cells that have neither arrived nor been lost.
 struct Frame {
     packet: Packet,
     /// Number of missing cells.
     missing_cells: u32,
-    /// Time at which the last of its cells arrives at the first switch.
+    /// Time at which the last cell of the frame arrives at the first switch.
     ready: Time,
     end: Time,
     reason: Option<DropReason>,
@@ -90,13 +89,13 @@ struct Frame {
 pub struct Connection {
     /// Name of the connection in results.
     name: String,
-    /// The Ethernet segments before and behind the connection.
+    /// The Ethernet segments before and after the connection.
     ethernet: Option<(Segment, Segment)>,
     shaper: Option<Policer>,
     policer: Option<Policer>,
-    /// The access lines before and behind the shared legs.
+    /// The access lines before and after the shared legs.
     access: Option<(Leg, Leg)>,
-    /// Cells that have not entered the first shared leg, in order, no earlier than `last_time`.
+    /// Cells that have not entered the first shared leg, in order.
     cells: VecDeque<Cell>,
     last_time: Time,
     reassembling: VecDeque<Frame>,
@@ -113,7 +112,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Creates connection `index` of the network, idle.
+    /// Creates connection `index` of the network in the idle state.
     pub fn new(name: String, config: &Config, index: usize) -> Connection {
         let contract = config.contract_of(index);
         Connection {
@@ -136,8 +135,8 @@ impl Connection {
         }
     }
 
-    /// Takes a packet of so many cells. Returns it with the reason if it does not reach the
-    /// adapter.
+    /// Accepts a packet that fills `cells` cells. Returns the packet and the drop reason if it does
+    /// not reach the adapter.
     pub fn enter(
         &mut self,
         now: Time,
@@ -155,7 +154,7 @@ impl Connection {
         self.frames += 1;
         self.sent += u64::from(cells);
         for index in 1..=cells {
-            // After a change of the contract no cell overtakes earlier ones.
+            // After a change of the contract, cells must not overtake earlier ones.
             let mut at = ready.max(self.last_time);
             if let Some(shaper) = &mut self.shaper {
                 at = at.max(shaper.earliest());
@@ -189,18 +188,19 @@ impl Connection {
         self.cells.front().map(|cell| cell.at)
     }
 
-    /// Takes the next cell towards the first shared leg.
+    /// Removes and returns the next cell for the first shared leg.
     pub fn take(&mut self) -> Option<Cell> {
         self.cells.pop_front()
     }
 
-    /// Returns true if the connection has access lines, behind which the policer stands.
+    /// Returns true if the connection has access lines. The policer then follows the first access
+    /// line.
     pub fn has_access(&self) -> bool {
         self.access.is_some()
     }
 
-    /// Passes a cell through the policer. Returns it unchanged if it conforms, and otherwise tagged
-    /// or marked as discarded.
+    /// Applies the policer to a cell. Returns a conforming cell unchanged, and any other cell
+    /// tagged or marked as discarded.
     pub fn police(&mut self, mut cell: Cell) -> Cell {
         let Some(policer) = self.policer.as_mut().filter(|_| !cell.lost) else { return cell };
         match policer.arrive(cell.at) {
@@ -217,8 +217,8 @@ impl Connection {
         cell
     }
 
-    /// Handles a cell of the oldest frame that leaves the shared legs, at `now` or later, or was
-    /// lost on them.
+    /// Handles a cell of the oldest frame that has left the shared legs, at `now` or later, or was
+    /// lost on these legs.
     pub fn leave(&mut self, now: Time, mut cell: Cell, stream: &mut Stream) {
         if let Some((_, far)) = &mut self.access {
             cell = cell.traverse(far, 0, stream);
@@ -246,34 +246,34 @@ impl Connection {
             }
         }
         self.lost += u64::from(frame.reason.is_some());
-        // Lost packets leave in their turn.
+        // Lost packets keep their position in the order of packets.
         let delivery = self.in_flight.back().map_or(delivery, |(before, ..)| delivery.max(*before));
         self.in_flight.push_back((delivery, frame.reason, frame.packet));
     }
 
-    /// Returns the time of the next event: all cells of a frame at the first shared leg, or a
-    /// delivery.
+    /// Returns the time of the next event: the arrival of a frame's last cell at the first shared
+    /// leg, or a delivery.
     pub fn next(&self) -> Option<Time> {
         let ready = self.reassembling.front().map(|frame| frame.ready);
         ready.into_iter().chain(self.delivery()).min()
     }
 
-    /// Returns the time of the next delivery, or loss.
+    /// Returns the time of the next delivery or loss.
     pub fn delivery(&self) -> Option<Time> {
         self.in_flight.front().map(|(time, ..)| *time)
     }
 
-    /// Takes the next packet to be delivered, with the reason if it was lost.
+    /// Removes and returns the next packet to deliver. A lost packet has a drop reason.
     pub fn deliver(&mut self) -> Option<(Option<DropReason>, Packet)> {
         self.in_flight.pop_front().map(|(_, reason, packet)| (reason, packet))
     }
 
-    /// Returns the number of packets that it holds.
+    /// Returns the number of packets in the connection.
     pub fn held(&self) -> usize {
         self.reassembling.len() + self.in_flight.len()
     }
 
-    /// Applies the differences between `before` and `after`.
+    /// Applies a change of the configuration from `before` to `after`.
     pub fn change(&mut self, before: &Config, after: &Config, index: usize) {
         let contract = after.contract_of(index);
         if contract != before.contract_of(index) {

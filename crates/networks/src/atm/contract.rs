@@ -1,15 +1,20 @@
 //! The traffic contract of a connection, and the policer (usage parameter control) that enforces
 //! it: ITU-T I.371, ATM Forum Traffic Management 4.0, sections 4.3 and 4.5.
 //!
-//! | category | cells conform by | others |
+//! | category | conforming cells | other cells |
 //! | --- | --- | --- |
 //! | `ubr` | GCRA(1/PCR, CDVT), if a peak is given | discarded or tagged |
 //! | `cbr` | GCRA(1/PCR, CDVT) | discarded or tagged |
-//! | `vbr` | that, and GCRA(1/SCR, (MBS - 1) (1/SCR - 1/PCR) + CDVT) | above the peak discarded,
-//! above the sustainable rate discarded or tagged |
+//! | `vbr` | GCRA(1/PCR, CDVT) and GCRA(1/SCR, BT + CDVT) | see below |
 //!
-//! A tagged cell has low priority (CLP = 1), so buffers drop it first. A cell counts in an
-//! algorithm only if it conforms to both.
+//! GCRA is the algorithm of [`super::gcra`], PCR the peak cell rate, CDVT the cell delay variation
+//! tolerance, SCR the sustainable cell rate, and MBS the maximum burst size. The burst tolerance is
+//! BT = (MBS - 1) (1/SCR - 1/PCR). With `vbr`, cells above the peak rate are discarded, and cells
+//! above the sustainable rate are discarded or tagged.
+//!
+//! A tagged cell has low priority (CLP = 1), so buffers drop it first. A cell that does not conform
+//! to both algorithms is not counted by either. The only exception is a tagged cell of `vbr`, which
+//! counts for the peak rate.
 
 use super::cell::CELL_BITS;
 use super::gcra::Gcra;
@@ -32,22 +37,22 @@ pub struct Config {
     /// Sustainable cell rate (SCR), in bit/s of whole cells; less than `peak`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sustainable: Option<Rate>,
-    /// Maximum burst size (MBS): number of cells that may arrive at the peak rate, 2 or more.
+    /// Maximum burst size (MBS): maximum number of consecutive cells at the peak rate; at least 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Count<2, 1_000_000>>,
-    /// Cell delay variation tolerance (CDVT), the time by which a cell may be early; 0 s by
+    /// Cell delay variation tolerance (CDVT): the maximum time by which a cell may be early; 0 s by
     /// default.
     pub tolerance: Span,
     /// Treatment of a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which
     /// gives it low priority. A cell of `vbr` above the peak rate is always discarded.
     pub excess: Excess,
-    /// True if the sender's adapter spaces its cells so that all of them conform; off by default.
+    /// True if the sender's adapter delays cells so that all of them conform; false by default.
     pub shaping: bool,
 }
 
-/// Service category of an ATM connection, by which its cells are policed. The cells of all
-/// categories wait in one buffer, in order of arrival: no category has a guarantee against
-/// connections that fill it.
+/// Service category of an ATM connection. It determines how cells are policed. Cells of all
+/// categories wait in one buffer in order of arrival, so no category is protected from connections
+/// that fill the buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AtmCategory")]
@@ -104,7 +109,7 @@ impl Config {
         }
     }
 
-    /// Returns the policer, if the contract has a rate.
+    /// Returns the policer; `None` if the contract has no rate.
     pub fn policer(&self) -> Option<Policer> {
         let time = |rate: Rate| rate.span_of(CELL_BITS / 8);
         let peak = time(self.peak?);
@@ -115,7 +120,8 @@ impl Config {
         Some(Policer { peak: Gcra::new(peak, self.tolerance), sustained, excess: self.excess })
     }
 
-    /// Returns the shaper, if the sender shapes: the policer's algorithms without tolerance.
+    /// Returns the shaper, which uses the algorithms of the policer without tolerance; `None`
+    /// without shaping.
     pub fn shaper(&self) -> Option<Policer> {
         let strict = Config { tolerance: Span::ZERO, ..self.clone() };
         self.shaping.then(|| strict.policer()).flatten()
@@ -147,7 +153,7 @@ impl Policer {
         self.sustained.iter().fold(self.peak.earliest(), |time, gcra| time.max(gcra.earliest()))
     }
 
-    /// Decides about a cell that arrives at `now`.
+    /// Returns the verdict on a cell that arrives at `now`.
     pub fn arrive(&mut self, now: Time) -> Verdict {
         let (peak, sustained) =
             (self.peak.conforms(now), self.sustained.as_ref().is_none_or(|gcra| gcra.conforms(now)));
@@ -159,7 +165,7 @@ impl Policer {
         match self.excess {
             Excess::Tag if self.sustained.is_none() => Verdict::Tagged,
             Excess::Tag if peak => {
-                // The peak rate is that of all cells (VBR.3).
+                // The peak rate applies to all cells, including tagged ones (VBR.3).
                 self.peak.count(now);
                 Verdict::Tagged
             }
@@ -177,7 +183,8 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
-    /// Verdicts about cells back to back on a line of 424 Mbit/s: one cell in a microsecond.
+    /// Returns the verdicts on back-to-back cells on a line of 424 Mbit/s, which carries one cell
+    /// per microsecond.
     fn verdicts(config: &Config, cells: u64) -> Vec<Verdict> {
         let mut policer = config.policer().unwrap();
         (0..cells).map(|slot| policer.arrive(Time::ZERO + Span::from_micros(slot))).collect()
@@ -185,14 +192,15 @@ mod tests {
 
     #[test]
     fn a_burst_of_the_maximum_size_conforms_and_the_next_cell_does_not() {
-        // One cell in 2 us at the peak, one in 10 us sustained, bursts of 5.
+        // The contract allows one cell in 2 us at the peak rate, one in 10 us at the sustainable
+        // rate, and bursts of 5 cells.
         let json = r#"{"category": "vbr", "peak": "212 Mbit/s", "sustainable": "42400 kbit/s", "burst": 5, "tolerance": "0 s"}"#;
         let contract = config(json);
         let verdicts: Vec<bool> =
             verdicts(&contract, 60).iter().map(|one| *one == Verdict::Conforms).collect();
         let conforming: Vec<usize> = (0..60).filter(|slot| verdicts[*slot]).collect();
-        // Five at the peak rate: 0 to 8; the sixth when the sustainable rate has caught up: TAT is
-        // 50, its tolerance 32.
+        // Five cells conform at the peak rate, from 0 to 8 us. The sixth cell conforms at 18 us,
+        // when TAT is 50 us and the tolerance 32 us.
         assert_eq!(conforming, [0, 2, 4, 6, 8, 18, 28, 38, 48, 58]);
     }
 
@@ -213,9 +221,9 @@ mod tests {
         assert!(config("{}").policer().is_none());
     }
 
-    /// Returns the two buckets of a variable bit rate as continuous-state leaky buckets, each of
-    /// which leaks one per nanosecond and into which a conforming cell pours its increment; a
-    /// tagged cell counts only in that of the peak rate.
+    /// Returns the verdicts of two continuous-state leaky buckets, one per rate of a `vbr`
+    /// contract. Each bucket leaks one unit per nanosecond. A conforming cell adds an increment to
+    /// both buckets, and a tagged cell only to the bucket of the peak rate.
     fn buckets(increments: [u64; 2], limits: [u64; 2], tag: bool, arrivals: &[u64]) -> Vec<Verdict> {
         let (mut content, mut last) = ([0u64; 2], [None; 2]);
         let decide = |at: &u64| {
@@ -236,9 +244,9 @@ mod tests {
     }
 
     proptest! {
-        /// Both forms of the algorithm agree about every cell of a contract with two rates;
-        /// conforming cells stay below both arrival curves 1 + (w + tau) / T in every window w; and
-        /// tagged and conforming cells together stay below that of the peak.
+        /// Both forms of the algorithm agree on every cell of a contract with two rates. In every
+        /// window w, the number of conforming cells stays below both arrival curves 1 + (w + tau) /
+        /// T. Tagged and conforming cells together stay below the arrival curve of the peak rate.
         #[test]
         fn a_contract_of_two_rates_is_two_leaky_buckets(
             peak in 2u64..50, more in 1u64..200, burst in 2u64..20, tolerance in 0u64..300, tag: bool,
@@ -265,8 +273,7 @@ mod tests {
             prop_assert!(below(&|verdict| verdict != Verdict::Discarded, tp, limits[0]));
         }
 
-        /// Cells that a shaper lets through conform to the contract from which it was made,
-        /// whatever its tolerance.
+        /// Cells from a shaper conform to its contract, for any tolerance.
         #[test]
         fn shaped_cells_conform(
             category in 0..3, peak in 100u64..2000, part in 1u64..99, burst in 2u64..200, tolerance in 0u64..5,

@@ -1,9 +1,9 @@
 //! The generic cell rate algorithm (ITU-T I.371, annex A; ATM Forum Traffic Management 4.0, section
 //! 4.4.2) as virtual scheduling.
 //!
-//! GCRA(T, tau) has a theoretical arrival time TAT, at first the arrival of the first cell. A cell
-//! that arrives at t conforms if t >= TAT - tau; then TAT becomes max(t, TAT) + T. A cell that does
-//! not conform changes nothing.
+//! GCRA(T, tau) has the increment T, the limit tau and the theoretical arrival time TAT. TAT starts
+//! with the arrival time of the first cell. A cell that arrives at t conforms if t >= TAT - tau. If
+//! the cell conforms, TAT becomes max(t, TAT) + T; otherwise TAT does not change.
 //!
 //! On a line on which a cell takes d < T, 1 + floor(tau / (T - d)) cells conform back to back. A
 //! sustainable rate of one cell in Ts with bursts of MBS cells at one cell in Tp therefore has tau
@@ -11,7 +11,7 @@
 
 use bentpipe_core::{Span, Time};
 
-/// One cell rate and its tolerance.
+/// State of the algorithm for one cell rate and its tolerance.
 #[derive(Clone, Debug)]
 pub struct Gcra {
     increment: Span,
@@ -31,7 +31,7 @@ impl Gcra {
         Time::from_nanos(self.expected.as_nanos().saturating_sub(self.limit.as_nanos()))
     }
 
-    /// Returns true if a cell that arrives at `now` conforms; changes nothing.
+    /// Returns true if a cell that arrives at `now` conforms. Does not change the state.
     pub fn conforms(&self, now: Time) -> bool {
         now >= self.earliest()
     }
@@ -41,7 +41,7 @@ impl Gcra {
         self.expected = self.expected.max(now) + self.increment;
     }
 
-    /// Decides about a cell that arrives at `now`. Returns true if it conforms.
+    /// Returns true if a cell that arrives at `now` conforms, and counts a conforming cell.
     pub fn arrive(&mut self, now: Time) -> bool {
         let conforms = self.conforms(now);
         if conforms {
@@ -56,14 +56,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the arrival times of the conforming cells, of `arrivals` in tenths of a cell time.
+    /// Returns the conforming arrivals among `arrivals`. Times are in tenths of a cell time.
     fn conforming(increment: u64, limit: u64, arrivals: &[u64]) -> Vec<u64> {
         let mut gcra = Gcra::new(Span::from_nanos(increment), Span::from_nanos(limit));
         arrivals.iter().copied().filter(|at| gcra.arrive(Time::from_nanos(*at))).collect()
     }
 
-    /// The parameters of the standard's examples: T = 4.5 cell times, a line that always has a
-    /// cell, and a tolerance of 0.5, 1.5, 3.5 and 7 cell times. The slots follow from the algorithm
+    /// Uses the parameters of the standard's examples: T = 4.5 cell times, a line that is always
+    /// busy, and tolerances of 0.5, 1.5, 3.5 and 7 cell times. The conforming slots were worked out
     /// by hand.
     #[test]
     fn a_greedy_source_conforms_with_the_parameters_of_the_standard() {
@@ -79,15 +79,15 @@ mod tests {
         }
     }
 
-    /// Le Boudec and Thiran, Network Calculus, exercise 1.11: GCRA(100, 500).
+    /// Checks exercise 1.11 of Le Boudec and Thiran, "Network Calculus": GCRA(100, 500).
     #[test]
     fn nonconforming_cells_do_not_affect_conformance() {
         let burst = [0, 100, 110, 120, 130, 140, 150, 160, 170, 180, 1000, 1010];
         assert_eq!(conforming(100, 500, &burst), [0, 100, 110, 120, 130, 140, 150, 1000, 1010]);
     }
 
-    /// Returns the same by the second form in the standard: a bucket that leaks one per unit of
-    /// time, into which each cell pours T.
+    /// Returns the same arrivals by the second form in the standard, a leaky bucket: it leaks one
+    /// unit per unit of time, and each conforming cell adds T.
     fn bucket(increment: u64, limit: u64, arrivals: &[u64]) -> Vec<u64> {
         let (mut content, mut last) = (0u64, None);
         let conforms = |at: &u64| {

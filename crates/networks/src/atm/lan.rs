@@ -1,12 +1,12 @@
-//! An Ethernet segment between a node and its adapter, which carries frames one after the other,
-//! each as a whole.
+//! An Ethernet segment between a node and its adapter. It transmits complete frames one after the
+//! other.
 
 use bentpipe_core::{Rate, Span, Time};
 use bentpipe_link::queue::limit::DEFAULT_PACKETS;
 use std::collections::VecDeque;
 
-/// Bytes that Ethernet adds to a packet (preamble 8, header 14, checksum 4, gap 12), and the
-/// minimum payload (IEEE 802.3).
+/// Overhead of Ethernet per packet (preamble 8, header 14, checksum 4, gap 12) and the minimum
+/// payload, in bytes (IEEE 802.3).
 const ETHERNET_OVERHEAD: (u32, u32) = (38, 46);
 
 /// Returns the time that a packet takes on an Ethernet segment.
@@ -24,13 +24,13 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Creates a segment of a LAN on which nothing is sent yet.
+    /// Creates an idle segment.
     pub fn new(rate: Rate) -> Segment {
         Segment { rate, free_at: Time::ZERO, waiting: VecDeque::new() }
     }
 
-    /// Sends a packet that comes at `now`. Returns the time at which it is sent completely; `None`
-    /// if too many wait.
+    /// Sends a packet that arrives at `now`. Returns the time at which its transmission ends;
+    /// `None` if too many packets wait.
     pub fn send(&mut self, now: Time, size: u32) -> Option<Time> {
         while self.waiting.front().is_some_and(|start| *start <= now) {
             self.waiting.pop_front();

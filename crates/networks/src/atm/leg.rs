@@ -1,22 +1,24 @@
-//! A leg: the output buffer of a switch or adapter, counted in cells, and the line behind it.
+//! A leg: the output buffer of a switch or adapter, which is measured in cells, and the line after
+//! the buffer.
 //!
-//! Cells leave in order of arrival. Admission is decided on arrival, from the number of cells that
-//! wait (the one in transmission is not counted):
+//! Cells leave in order of arrival. A cell is accepted or dropped on arrival, depending on the
+//! number of waiting cells. The cell in transmission does not count as waiting.
 //!
-//! - a cell of low priority (CLP = 1) only while fewer than `low_priority` wait;
-//! - early packet discard (EPD): none of a frame whose first cell finds `early` cells or more;
-//! - partial packet discard (PPD): none of a frame after the first dropped cell, except its last,
-//!   which marks the end of the frame (A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM
-//!   Networks", 1995).
+//! - Cells of low priority (CLP = 1) are accepted only while fewer than `low_priority` cells wait.
+//! - Early packet discard (EPD): if at least `early` cells wait when the first cell of a frame
+//!   arrives, all cells of the frame are dropped.
+//! - Partial packet discard (PPD): after the first dropped cell of a frame, all further cells of
+//!   the frame are dropped except the last one, which marks the end of the frame (A. Romanow and S.
+//!   Floyd, "Dynamics of TCP Traffic over ATM Networks", 1995).
 //!
-//! On a leg with time-division access (TDMA) a station sends K = floor(rate x frame / 424 bit)
-//! cells in each frame, back to back at the rate of the carrier from the start of the frame on. A
-//! cell waits for the next free place that has not begun yet: without a queue for half a frame on
-//! average, less half of the burst.
+//! On a leg with time-division access (TDMA), a station sends K = floor(rate x frame / 424 bit)
+//! cells in each TDMA frame. The cells are sent back to back at the rate of the carrier, from the
+//! start of the TDMA frame on. A cell waits for the next free slot that has not begun yet. Without
+//! a queue, this takes half a TDMA frame less half of the burst on average.
 //!
-//! Errors: independent bit errors (`kind = "bit"`) act on the bits of a cell. A wrong bit in the
-//! payload leaves the cell in its place and corrupts its frame; the header is checked by its HEC
-//! ([`super::cell`]). Any other process loses the cells that it hits.
+//! Errors: independent bit errors (`kind = "bit"`) affect single bits of a cell. A cell with a
+//! wrong bit in its payload still arrives, and its frame is corrupted. The header is protected by
+//! its HEC ([`super::cell`]). All other error processes lose the affected cells.
 
 use super::cell::{Mode, CELL_BITS, HEADER_BITS};
 use bentpipe_core::{math, Column, Count, Problems, Rate, Report, Span, Stream, Table, Time};
@@ -47,29 +49,29 @@ pub static LEG: Table = Table {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AtmLeg")]
 pub struct Config {
-    /// Rate at which cells of 53 bytes are sent: that of the line less the overhead of its physical
-    /// layer. An OC-3 of 155.52 Mbit/s carries 149.76 Mbit/s of cells.
+    /// Rate of cells of 53 bytes: the rate of the line without the overhead of its physical layer.
+    /// An OC-3 of 155.52 Mbit/s carries 149.76 Mbit/s of cells.
     pub rate: Rate,
     /// Propagation delay, one way; 0 s by default.
     #[serde(default)]
     pub delay: Span,
-    /// Errors on the line, which hit cells; none by default. Bit errors corrupt a cell's payload or
-    /// header, other errors lose the cell.
+    /// Errors of cells on the line; none by default. Bit errors corrupt the payload or the header
+    /// of a cell. Other errors lose the cell.
     #[serde(default)]
     pub error: channel::Config,
-    /// Number of cells that the buffer in front of the line holds, 4096 by default.
+    /// Size of the buffer before the line, in cells; 4096 by default.
     #[serde(default = "default_buffer")]
     pub buffer: Count<1, 100_000_000>,
-    /// Number of waiting cells from which on cells of low priority (CLP = 1) are dropped. If unset,
-    /// the same as `buffer`.
+    /// Number of waiting cells from which on arriving cells of low priority (CLP = 1) are dropped.
+    /// If unset, `buffer` is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low_priority: Option<Count<0, 100_000_000>>,
-    /// Number of waiting cells from which on whole frames are dropped (early packet discard). If
-    /// unset, there is no such limit.
+    /// Number of waiting cells from which on complete new frames are dropped (early packet
+    /// discard). If unset, early packet discard is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early: Option<Count<0, 100_000_000>>,
-    /// True if the rest of a frame, except for its last cell, is dropped once one of its cells has
-    /// been dropped (partial packet discard); off by default.
+    /// True if, after a dropped cell, all further cells of its frame except the last one are
+    /// dropped (partial packet discard); false by default.
     #[serde(default)]
     pub partial: bool,
     /// Time-division access to the line. If unset, cells are sent at any time.
@@ -77,19 +79,19 @@ pub struct Config {
     pub tdma: Option<Tdma>,
 }
 
-/// Time-division access: the cells of a frame's duration are sent in one burst per frame.
+/// Time-division access: cells are sent in one burst per TDMA frame.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AtmTdma")]
 pub struct Tdma {
-    /// Length of a frame, such as 20 ms. Frames begin at multiples of it.
+    /// Length of a TDMA frame, such as 20 ms. TDMA frames begin at multiples of this length.
     pub frame: Span,
     /// Rate within a burst in bit/s of cells; at least the leg's `rate`.
     pub carrier: Rate,
 }
 
-/// Default number of cells of a buffer: the product of an E1's rate and a geostationary round trip
-/// of 0.5 s is 2415.
+/// Returns the default size of a buffer in cells. For comparison, the product of the rate of an E1
+/// and a geostationary round-trip time of 0.5 s is 2415 cells.
 fn default_buffer() -> Count<1, 100_000_000> {
     Count::new(4096)
 }
@@ -121,7 +123,8 @@ impl Config {
         }
     }
 
-    /// Adds problems of this leg as a change in a network that was built with `start`.
+    /// Checks whether this configuration can replace `start`, with which the network was built.
+    /// Adds the problems to `problems`.
     pub fn check_change(&self, start: &Config, problems: &mut Problems) {
         if self.tdma != start.tdma {
             problems.add("tdma", "cannot change while the network runs");
@@ -140,8 +143,8 @@ impl Config {
         u64::try_from(bits).unwrap_or(u64::MAX) / CELL_BITS
     }
 
-    /// Returns the long-term rate of cells in bit/s: whole cells per frame with time-division
-    /// access.
+    /// Returns the long-term rate of cells in bit/s. With time-division access, this is a whole
+    /// number of cells per TDMA frame.
     pub fn mean_rate(&self) -> f64 {
         match &self.tdma {
             None => self.rate.bits_per_second() as f64,
@@ -150,7 +153,7 @@ impl Config {
     }
 }
 
-/// The fate of a cell.
+/// The fate of a cell on a leg.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The cell arrives at the end of the leg at this time.
@@ -159,9 +162,9 @@ pub enum Fate {
     Corrupted(Time),
     /// The line lost the cell, which would have arrived at this time.
     Lost(Time),
-    /// The buffer was full.
+    /// The buffer was full, or partial packet discard dropped the cell.
     Full,
-    /// Its frame was dropped as a whole.
+    /// The complete frame of the cell was dropped (early packet discard).
     Early,
 }
 
@@ -174,13 +177,13 @@ struct Counters {
     dropped: u64,
     /// Number of dropped cells with low priority.
     dropped_low: u64,
-    /// Number of cells of frames that were dropped as a whole.
+    /// Number of cells that were dropped by early packet discard.
     dropped_early: u64,
     /// Number of cells that the line corrupted or lost.
     corrupted: u64,
-    /// Largest number of cells that waited at once.
+    /// Maximum number of cells that waited at the same time.
     max_waiting: u64,
-    /// Sum of the times that cells waited, and of their squares, in seconds.
+    /// Sum of the waiting times of cells in seconds, and sum of the squares of these times.
     waits: (f64, f64),
 }
 
@@ -194,7 +197,7 @@ pub struct Leg {
     partial: bool,
     tdma: Option<BurstSchedule>,
     line_errors: LineErrors,
-    /// The errors from which `line_errors` was made.
+    /// The configuration from which `line_errors` was built.
     error: channel::Config,
     /// Time at which the line has finished sending.
     free_at: Time,
@@ -213,9 +216,9 @@ pub struct Leg {
 struct FrameState {
     /// True if the next cell begins a frame.
     at_start: bool,
-    /// True if the frame has lost a cell here.
+    /// True if the frame has lost a cell on this leg.
     has_loss: bool,
-    /// True if it is dropped as a whole.
+    /// True if the complete frame is dropped.
     early_discard: bool,
 }
 
@@ -247,7 +250,7 @@ impl Leg {
         leg
     }
 
-    /// Applies a changed configuration to cells that come from now on.
+    /// Applies a changed configuration to cells that arrive from now on.
     pub fn change(&mut self, config: &Config) {
         let limit = |cells: u64| usize::try_from(cells).unwrap_or(usize::MAX);
         self.cell = cell_time(config.tdma.as_ref().map_or(config.rate, |tdma| tdma.carrier));
@@ -261,9 +264,9 @@ impl Leg {
         }
     }
 
-    /// Handles a cell of a connection that arrives at `now`, no earlier than the previous one;
-    /// `last` is true if it marks the end of its frame. A frame begins behind such a mark, so a
-    /// frame whose end was lost is counted together with the next.
+    /// Handles a cell of a connection that arrives at `now`, no earlier than the previous cell.
+    /// `last` is true if the cell marks the end of its frame. The next cell begins a new frame. A
+    /// frame whose last cell was lost is treated as one frame together with the next.
     pub fn send(
         &mut self,
         now: Time,
@@ -293,7 +296,7 @@ impl Leg {
             return Fate::Full;
         }
         let start = match &mut self.tdma {
-            Some(bursts) => bursts.place(now),
+            Some(bursts) => bursts.reserve(now),
             None => now.max(self.free_at),
         };
         self.free_at = start + self.cell;
@@ -337,25 +340,25 @@ fn cell_time(rate: Rate) -> Span {
     rate.span_of(CELL_BITS / 8)
 }
 
-/// The places of cells in the bursts of a leg, numbered from the start of the run.
+/// The slots of the bursts of a leg, one per cell, numbered from the start of the run.
 struct BurstSchedule {
     frame: Span,
     cell: Span,
-    /// Cells in a burst.
+    /// Number of cells in a burst.
     cells: u64,
-    /// First place that is free.
+    /// Number of the first free slot.
     next: u64,
 }
 
 impl BurstSchedule {
-    /// Takes the first free place that begins at `now` or later; returns its time.
-    fn place(&mut self, now: Time) -> Time {
+    /// Reserves the first free slot that begins at `now` or later. Returns the start of the slot.
+    fn reserve(&mut self, now: Time) -> Time {
         let (frame, within) =
             (now.as_nanos() / self.frame.as_nanos(), now.as_nanos() % self.frame.as_nanos());
         let slot = within.div_ceil(self.cell.as_nanos().max(1)).min(self.cells);
-        let place = self.next.max(frame * self.cells + slot);
-        self.next = place + 1;
-        let (frame, slot) = (place / self.cells, place % self.cells);
+        let number = self.next.max(frame * self.cells + slot);
+        self.next = number + 1;
+        let (frame, slot) = (number / self.cells, number % self.cells);
         Time::ZERO + self.frame * frame + self.cell * slot
     }
 }
@@ -363,8 +366,9 @@ impl BurstSchedule {
 /// The errors of a line.
 enum LineErrors {
     None,
-    /// Independent bit errors: number of bits until the next wrong one, ln(1 - BER), and the mode
-    /// of the receiver of headers.
+    /// Independent bit errors. `until` is the number of right bits until the next wrong bit,
+    /// `log_right` is ln(1 - bit error rate), and `mode` is the mode in which the receiver handles
+    /// headers.
     Bits {
         until: Option<u64>,
         log_right: f64,
@@ -394,7 +398,7 @@ impl LineErrors {
                 false => Fate::Arrives(arrival),
             },
             LineErrors::Bits { until, log_right, mode } => {
-                // The number of right bits before the next wrong one is geometric.
+                // The number of right bits before the next wrong bit has a geometric distribution.
                 let mut draw = || {
                     let right = math::ln(1.0 - stream.uniform()) / *log_right;
                     if right < u64::MAX as f64 {
@@ -438,8 +442,8 @@ mod tests {
         Time::ZERO + Span::from_micros(micros)
     }
 
-    /// Sends cells of one frame at these times over a line of one cell in a microsecond. Returns
-    /// the arrival time of each, if it arrives.
+    /// Sends the cells of one frame at these times over a line that carries one cell per
+    /// microsecond. Returns the arrival time of each cell, if it arrives.
     fn sent(leg: &mut Leg, times: &[u64], low_priority: bool) -> Vec<Option<u64>> {
         let mut stream = Streams::new(1, 0).stream("leg");
         let last = times.len() - 1;
@@ -477,8 +481,8 @@ mod tests {
     fn a_frame_is_dropped_early_as_a_whole_or_partially_up_to_its_last_cell() {
         let mut early = leg(&format!("{{{LINE}, \"buffer\": 9, \"early\": 2}}"));
         assert_eq!(sent(&mut early, &[0, 0, 0], false).iter().flatten().count(), 3);
-        // Two cells wait: no cell of the next frame is accepted, though there is room, not even
-        // later when nothing waits.
+        // Because two cells wait, no cell of the next frame is accepted, although the buffer has
+        // room. This holds even for a later cell that arrives at an empty buffer.
         assert_eq!(sent(&mut early, &[0, 0, 5], false), [None; 3]);
         assert_eq!(sent(&mut early, &[6], false), [Some(17)]);
         let mut partial = leg(&format!("{{{LINE}, \"buffer\": 1, \"partial\": true}}"));
@@ -487,8 +491,8 @@ mod tests {
 
     #[test]
     fn time_division_sends_a_burst_in_each_frame() {
-        // 100 us frames of 10 cells (42.4 Mbit/s) at 424 Mbit/s: places at 0, 1, ... 9 us of each
-        // frame.
+        // TDMA frames of 100 us have 10 cells (42.4 Mbit/s) at 424 Mbit/s. Slots begin at 0, 1,
+        // ..., 9 us of each frame.
         let mut leg =
             leg(r#"{"rate": "42400 kbit/s", "tdma": {"frame": "100 us", "carrier": "424 Mbit/s"}}"#);
         assert_eq!(sent(&mut leg, &[0, 5, 5, 9, 10], false), [1, 6, 7, 10, 101].map(Some));
@@ -499,7 +503,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lindley's recursion for the time that a cell waits, and the order of cells.
+        /// Checks the waiting times of cells with Lindley's recursion, and the order of cells.
         #[test]
         fn cells_wait_as_in_a_queue(gaps in prop::collection::vec(0u64..3000, 1..200)) {
             let mut leg = leg(r#"{"rate": "424 Mbit/s"}"#);
@@ -529,9 +533,9 @@ mod tests {
                 _ => {}
             }
         }
-        // A header is right with r = 0.999^40, has one wrong bit with s = 40 x 0.001 x 0.999^39,
-        // and is accepted in correction mode, which holds after a right header, with r of all
-        // cells: r + r s of all headers are accepted.
+        // A header is right with probability r = 0.999^40 and has one wrong bit with probability s
+        // = 40 x 0.001 x 0.999^39. One wrong bit is accepted only in correction mode, which follows
+        // a right header. So the fraction r + r s of all headers is accepted.
         let (right, single) = (0.999f64.powi(40), 0.04 * 0.999f64.powi(39));
         let accepted = right + right * single;
         let wrong = 1.0 - 0.999f64.powi(384);

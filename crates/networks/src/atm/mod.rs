@@ -1,32 +1,37 @@
-//! ATM: connections between pairs of nodes over shared legs, such as LAN islands that a satellite
-//! joins.
+//! ATM: connections between pairs of nodes over shared legs, such as LANs that are connected by
+//! satellite.
 //!
-//! A packet becomes an AAL5 frame ([`aal5`]) of cells of 53 bytes, 48 of them payload, behind the
-//! header of its encapsulation ([`bentpipe_link::framing::atm`]). The cells pass a chain of legs,
-//! from the adapter of one node over switches to that of the other. Each leg has a buffer in cells,
-//! with low priority, early and partial packet discard, a rate, a propagation delay, errors, and
-//! optional time-division access ([`leg`]). A switch forwards each cell at once, without waiting
-//! for the whole frame. At the first switch a policer enforces the traffic contract ([`contract`],
+//! A packet, with the header of its encapsulation ([`bentpipe_link::framing::atm`]), becomes an
+//! AAL5 frame ([`aal5`]). The frame is sent in cells of 53 bytes, including 48 bytes of payload.
+//! The cells pass a chain of legs, from the adapter of one node over switches to the adapter of the
+//! other node. Each leg ([`leg`]) has a rate, a propagation delay, errors, and optional
+//! time-division access. Its buffer is measured in cells and supports low priority, early packet
+//! discard and partial packet discard. A switch forwards each cell at once, without waiting for the
+//! complete frame. At the first switch, a policer enforces the traffic contract ([`contract`],
 //! [`gcra`]). The receiver delivers a packet when the last cell of its frame arrives and no cell is
-//! missing or corrupted. If the last cell is missing, the next frame is lost with it, since the
-//! receiver takes both for one.
+//! missing or corrupted. If the last cell is missing, the next frame is lost, too, because the
+//! receiver reassembles both frames as one.
 //!
-//! With `lan`, each node has an Ethernet segment of its own in front of its adapter, which carries
-//! whole frames: 38 bytes more than the packet (preamble, header, checksum, gap), and at least 84.
+//! With `lan`, each node has its own Ethernet segment before its adapter. The segment carries
+//! complete frames, which take 38 bytes more than the packet (preamble, header, checksum, gap) and
+//! at least 84 bytes.
 //!
 //! Source: ITU-T I.361 (cells), I.363.5 (AAL5), I.371 (traffic control), I.432.1 (HEC); RFC 2684;
 //! ATM Forum Traffic Management 4.0 and LAN Emulation over ATM 1.0.
 //!
-//! Several connections: those of `others` share the legs with the first, and their cells compete
-//! for the buffers in order of arrival. Each has access lines (`access`) and Ethernet segments of
-//! its own at both ends, even if a node is the end of several, and a contract of its own. Discards
-//! of frames depend on the connection's own frame.
+//! Several connections: the connections of `others` share the legs with the first connection, and
+//! their cells compete for the buffers in order of arrival. Each connection has its own contract,
+//! and its own access lines (`access`) and Ethernet segments at both ends, even if a node is the
+//! end of several connections. Early and partial packet discard handle the frames of each
+//! connection separately.
 //!
-//! Deviations: buffers serve cells in order of arrival whatever their service category, so the
-//! guarantees of a contract come from the policers and from low priority, not from a scheduler; a
-//! line has no slots of its own, so a cell starts as soon as the line is free; set-up, address
-//! resolution and operation cells (Q.2931, LE-ARP, I.610) take neither time nor cells; a header
-//! with three or more wrong bits is always noticed.
+//! Deviations:
+//!
+//! - Buffers serve cells in order of arrival, regardless of their service category. The guarantees
+//! of a contract come from the policers and from low priority, not from a scheduler.
+//! - A line has no slots, so a cell starts as soon as the line is free.
+//! - Call set-up, address resolution and operation cells (Q.2931, LE-ARP, I.610) are not modelled.
+//! - A header with three or more wrong bits is always detected.
 //!
 //! ```toml
 //! [network.wan]
@@ -42,8 +47,8 @@
 //! contract = { category = "cbr", peak = "1920 kbit/s", shaping = true }
 //! ```
 //!
-//! Two pairs of islands that share an E1, whose switch first drops cells that one pair sends beyond
-//! its contract:
+//! Two pairs of LANs that share an E1. The switch of the E1 first drops the cells with which one
+//! pair exceeds its contract:
 //!
 //! ```toml
 //! [network.wan]

@@ -1,11 +1,12 @@
 //! One direction of all connections as a stage.
 //!
-//! Cells are handled one by one, but cost no events of their own. All connections pass the shared
-//! legs in the same order, so their cells meet only at the first of these. The times at which cells
-//! arrive there are known when their packet enters, and later arrivals do not affect earlier cells.
-//! So when the last cell of a frame arrives there, all cells that have arrived by then pass the
-//! legs in order of time, and the delivery time of the frame is known. This is exact, and costs two
-//! wakes for each packet, or one with a single connection, which never has to wait for others.
+//! Each cell is processed separately, but cells cause no events. All connections pass the shared
+//! legs in the same order, so the order of cells is determined at the first shared leg. The arrival
+//! times of cells at this leg are known when their packet enters the network, and later arrivals do
+//! not affect earlier cells. When the last cell of a frame arrives at the first shared leg, all
+//! cells that have arrived so far are therefore processed on all legs in order of time. The
+//! delivery time of the frame is then known. The result is exact, and costs two wakes per packet,
+//! or one wake with a single connection.
 
 use super::config::Config;
 use super::connection::Connection;
@@ -15,8 +16,8 @@ use bentpipe_link::framing::atm::Encapsulation;
 use bentpipe_link::framing::TOO_LONG;
 use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
 
-/// One direction of the network. Each connection has the input port and the output port of its
-/// number.
+/// One direction of the network. The input port and the output port of a connection have the index
+/// of the connection.
 pub struct Direction {
     name: String,
     encapsulation: Encapsulation,
@@ -31,7 +32,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Returns the idle connections of `config` in one direction.
+    /// Creates one direction of the network `config` with idle connections.
     pub fn new(name: &str, config: &Config, back: bool, stream: Stream) -> Direction {
         let connections = (0..config.connections()).map(|index| {
             let name = match index {
@@ -54,8 +55,8 @@ impl Direction {
         }
     }
 
-    /// Passes the cells that arrive at the first shared leg by `now` through the legs, in order of
-    /// time; all cells if there is one connection.
+    /// Sends the cells that arrive at the first shared leg by `now` over all legs, in order of
+    /// time. With a single connection, all cells are sent.
     fn advance(&mut self, now: Time) {
         let horizon = if self.connections.len() == 1 { Time::MAX } else { now };
         let Direction { connections, legs, stream, .. } = self;
@@ -68,10 +69,10 @@ impl Direction {
             if connection.has_access() {
                 cell = connection.police(cell);
             }
-            for (place, leg) in legs.iter_mut().enumerate() {
+            for (index_on_path, leg) in legs.iter_mut().enumerate() {
                 cell = cell.traverse(leg, index, stream);
-                // The policer is at the first switch, behind the line from the adapter.
-                if place == 0 && !connection.has_access() {
+                // The policer is at the first switch, after the line from the adapter.
+                if index_on_path == 0 && !connection.has_access() {
                     cell = connection.police(cell);
                 }
             }
@@ -139,8 +140,8 @@ impl Stage for Direction {
 
     fn report(&self, _now: Time, report: &mut Report) {
         self.connections.iter().for_each(|connection| connection.report(report));
-        for (place, leg) in self.legs.iter().enumerate() {
-            leg.report(&format!("{}.{}", self.name, place + 1), report);
+        for (index, leg) in self.legs.iter().enumerate() {
+            leg.report(&format!("{}.{}", self.name, index + 1), report);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A connection as a whole, compared with times worked out by hand and with a cell-by-cell
-//! calculation.
+//! Tests of a complete connection, by comparison with times that were worked out by hand and with a
+//! cell-by-cell calculation.
 
 use super::connection::{CELLS_FULL, EXCESS, MERGED};
 use super::stage::Direction;
@@ -15,8 +15,8 @@ fn config(keys: &str) -> Config {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Sends packets of these sizes, each at its time in microseconds; when each arrives in
-/// nanoseconds, or why it does not.
+/// Sends packets, each given by its time in microseconds and its size in bytes. Returns, for each
+/// packet, its arrival time in nanoseconds or its drop reason.
 fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> {
     let mut bench = Bench::new(Direction::new("wan.forward", config, false, stream("wan")));
     for (time, size) in packets {
@@ -33,21 +33,22 @@ fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> 
 
 #[test]
 fn switches_forward_cells_and_ethernet_forwards_whole_frames() {
-    // 1500 bytes in LANE: 1516 + 8 bytes, 32 cells. One cell in 1 us on the fast legs, in 4 us on
-    // the slow one.
+    // With LANE, a packet of 1500 bytes takes 1516 + 8 bytes, or 32 cells. A cell takes 1 us on the
+    // fast legs and 4 us on the slow leg.
     let keys = r#""lan": "10 Mbit/s", "encapsulation": "lane", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s", "delay": "1 ms"}, {"rate": "424 Mbit/s"}]"#;
     let ethernet = 1538 * 800;
     let first = ethernet + 1000 + 32 * 4000 + 1_000_000 + 1000 + ethernet;
-    // The second waits for the first only on the Ethernet, which is the slowest.
+    // The second packet waits for the first only on the Ethernet segment, which is the slowest
+    // line.
     assert_eq!(run(&config(keys), &[(0, 1500), (0, 1500)]), [Ok(first), Ok(first + ethernet)]);
-    // Without Ethernet two frames follow each other on the slow leg.
+    // Without Ethernet, two frames follow each other on the slow leg.
     let keys = r#""encapsulation": "vc", "legs": [{"rate": "424 Mbit/s"}, {"rate": "106 Mbit/s"}]"#;
     assert_eq!(run(&config(keys), &[(0, 40), (0, 40)]), [Ok(5000), Ok(9000)]);
 }
 
 #[test]
 fn a_lost_last_cell_corrupts_the_next_frame_except_after_a_frame_of_one_cell() {
-    // Frames of two cells: 41 bytes without a header, and 8 of trailer.
+    // Frames have two cells: 41 bytes without a header, and a trailer of 8 bytes.
     let lose = |cells: &str| {
         let error = format!(r#""error": {{"list": {{"packets": [{cells}]}}}}"#);
         config(&format!(r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s", {error}}}]"#))
@@ -63,8 +64,8 @@ fn a_lost_last_cell_corrupts_the_next_frame_except_after_a_frame_of_one_cell() {
 
 #[test]
 fn a_buffer_that_is_too_small_for_a_burst_loses_its_end() {
-    // BB = (transmission - link) / transmission x burst, in cells: a burst of 10 x 32 cells from a
-    // leg four times as fast needs 240.
+    // The required buffer is (input rate - output rate) / input rate x burst. A burst of 10 x 32
+    // cells from a leg that is four times as fast requires 240 cells.
     let small = |cells: u32| {
         config(&format!(
             r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s", "buffer": 1000}}, {{"rate": "106 Mbit/s", "buffer": {cells}}}]"#
@@ -82,7 +83,7 @@ fn a_policer_discards_excess_cells_and_a_shaper_delays_them() {
             r#""encapsulation": "vc", "legs": [{{"rate": "424 Mbit/s"}}], "contract": {{"category": "cbr", "peak": "42400 kbit/s", "shaping": {shaping}}}"#
         ))
     };
-    // Two cells back to back, where one in 10 us is allowed.
+    // Two cells arrive back to back, but the contract allows only one cell in 10 us.
     assert_eq!(run(&contract(false), &[(0, 41)]), [Err(EXCESS)]);
     assert_eq!(run(&contract(true), &[(0, 41), (0, 41)]), [Ok(11_000), Ok(31_000)]);
 }

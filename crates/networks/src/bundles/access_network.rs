@@ -1,4 +1,5 @@
-//! A delay-tolerant network as an access network.
+//! Integration of a delay-tolerant network in a scenario: its nodes, checks, stage, and the
+//! properties of its paths.
 
 use super::stage::Agents;
 use super::Config;
@@ -32,14 +33,14 @@ impl AccessNetwork for Config {
         let plan = self.plan.plan();
         for (index, outage) in self.outages.iter().enumerate() {
             problems.within("outages", |problems| {
-                let place = index.to_string();
+                let key = index.to_string();
                 for name in [&outage.from, &outage.to].into_iter().filter(|name| plan.node(name).is_none()) {
                     let known = plan.nodes().join(", ");
-                    problems.add(&place, format!("has the unknown node \"{name}\"; allowed: {known}"));
+                    problems.add(&key, format!("has the unknown node \"{name}\"; allowed: {known}"));
                 }
                 if outage.end <= outage.start {
                     problems.add(
-                        &place,
+                        &key,
                         format!(
                             "ends at {} and starts at {}; allowed: an end after its start",
                             outage.end, outage.start
@@ -62,17 +63,18 @@ impl AccessNetwork for Config {
         let names = self.nodes();
         let nodes: Vec<NodeId> = names.iter().map(|node| site.node(node)).collect();
         let numbers = nodes.clone();
-        let build = Box::new(move |beyond: crate::Beyond, supply: &mut dyn bentpipe_stage::Supply| {
-            let stage = Agents::new(name, self, &numbers, beyond, supply.stream(name));
-            Box::new(stage) as Box<dyn bentpipe_stage::Stage>
-        });
+        let build =
+            Box::new(move |outside: crate::OutsideRoutes, supply: &mut dyn bentpipe_stage::Supply| {
+                let stage = Agents::new(name, self, &numbers, outside, supply.stream(name));
+                Box::new(stage) as Box<dyn bentpipe_stage::Stage>
+            });
         let stage = site.routing_stage(name, &nodes, build);
         for (index, from) in nodes.iter().enumerate() {
             let port = (stage, Port(index as u16));
             site.towards_node(port, *from);
             for (other, to) in nodes.iter().enumerate().filter(|(other, _)| *other != index) {
-                // Agents also forward over several contacts: nodes without a direct one are farther
-                // than all others.
+                // Agents also forward over several contacts. Nodes without a direct contact get a
+                // longer delay than all others.
                 let delay = self.delay(&names[index], &names[other]).unwrap_or(Span::from_secs(86_400));
                 site.edge(*from, *to, port, delay);
             }

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A delay-tolerant network: bundle agents at the nodes of a contact plan. Every packet that enters
-/// the network at one of its nodes is carried as a bundle to the node behind which its destination
-/// lies.
+/// the network is carried as a bundle to the node of the network that is nearest to the packet's
+/// destination.
 ///
 /// ```toml
 /// [network.space]
@@ -23,52 +23,54 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION,
-    /// comma-separated values, or TOML.
+    /// The contact plan. Its nodes are nodes of the scenario. Formats are JSON, HDTN's JSON,
+    /// commands of ION, comma-separated values, and TOML.
     pub plan: PlanText,
-    /// True if contacts of the plan that do not end after their start are skipped, as HDTN does.
-    /// Off by default: a plan with such a contact is refused.
+    /// True if contacts that do not end after their start are skipped, as in HDTN. False by
+    /// default: a plan with such a contact is refused.
     #[serde(default)]
     pub skip_impossible: bool,
-    /// Convergence layer of a contact: `"udp"`, a datagram per bundle that is lost or not, or
-    /// `"ltp"` (RFC 5326), which retransmits until the neighbour has the bundle. UDP by default.
+    /// Convergence layer of all contacts: `"udp"` (the default) sends each bundle as one datagram,
+    /// without retransmission. `"ltp"` (RFC 5326) retransmits until the neighbour has received the
+    /// bundle.
     #[serde(default)]
     pub convergence: Layer,
-    /// Routing of bundles: by the contact plan (`"contact-graph"`, CCSDS 734.3) by default;
-    /// `"epidemic"`, `"spray-and-wait"` and `"prophet"` (RFC 6693) copy bundles at meetings and use
-    /// no plan.
+    /// Routing of bundles. `"contact-graph"` (CCSDS 734.3, the default) uses the contact plan.
+    /// `"epidemic"`, `"spray-and-wait"` and `"prophet"` (RFC 6693) copy bundles at each contact and
+    /// do not use the plan.
     #[serde(default)]
     pub routing: Method,
-    /// Number of copies of a bundle under spray-and-wait, 8 by default.
+    /// Number of copies of a bundle with spray-and-wait routing; 8 by default.
     #[serde(default = "default_copies")]
     pub copies: Count<1, 65_536>,
-    /// Time after which a bundle is worthless and dropped. One day by default.
+    /// Lifetime of a bundle, after which it is dropped; one day by default.
     #[serde(default = "default_lifetime")]
     pub lifetime: Span,
-    /// Maximum number of bytes of bundles that a node stores. Unlimited by default.
+    /// Maximum total size of the bundles that a node stores; unlimited by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage: Option<Size>,
-    /// Bundles that a node without room drops: `"newest"`, the one that arrives, by default;
-    /// `"oldest"`, those stored longest; `"lowest-priority"`, those of a lower priority than the
-    /// one that arrives, if any.
+    /// Bundles that a node drops when its storage is full: the arriving bundle (`"newest"`, the
+    /// default), the bundles that have been stored longest (`"oldest"`), or bundles of a lower
+    /// priority than the arriving bundle (`"lowest-priority"`). Without such bundles,
+    /// `"lowest-priority"` drops the arriving bundle.
     #[serde(default)]
     pub discard: Drop,
-    /// Largest LTP segment in bytes, headers of LTP included; 1400 B by default.
+    /// Maximum size of an LTP segment, including its LTP header; 1400 B by default, at least 64 B.
     #[serde(default = "default_segment")]
     pub segment: Size,
-    /// Time that an LTP answer may take beyond light times and closed contacts, for transmission,
-    /// queues and processing. 1 s by default.
+    /// Margin of LTP timers, 1 s by default: the time allowed for transmission, queues and
+    /// processing, in addition to propagation delays and closed contacts.
     #[serde(default = "default_margin")]
     pub margin: Span,
     /// Errors that corrupt datagrams on every contact; none by default.
     #[serde(default)]
     pub error: channel::Config,
-    /// Contacts or parts of them that do not take place.
+    /// Intervals in which a node cannot transmit to another node although the plan has a contact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
 }
 
-/// The protocol by which bundles are sent over a contact.
+/// The protocol that sends bundles over a contact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "BundleConvergence")]
@@ -76,39 +78,39 @@ pub enum Layer {
     /// Each bundle is a UDP datagram, which is not retransmitted.
     #[default]
     Udp,
-    /// A red block of LTP per bundle.
+    /// Each bundle is a red block of LTP, which is retransmitted until it is complete.
     Ltp,
 }
 
-/// Bundles that a node without room drops.
+/// Bundles that a node drops when its storage is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "BundleDiscard")]
 pub enum Drop {
-    /// The bundle that arrives is refused.
+    /// The arriving bundle is dropped.
     #[default]
     Newest,
     /// The bundles that have been stored longest are dropped.
     Oldest,
-    /// Bundles of a lower priority than the one that arrives are dropped, the lowest first; if
-    /// there are none, it is refused.
+    /// Bundles of a lower priority than the arriving bundle are dropped, the lowest priority first.
+    /// Without such bundles, the arriving bundle is dropped.
     LowestPriority,
 }
 
-/// An interval in which nobody transmits from one node to another.
+/// An interval in which one node cannot transmit to another node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ContactOutage")]
 pub struct Outage {
     /// Name of the node that cannot transmit.
     pub from: String,
-    /// Name of the node that it cannot reach.
+    /// Name of the node that cannot be reached.
     pub to: String,
     /// Start of the interval, counted from the start of the run.
     pub start: Span,
     /// End of the interval, counted from the start of the run.
     pub end: Span,
-    /// True if routing knows the outage in advance; off by default.
+    /// True if routing knows the outage in advance; false by default.
     #[serde(default)]
     pub announced: bool,
 }
@@ -134,7 +136,7 @@ impl Sample for Config {
 }
 
 impl Config {
-    /// Returns the plan without the outages for which `wanted` returns true.
+    /// Returns the plan without the intervals of the outages for which `wanted` returns true.
     fn without(&self, wanted: impl Fn(&Outage) -> bool) -> Plan {
         let plan = self.plan.plan();
         let mut contacts: Vec<Contact> = plan.contacts().to_vec();
@@ -159,7 +161,7 @@ impl Config {
         Plan::of(plan.nodes().to_vec(), contacts)
     }
 
-    /// Returns the contacts that take place, and those by which nodes route.
+    /// Returns the plan of contacts that take place, and the plan that nodes use for routing.
     pub(super) fn plans(&self) -> [Plan; 2] {
         [self.without(|_| true), self.without(|outage| outage.announced)]
     }
@@ -182,7 +184,8 @@ impl Config {
         }
     }
 
-    /// Returns the shortest light time between two nodes, if they have contacts.
+    /// Returns the shortest propagation delay of the contacts from one node to another; `None` if
+    /// there are no contacts.
     pub(super) fn delay(&self, from: &str, to: &str) -> Option<Span> {
         let plan = self.plan.plan();
         let ends = (plan.node(from), plan.node(to));

@@ -1,14 +1,14 @@
-//! A delay-tolerant network as an access network. Each packet that enters it becomes the payload of
-//! a bundle, which agents at the nodes store, route and forward over the contacts of a plan, and
-//! leaves the network as the original packet.
+//! A delay-tolerant network as an access network. Each packet that enters the network becomes the
+//! payload of one bundle. Bundle agents at the nodes store and route the bundle and forward it over
+//! the contacts of a contact plan. At the last node, the agent extracts the packet from the bundle.
 //!
-//! The agents, their storage, routing and convergence layers are those of
-//! [`bentpipe_dtn::network`]. The network is one stage with a port per node. A packet's DSCP gives
-//! the bundle its priority: 0 is bulk, below 32 normal, from 32 on expedited.
+//! [`bentpipe_dtn::network`] implements the agents with their storage, routing and convergence
+//! layers. The network is one stage with one port per node. The DSCP of a packet determines the
+//! priority of its bundle: *bulk* for 0, *normal* for 1 to 31, and *expedited* for 32 to 63.
 //!
-//! **Deviations.** The agents take no time. Data that they exchange for their choices (summary
-//! vectors, predictabilities) costs nothing. Bundles are not fragmented, and one packet is one
-//! bundle.
+//! **Deviations.** Agents process bundles in zero time. The routing data that agents exchange, such
+//! as summary vectors and delivery predictabilities, uses no capacity of the contacts. Bundles are
+//! not fragmented.
 
 mod access_network;
 mod config;

@@ -2,7 +2,7 @@
 //! i of the plan.
 
 use super::Config;
-use crate::{Beyond, FlowEnds};
+use crate::{FlowEnds, OutsideRoutes};
 use bentpipe_core::{Column, NodeId, Report, Span, Stream, Table, Time, Whole};
 use bentpipe_dtn::contacts::Node;
 use bentpipe_dtn::network::{Bundle, Network, Outcome, Reason};
@@ -11,16 +11,16 @@ use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use bentpipe_transport::statistics::SpanStatistics;
 use std::collections::BTreeMap;
 
-/// The bundle's lifetime was over.
+/// Drop reason: the lifetime of the bundle expired.
 pub const EXPIRED: DropReason = DropReason::new("bundle expired");
-/// An agent had no room for the bundle.
+/// Drop reason: the storage of an agent was full.
 pub const FULL: DropReason = DropReason::new("bundle storage full");
-/// A contact ended, unannounced, while the bundle was transmitted.
+/// Drop reason: a contact ended unexpectedly during the bundle's transmission.
 pub const CUT_OFF: DropReason = DropReason::new("contact ended during the bundle's transmission");
-/// The packet's destination does not lie behind a node of the network.
+/// Drop reason: the packet's destination cannot be reached from another node of the network.
 pub const UNREACHABLE: DropReason = DropReason::new("not behind a node of the bundle network");
 
-/// Totals that each agent sent to each other.
+/// Data that each agent sent to each other agent.
 pub static HOPS: Table = Table {
     name: "bundle_hops",
     entity: "hop",
@@ -31,7 +31,7 @@ pub static HOPS: Table = Table {
     ],
 };
 
-/// Totals of a delay-tolerant network in a run.
+/// Totals of a delay-tolerant network over a run.
 pub static REPORT: Table = Table {
     name: "bundles",
     entity: "network",
@@ -79,7 +79,7 @@ pub static FLOW: Table = Table {
     ],
 };
 
-/// Counts of the bundles of a flow.
+/// Counters of the bundles of a flow.
 struct FlowStatistics {
     name: String,
     from: NodeId,
@@ -115,13 +115,13 @@ struct CarriedPacket {
     entered: Time,
 }
 
-/// The agents of a network as a stage.
+/// A stage with all bundle agents of a network.
 pub struct Agents {
     name: String,
     network: Network,
     lifetime: Span,
-    /// For each destination, the node of the plan behind which it lies, by the port of entry: the
-    /// nearest one that is not the entry itself.
+    /// Node at which packets leave the network, by destination and input port: the node nearest to
+    /// the destination, except the node of the input port.
     exits: BTreeMap<NodeId, Vec<Option<u32>>>,
     carried: BTreeMap<u64, CarriedPacket>,
     flows: Vec<FlowStatistics>,
@@ -131,14 +131,20 @@ pub struct Agents {
 
 impl Agents {
     /// Returns the agents of network `name` at `nodes`, in the order of the plan.
-    pub fn new(name: &str, config: &Config, nodes: &[NodeId], beyond: Beyond, mut stream: Stream) -> Agents {
+    pub fn new(
+        name: &str,
+        config: &Config,
+        nodes: &[NodeId],
+        outside: OutsideRoutes,
+        mut stream: Stream,
+    ) -> Agents {
         let [real, known] = config.plans();
         let mut errors = config.error.errors();
-        let spoiled = move |now: Time, bytes: u64| {
+        let corrupted = move |now: Time, bytes: u64| {
             let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
             errors.as_mut().is_some_and(|errors| errors.loses_unit(now, bytes, &mut stream))
         };
-        let exits = beyond.destinations.into_iter().map(|(destination, delays)| {
+        let exits = outside.destinations.into_iter().map(|(destination, delays)| {
             let by_entry = (0..nodes.len()).map(|entry| {
                 let others = (0..).zip(&delays).filter(|(node, _)| *node != entry as u32);
                 others.filter_map(|(node, delay)| Some((delay.as_ref()?, node))).min().map(|(_, node)| node)
@@ -155,17 +161,17 @@ impl Agents {
         };
         Agents {
             name: name.to_owned(),
-            network: Network::new(real, known, config.agents(), Box::new(spoiled)),
+            network: Network::new(real, known, config.agents(), Box::new(corrupted)),
             lifetime: config.lifetime,
             exits: exits.collect(),
             carried: BTreeMap::new(),
-            flows: beyond.flows.into_iter().map(of_flow).collect(),
+            flows: outside.flows.into_iter().map(of_flow).collect(),
             delay: SpanStatistics::default(),
             hops: 0,
         }
     }
 
-    /// Sends arrived packets and drops lost ones.
+    /// Sends the packets of delivered bundles and drops the packets of lost bundles.
     fn process_outcomes(&mut self, now: Time, out: &mut Outbox) {
         while let Some(outcome) = self.network.next_outcome() {
             let (Outcome::Delivered { bundle, .. } | Outcome::Dropped { bundle, .. }) = outcome;
@@ -199,7 +205,8 @@ impl Agents {
     }
 }
 
-/// Returns the flow of a packet that goes from the flow's source to its destination.
+/// Returns the flow of a packet on its way from the flow's source to the flow's destination.
+/// Returns `None` for packets in the opposite direction.
 fn flow_of<'a>(flows: &'a mut [FlowStatistics], packet: &Packet) -> Option<&'a mut FlowStatistics> {
     flows.get_mut(packet.flow.0 as usize).filter(|flow| flow.from == packet.source)
 }
@@ -283,13 +290,13 @@ mod tests {
 
     fn agents(more: &str) -> Agents {
         let config: Config = serde_json::from_str(&format!("{{\"plan\": \"{PLAN}\"{more}}}")).unwrap();
-        // Node a is 0, b is 1 and c is 2, and node 7 lies behind c.
+        // Nodes a, b and c have the numbers 0, 1 and 2. Node 7 is reached through c.
         let nodes: Vec<NodeId> = (0..3).map(NodeId).collect();
         let behind =
             |node: usize| (0..3).map(|place| (place == node).then_some(Span::ZERO)).collect::<Vec<_>>();
         let beyond = (0..3).map(|node| (NodeId(node as u16), behind(node))).chain([(NodeId(7), behind(2))]);
         let flows = vec![FlowEnds { name: "f".to_owned(), from: NodeId(0), to: NodeId(7) }];
-        let beyond = Beyond { destinations: beyond.collect(), flows };
+        let beyond = OutsideRoutes { destinations: beyond.collect(), flows };
         Agents::new("space", &config, &nodes, beyond, stream("space"))
     }
 
@@ -307,8 +314,8 @@ mod tests {
         bench.run(Time::MAX);
         let left =
             bench.left.iter().map(|left| (left.packet.number, left.port.0, left.at.as_nanos() / 1_000_000));
-        // 1000 bytes and 83 of headers take 1.083 s: the second is at b at 1 + 2 x 1.083 + 0.5, the
-        // first at c at 10 + 1.083 + 2.
+        // 1000 bytes of payload and 83 bytes of headers take 1.083 s. The second bundle arrives at
+        // b at 1 + 2 x 1.083 + 0.5 s, the first bundle at c at 10 + 1.083 + 2 s.
         assert_eq!(left.collect::<Vec<_>>(), [(1, 1, 3_666), (0, 2, 13_083)]);
         assert_eq!(bench.drops(), [(UNREACHABLE, 1)]);
         let report = bench.report();

@@ -7,7 +7,7 @@ use super::path::{FlowPath, PATH};
 use super::routes::Exit;
 use super::serving::HANDOVER;
 use super::stage::{Constellation, Parts};
-use crate::{AccessNetwork, Beyond, Construction, Expanded, FlowEnds, NetworkKind, Part};
+use crate::{AccessNetwork, Construction, Expanded, FlowEnds, NetworkKind, OutsideRoutes, Part};
 use bentpipe_core::{NodeId, Problems, Rate, Span, Streams};
 use bentpipe_link::queue;
 use bentpipe_stage::facts::{Crossing, Hop};
@@ -64,7 +64,13 @@ impl AccessNetwork for Config {
 }
 
 impl Config {
-    fn stage(&self, name: &str, beyond: Beyond, streams: Streams, supply: &mut dyn Supply) -> Constellation {
+    fn stage(
+        &self,
+        name: &str,
+        beyond: OutsideRoutes,
+        streams: Streams,
+        supply: &mut dyn Supply,
+    ) -> Constellation {
         let handovers = self.sites.keys().map(|site| supply.probe(&HANDOVER, site)).collect();
         let flows = beyond.flows.into_iter().map(|FlowEnds { name, from, to }| {
             let forth =

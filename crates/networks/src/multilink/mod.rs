@@ -1,26 +1,27 @@
-//! Multilinks: several links between the same two nodes, one of which at a time carries the packets
-//! of each direction, and handovers from one to another under running connections.
+//! Multilinks: several links between the same two nodes, with handovers between these links. At any
+//! time, one of the links carries the packets of each direction.
 //!
-//! A handover at a moment t, from an old link to a new one:
+//! A handover at time t from an old link to a new link:
 //!
-//! - Packets sent from t + `interruption` on take the new link: without an interruption the new
-//!   link is made before the old one is broken, with one the old link is broken first.
-//! - The old link continues to send what waits in it until t + `overlap` and is then cut. During
-//!   the overlap both links deliver, and a packet on the faster link overtakes those on the slower.
-//! - `packets` decides about packets that wait in a link that is cut, packets in flight on it, and
-//!   packets that arrive while there is no link. With `"forward"`, those in flight arrive, and
-//!   those that wait go over the new link as soon as it is up, ahead of what arrived in the
-//!   meantime: nothing is lost except what the new link's queue drops. With `"lose"` all of them
-//!   are lost.
+//! - Packets sent from t + `interruption` on take the new link. Without an interruption, the
+//!   handover is make-before-break; with an interruption, it is break-before-make (RFC 3753,
+//!   section 4.1).
+//! - The old link continues to send its waiting packets until t + `overlap` and is then cut. During
+//!   the overlap, both links deliver packets, and packets on the faster link can overtake packets
+//!   on the slower link.
+//! - The key `packets` determines the fate of packets that wait in a link when it is cut, that are
+//!   in flight on this link, or that arrive during the interruption. With `"forward"`, packets in
+//!   flight arrive. Waiting packets are sent over the new link as soon as it is available, before
+//!   packets that arrived during the interruption. Packets are lost only if the queue of the new
+//!   link drops them. With `"lose"`, all these packets are lost.
 //!
-//! A handover to the serving link is an outage of it. A link that is about to be cut is not cut if
-//! it is chosen again. Links keep their own queues, rates, delays, errors and changes. This stage
-//! holds them so that it can take back the waiting packets.
+//! A handover from a link to itself models an outage of this link. If a link is selected again
+//! before the end of its overlap, it is not cut. Each link keeps its own queue, rate, delay, errors
+//! and changes. The links are parts of this stage, so that the stage can remove their waiting
+//! packets.
 //!
-//! The kinds of handover are those of RFC 3753, section 4.1 (make-before-break, break-before-make).
-//!
-//! Limit: both ends switch at the same moment. What one end sent before the other knew is not
-//! modelled; give the time that signalling takes as `interruption`.
+//! Limit: both ends switch at the same time. The delay of signalling between the ends is not
+//! modelled; include it in `interruption`.
 
 pub mod policy;
 mod stage;
@@ -36,7 +37,7 @@ impl Tables for Config {
     const TRACES: &'static [&'static Table] = &[&SELECTION];
 }
 
-/// Several links between the same two nodes, one of which at a time carries the packets of each
+/// Several links between the same two nodes. At any time, one of them carries the packets of each
 /// direction.
 ///
 /// ```toml
@@ -49,36 +50,36 @@ impl Tables for Config {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Multilink")]
 pub struct Config {
-    /// Name of the multilink, in results and messages.
+    /// Name of the multilink in results and messages.
     pub name: String,
-    /// Names of the links, all from the same node to the same other node. The first one carries
+    /// Names of the links. All links have the same `from` and the same `to`. The first link carries
     /// traffic at the start.
     pub links: Vec<String>,
-    /// The link that carries traffic from `to` to `from` at the start, if it is not the first of
-    /// `links`.
+    /// The link that carries traffic from `to` to `from` at the start. If unset, this is the first
+    /// of `links`.
     #[serde(default, rename = "return", skip_serializing_if = "Option::is_none")]
     pub back: Option<String>,
-    /// Handover from one link to another, unless a `[[handover]]` specifies otherwise.
+    /// Settings of handovers, unless a `[[handover]]` sets other values.
     #[serde(default)]
     pub handover: Handover,
-    /// Policy that decides the time and target of handovers; by default the scenario's
-    /// `[[handover]]`s.
+    /// Policy that determines the times and targets of handovers. By default, the scenario's
+    /// `[[handover]]` entries determine them.
     #[serde(default)]
     pub policy: policy::Config,
 }
 
-/// Handover from one link to another.
+/// Settings of a handover from one link to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "LinkHandover")]
 pub struct Handover {
-    /// Time for which there is no link to send over (break before make); 0 s by default.
+    /// Time without any link (break before make); 0 s by default.
     pub interruption: Span,
-    /// Time for which the old link continues to send what waits in it (make before break); 0 s by
-    /// default.
+    /// Time for which the old link continues to send its waiting packets (make before break); 0 s
+    /// by default.
     pub overlap: Span,
-    /// Fate of packets that wait for a link that is cut, that are in flight on it, or that arrive
-    /// while there is no link; forwarded by default.
+    /// Fate of packets that wait in a link when it is cut, that are in flight on this link, or that
+    /// arrive during the interruption: `"forward"` (the default) or `"lose"`.
     pub packets: Fate,
 }
 
@@ -97,7 +98,8 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Returns true if it affects the direction from the links' `from` (side 0) or back (side 1).
+    /// Returns true if this value includes a direction: `side` 0 is from the links' `from` to their
+    /// `to`, side 1 is back.
     pub fn includes(self, side: usize) -> bool {
         match self {
             Direction::Both => true,

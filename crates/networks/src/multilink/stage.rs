@@ -1,6 +1,5 @@
-//! The stage that holds the links of a multilink. Input port 0 takes packets from the links'
-//! `from`, input port 1 those from their `to`; output port 0 leads to `to`, output port 1 to
-//! `from`.
+//! A stage with all links of a multilink. Input port 0 receives packets from the links' `from`, and
+//! input port 1 packets from their `to`. Output port 0 leads to `to`, and output port 1 to `from`.
 
 use super::policy::{Decision, Policy, View};
 use super::{Config, Fate, Handover};
@@ -9,9 +8,9 @@ use bentpipe_link::{self as link, Link};
 use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
-/// No link was available at that time.
+/// Drop reason: the packet arrived while no link was available.
 pub const NO_LINK: DropReason = DropReason::new("no link during a handover");
-/// The link was cut in a handover.
+/// Drop reason: the packet's link was cut in a handover.
 pub const HANDED_OVER: DropReason = DropReason::new("link cut in a handover");
 
 /// Trace of the handovers of a multilink.
@@ -31,17 +30,18 @@ pub static SELECTION: Table = Table {
     ],
 };
 
-/// Configurations of a multilink's links, in their order: from `from` to `to`, and back.
+/// Configurations of the links of a multilink. Each link has one configuration from `from` to `to`
+/// and one for the opposite direction.
 pub type Links = Vec<[link::Config; 2]>;
 
-/// The parts of a multilink.
+/// The parts from which a multilink is built.
 pub struct Parts {
-    /// The links in their order, from `from` to `to` and back. They deliver to output ports 0 and
-    /// 1.
+    /// The links in their order, each from `from` to `to` and in the opposite direction. They
+    /// deliver packets to output ports 0 and 1, respectively.
     pub links: Vec<[Link; 2]>,
-    /// Rate of each link, there and back.
+    /// Rate of each link, from `from` to `to` and in the opposite direction.
     pub rates: Vec<[Rate; 2]>,
-    /// The scenario's own handovers, in order of time.
+    /// The handovers of the scenario's `[[handover]]` entries, in order of time.
     pub schedule: Vec<(Time, Decision)>,
     /// The random stream of the policy.
     pub stream: Stream,
@@ -49,13 +49,13 @@ pub struct Parts {
     pub probe: Option<Probe>,
 }
 
-/// A multilink: several links between two nodes, one of which at a time serves each direction.
+/// A multilink: several links between two nodes. At any time, one of them serves each direction.
 pub struct Multilink {
     links: Vec<[Link; 2]>,
     rates: Vec<[Rate; 2]>,
     policy: Box<dyn Policy>,
     sides: [Side; 2],
-    /// Offered bytes, by side.
+    /// Number of offered bytes, by side.
     offered: [u64; 2],
     probe: Option<Probe>,
 }
@@ -63,14 +63,15 @@ pub struct Multilink {
 /// One direction of a multilink.
 struct Side {
     number: usize,
-    /// The serving link; during an interruption, the link that will serve from `opens_at` on.
+    /// Index of the serving link; during an interruption, the index of the link that will serve
+    /// from `opens_at` on.
     serving: usize,
     opens_at: Time,
     /// Fate of packets that arrive before `opens_at`.
     interruption_fate: Fate,
     /// Packets that wait for `opens_at`.
     waiting: VecDeque<Whole<Packet>>,
-    /// Old links that continue to send for a while.
+    /// Old links that continue to send until the end of their overlap.
     closing: Vec<ClosingLink>,
 }
 
@@ -85,8 +86,11 @@ impl Multilink {
     pub fn new(config: &Config, parts: Parts) -> Multilink {
         let Parts { links, rates, schedule, stream, probe } = parts;
         let policy = config.policy.build(&config.links, config.handover, schedule, stream);
-        let place = |name: &String| config.links.iter().position(|link| link == name);
-        let back = config.back.as_ref().map_or(0, |name| place(name).expect("the names are checked"));
+        let position = |name: &String| config.links.iter().position(|link| link == name);
+        let back = config
+            .back
+            .as_ref()
+            .map_or(0, |name| position(name).expect("the check requires known names of links"));
         let sides = [(0, 0), (1, back)].map(|(number, serving)| Side {
             number,
             serving,
@@ -130,17 +134,17 @@ impl Side {
         self.advance(now, links, out);
     }
 
-    /// Cuts the links whose overlap has ended, and sends the waiting packets over a link that has
-    /// come up.
+    /// Cuts the links whose overlap has ended, and sends the waiting packets once the serving link
+    /// is available.
     fn advance(&mut self, now: Time, links: &mut [[Link; 2]], out: &mut Outbox) {
         let number = self.number;
-        while let Some(place) = self.closing.iter().position(|closing| closing.at <= now) {
-            let ClosingLink { link, packets, .. } = self.closing.remove(place);
+        while let Some(index) = self.closing.iter().position(|closing| closing.at <= now) {
+            let ClosingLink { link, packets, .. } = self.closing.remove(index);
             let waiting = links[link][number].cut(now);
             match packets {
                 Fate::Lose => {
-                    let under_way = links[link][number].lose(now);
-                    under_way.into_iter().chain(waiting).for_each(|packet| out.drop(packet, HANDED_OVER));
+                    let in_flight = links[link][number].lose(now);
+                    in_flight.into_iter().chain(waiting).for_each(|packet| out.drop(packet, HANDED_OVER));
                 }
                 Fate::Forward if self.opens_at > now => {
                     waiting.into_iter().rev().for_each(|packet| self.waiting.push_front(Whole::new(packet)));
@@ -173,7 +177,7 @@ impl Stage for Multilink {
         if side.opens_at <= now && side.waiting.is_empty() {
             self.links[side.serving][number].receive(now, Port(0), packet, out);
         } else if side.opens_at <= now || side.interruption_fate == Fate::Forward {
-            // Behind the packets that already wait.
+            // The packet follows the packets that already wait.
             side.waiting.push_back(Whole::new(packet));
         } else {
             out.drop(packet, NO_LINK);
@@ -181,7 +185,8 @@ impl Stage for Multilink {
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        // Packets that arrive at the time of a cut have arrived.
+        // Packets whose arrival coincides with a cut are delivered, so the links are processed
+        // first.
         for link in self.links.iter_mut().flatten() {
             if link.next_wake().is_some_and(|at| at <= now) {
                 link.wake(now, out);
@@ -211,11 +216,11 @@ impl Stage for Multilink {
 
     fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
         let (before, after) = change.of::<Links>();
-        for (place, (before, after)) in before.iter().zip(after).enumerate() {
+        for (link, (before, after)) in before.iter().zip(after).enumerate() {
             for (side, (before, after)) in before.iter().zip(after).enumerate() {
                 if before != after {
-                    self.links[place][side].change(now, Change::new(before, after), out);
-                    self.rates[place][side] = *after.rate;
+                    self.links[link][side].change(now, Change::new(before, after), out);
+                    self.rates[link][side] = *after.rate;
                 }
             }
         }

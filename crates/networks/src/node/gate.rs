@@ -1,5 +1,6 @@
-//! The boundary between the network and a real host. Input port 0 is the network's side, input port
-//! 1 the host's; packets from the host leave by output port 0.
+//! The boundary between the network and a real host. Input port 0 receives packets from the
+//! network, and input port 1 packets from the host. Packets from the host leave through output port
+//! 0.
 
 use bentpipe_core::Time;
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
@@ -20,7 +21,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Creates gate `number` of the network.
+    /// Creates the gate with the number `number`.
     pub fn new(number: u32) -> Gate {
         Gate { number }
     }

@@ -1,5 +1,5 @@
-//! Models at a node: routing, traffic conditioning at the edge of a DiffServ domain, proxies,
-//! services, and the gate to real traffic.
+//! Models of node functions: routing, traffic conditioning at the edge of a DiffServ domain,
+//! proxies, services, and the gate to a real host.
 
 pub mod edge;
 pub mod gate;

@@ -1,44 +1,47 @@
-//! A node of the network. It forwards by destination, and gives packets for itself to the endpoints
-//! of their flows. It takes no time; queues and rates are those of the links. It is not a stage,
-//! since it never holds a packet: the event loop asks it for the output port and moves nothing.
+//! The router of a node. It forwards packets by destination, and delivers packets for its own node
+//! to the endpoints of their flows. Routing takes no time; queues and rates belong to the links.
+//! The router is not a stage, because it never holds a packet: the event loop only requests an
+//! output port from it.
 //!
 //! An edge ([`super::edge`]) conditions packets that leave for other nodes. A real host at the node
-//! receives packets that are for none of the endpoints. Output ports: links first, in the order in
-//! which they were attached, then the endpoints and the host, and the proxies ([`super::proxy`]),
-//! which receive packets that only pass, after the edge.
+//! receives packets that match none of the endpoints. A proxy ([`super::proxy`]) receives transit
+//! packets of its flows after the edge. The output ports are the links in the order in which they
+//! were attached, then the endpoints, the host, and the proxies.
 
 use super::edge::Edge;
 use bentpipe_core::{FlowId, NodeId, Report, Time};
 use bentpipe_stage::{DropReason, Outbox, Packet, Port};
 
-/// The router has no route to the packet's destination.
+/// Drop reason: the router has no route to the packet's destination.
 pub const NO_ROUTE: DropReason = DropReason::new("no route");
-/// No endpoint of the packet's flow is at this node.
+/// Drop reason: the packet's destination node has no endpoint of the packet's flow.
 pub const NO_ENDPOINT: DropReason = DropReason::new("no endpoint");
 
-/// Returns the name of the second router of a node, by which packets of its services leave.
+/// Returns the name of the second router of a node, which forwards packets from the node's
+/// services.
 pub fn beyond_name(node: &str) -> String {
     format!("{node}.beyond")
 }
 
-/// The node's tables. Arriving packets are treated equally on all ports.
+/// The tables of a node's router. Packets are treated in the same way on all input ports.
 pub struct Router {
     node: NodeId,
-    /// Output port by destination, from the destination `first` on; nodes outside use the default.
+    /// Output ports by destination, from the destination `first` on. All other destinations use the
+    /// default.
     routes: Vec<Option<Port>>,
     first: u16,
     default: Option<Port>,
-    /// Endpoints at this node, sorted by flow.
+    /// Output ports of the endpoints at this node, sorted by flow.
     endpoints: Vec<(FlowId, Port)>,
     host: Option<Port>,
-    /// Services that take passing packets, sorted by flow.
+    /// Output ports of the services that receive transit packets, sorted by flow.
     services: Vec<(FlowId, Port)>,
     interface: Option<u32>,
     edge: Option<Box<Edge>>,
 }
 
 impl Router {
-    /// Creates the router of `node`, whose packets are captured at `interface`, if given.
+    /// Creates the router of `node`. Its packets are captured at `interface`, if given.
     pub fn new(node: NodeId, interface: Option<u32>) -> Router {
         Router {
             node,
@@ -74,13 +77,13 @@ impl Router {
         self.routes[index] = Some(port);
     }
 
-    /// Sets the output port for packets of `flow` that are for this node.
+    /// Sets the output port for packets of `flow` that are destined for this node.
     pub fn set_endpoint(&mut self, flow: FlowId, port: Port) {
         let at = self.endpoints.partition_point(|(other, _)| *other < flow);
         self.endpoints.insert(at, (flow, port));
     }
 
-    /// Sets the output port for packets for this node that are for none of its endpoints.
+    /// Sets the output port for packets to this node that match none of its endpoints.
     pub fn set_host(&mut self, port: Port) {
         self.host = Some(port);
     }
@@ -97,8 +100,8 @@ impl Router {
         }
     }
 
-    /// Returns the router for packets of the node's proxies: the same, without proxies and without
-    /// the edge.
+    /// Returns the router for packets from the node's proxies: a copy of this router without
+    /// proxies and without the edge.
     pub fn beyond(&self) -> Router {
         Router {
             node: self.node,
@@ -113,7 +116,7 @@ impl Router {
         }
     }
 
-    /// Sets the output port for passing packets of `flow`.
+    /// Sets the output port for transit packets of `flow`.
     pub fn set_service(&mut self, flow: FlowId, port: Port) {
         let at = self.services.partition_point(|(other, _)| *other < flow);
         self.services.insert(at, (flow, port));

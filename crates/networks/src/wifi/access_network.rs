@@ -1,4 +1,5 @@
-//! A Wi-Fi network in a scenario: its nodes, checks, stage, and its paths in numbers.
+//! Integration of a Wi-Fi network in a scenario: its nodes, checks, stage, and the properties of
+//! its paths.
 
 use super::cell::Link;
 use super::config::{Config, Member, Stack, MAX_STATIONS};
@@ -13,7 +14,7 @@ use bentpipe_link::queue;
 use bentpipe_stage::facts::{Course, Crossing, Hop};
 use bentpipe_stage::Port;
 
-/// Returns the name in results of a station of network `name`.
+/// Returns the name, in results, of a station of network `name`.
 pub fn station(name: &str, member: &Member<'_>) -> String {
     format!("{name}.{}", member.name())
 }
@@ -24,8 +25,8 @@ impl Config {
         one == other || self.hears.get(one).is_none_or(|heard| heard.iter().any(|name| name == other))
     }
 
-    /// Returns the pairs that exchange frames: stations and the access point, or all that hear each
-    /// other.
+    /// Returns the directed links over which frames are exchanged: between each station and the
+    /// access point, or, in an ad hoc network, between stations that hear each other.
     pub fn links(&self) -> Vec<Link> {
         let names: Vec<String> = self.members().iter().map(Member::name).collect();
         let mut links = Vec::new();
@@ -40,7 +41,8 @@ impl Config {
         links
     }
 
-    /// Returns the stations that hear each station, itself included; `None` if all hear all.
+    /// Returns, for each station, the indices of the stations that hear it, including itself.
+    /// Returns `None` if every station hears every other one.
     pub fn heard_by(&self) -> Option<Vec<Vec<u16>>> {
         let names: Vec<String> = self.members().iter().map(Member::name).collect();
         let of = |sender: &String| -> Vec<u16> {
@@ -50,7 +52,7 @@ impl Config {
         lists.iter().any(|list| list.len() < names.len()).then_some(lists)
     }
 
-    /// Adds the gates of the kernel's radios; returns false if there are none.
+    /// Adds the gates to the kernel's radios. Returns false if this run uses no kernel radios.
     fn build_radios<'a>(
         &self,
         name: &str,
@@ -67,8 +69,8 @@ impl Config {
         true
     }
 
-    /// Returns the time of an exchange of a station that has the medium to itself: DIFS, the mean
-    /// back-off, the frame and its acknowledgment.
+    /// Returns the mean duration of a frame exchange without contention: DIFS, the mean back-off,
+    /// the data frame and its acknowledgment.
     fn exchange(&self, rate: usize, bytes: u32, frames: u32) -> Span {
         let rules = self.rules();
         let (phy, overhead) = (&rules.phy, self.overhead());
@@ -88,7 +90,7 @@ impl Config {
         back_off + protection + rts + phy.data(rate, sent) + answered
     }
 
-    /// Returns the number of frames of these packets in an aggregate of the largest allowed length.
+    /// Returns the number of packets of `bytes` bytes that fit into the longest allowed aggregate.
     fn aggregated(&self, rate: usize, bytes: u32) -> u32 {
         let rules = self.rules();
         let subframe = 4 + (bytes + self.overhead()).div_ceil(4) * 4;
@@ -193,8 +195,12 @@ impl AccessNetwork for Config {
         let members = self.members();
         let speeds = config::speeds(&self.phy());
         let hop = |crossing: &Crossing<'_>| {
-            let find =
-                |name: &str| members.iter().find(|member| member.name() == name).expect("an edge joins them");
+            let find = |name: &str| {
+                members
+                    .iter()
+                    .find(|member| member.name() == name)
+                    .expect("a crossing joins two stations of the network")
+            };
             let (from, to) = (find(crossing.from), find(crossing.to));
             let bytes = crossing.traffic.bytes;
             let mut notes = vec!["stations share the medium and back off at random".to_owned()];

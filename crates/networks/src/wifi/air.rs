@@ -1,61 +1,62 @@
-//! The medium as each station hears it, and the times at which its access categories may transmit:
-//! carrier sense, physical and by the network allocation vector (NAV), spaces between frames, and
-//! the back-off.
+//! Carrier sense and back-off: the state of the medium at each station, and the times at which the
+//! station's access categories may transmit. The model covers physical carrier sense, the network
+//! allocation vector (NAV), interframe spaces and the back-off.
 //!
-//! Slots cost no events. A category that counts down from `slots` transmits at base + slots x slot,
-//! where base is the end of the last busy period that its station heard, plus AIFS (DIFS, or EIFS
-//! after a frame that the station could not read). If the medium becomes busy before that, the
-//! whole slots that have passed since base are subtracted.
+//! Slots cost no events. A category with a back-off of `slots` slots transmits at base + slots x
+//! slot. Here, base is the end of the last busy period that the station heard, plus AIFS (DIFS, or
+//! EIFS after a frame that the station could not read). If the medium becomes busy earlier, the
+//! number of complete slots since base is subtracted from the back-off.
 //!
-//! With DCF a slot counts when it has passed idle, so after a busy period a frozen category waits
-//! for at least one slot. With EDCA (IEEE 802.11-2016, 10.22.2.3) the count is taken at the
-//! beginning of a slot, so the slot in which another station starts counts, too.
+//! With DCF, a slot counts at its end if the medium was idle. After a busy period, a category with
+//! remaining back-off therefore waits for at least one slot. With EDCA (IEEE 802.11-2016,
+//! 10.22.2.3), a slot counts at its beginning, so the slot in which another station starts to
+//! transmit counts, too.
 
 use bentpipe_core::{Span, Stream, Time};
 
-/// The state of the medium as one station hears it.
+/// The state of the medium at one station.
 #[derive(Clone, Copy, Debug, Default)]
 struct StationMedium {
-    /// End of the last frame that it hears, including its own.
+    /// End of the last frame that the station hears, including its own frames.
     busy_until: Time,
     /// Time until which the network allocation vector (NAV) reserves the medium.
     reserved_until: Time,
-    /// Time until which frames that end overlap with others here.
+    /// Time up to which any frame that ends has overlapped with another frame at this station.
     overlapped_until: Time,
-    /// End of its own last transmission.
+    /// End of the station's last transmission.
     sending_until: Time,
-    /// Time until which it waits for a response that does not come.
+    /// Time until which the station waits for a missing response.
     waiting_until: Time,
-    /// EIFS - DIFS after a frame that it could not read; otherwise zero.
+    /// EIFS - DIFS after a frame that the station could not read; otherwise zero.
     extra: Span,
 }
 
 /// Parameters of an access category; DCF has a single one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// Slots of AIFS beyond SIFS; 2 makes DIFS.
+    /// Number of slots in AIFS after SIFS. With 2 slots, AIFS equals DIFS.
     pub aifs: u64,
     /// Smallest contention window, in slots.
     pub cw_min: u32,
     /// Largest contention window, in slots.
     pub cw_max: u32,
-    /// Time for which a station may keep the medium; zero for one frame.
+    /// Maximum duration of a transmission opportunity (TXOP); zero for a single exchange.
     pub txop: Span,
 }
 
-/// An access category of a station, as far as its right to transmit is concerned.
+/// Contention state of an access category of a station.
 #[derive(Clone, Copy, Debug)]
 struct Contender {
     space: Span,
     cw: u32,
     cw_min: u32,
     cw_max: u32,
-    /// Number of slots left of the back-off.
+    /// Number of remaining slots of the back-off.
     slots: u32,
-    /// True if it has a frame to contend for.
+    /// True if the category has a frame to send.
     ready: bool,
-    /// Time at which its first frame came, if it came while the medium was idle and no back-off was
-    /// left.
+    /// Arrival time of the first frame, if it arrived while the medium was idle and no back-off
+    /// remained.
     idle_since: Option<Time>,
 }
 
@@ -63,14 +64,15 @@ struct Contender {
 pub struct Air {
     station_media: Vec<StationMedium>,
     contenders: Vec<Contender>,
-    /// Time at which each contender transmits if nothing else happens; `Time::MAX` if it has
-    /// nothing to send.
+    /// Time at which each contender transmits unless the medium becomes busy before; `Time::MAX` if
+    /// the contender has nothing to send.
     starts: Vec<Time>,
-    /// Number of access categories of a station.
+    /// Number of access categories per station.
     categories: usize,
     slot: Span,
     eifs_extra: Span,
-    /// Stations that hear each station, itself included; `None` if all hear all.
+    /// For each station, the indices of the stations that hear it, including itself; `None` if
+    /// every station hears every other one.
     heard_by: Option<Vec<Vec<u16>>>,
     /// True if slots are counted at their beginning.
     edca: bool,
@@ -80,16 +82,16 @@ pub struct Air {
 /// A frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// Station that sends it.
+    /// Index of the sending station.
     pub from: usize,
-    /// Time at which its first bit is sent.
+    /// Time at which the first bit is sent.
     pub begin: Time,
-    /// Time at which its last bit is received.
+    /// Time at which the last bit is received.
     pub end: Time,
 }
 
 impl Air {
-    /// Creates an idle medium among `stations` stations with these categories each.
+    /// Creates an idle medium for `stations` stations, each with the categories of `access`.
     pub fn new(
         stations: usize,
         access: &[Access],
@@ -122,7 +124,7 @@ impl Air {
         }
     }
 
-    /// Returns the next time at which a category transmits, if any does.
+    /// Returns the next time at which a category transmits, if any.
     #[inline]
     pub fn next(&self) -> Option<Time> {
         self.starts.iter().copied().min().filter(|time| *time < Time::MAX)
@@ -142,7 +144,7 @@ impl Air {
         self.heard_by.is_none()
     }
 
-    /// Calls `act` for each station that hears `from`, itself included.
+    /// Calls `act` for each station that hears `from`, including `from` itself.
     #[inline]
     pub fn listeners(&mut self, from: usize, mut act: impl FnMut(&mut Air, usize)) {
         match self.heard_by.take() {
@@ -154,7 +156,7 @@ impl Air {
         }
     }
 
-    /// Returns the time from which on a station's category counts slots.
+    /// Returns the time from which on a category of `station` counts slots.
     #[inline]
     fn base(&self, station: usize, space: Span) -> Time {
         let medium = &self.station_media[station];
@@ -175,14 +177,14 @@ impl Air {
         }
     }
 
-    /// Subtracts the slots that have passed for a station's categories by `now`, at which its
-    /// medium becomes busy.
+    /// Freezes the back-off of a station whose medium becomes busy at `now`: subtracts the slots
+    /// that have passed from the back-off of each category.
     #[inline]
     fn freeze(&mut self, station: usize, now: Time) {
         for index in station * self.categories..(station + 1) * self.categories {
             let contender = self.contenders[index];
             let base = self.base(station, contender.space);
-            // It would have transmitted without a back-off if the medium had stayed idle.
+            // Without this busy period, the category would have transmitted without a back-off.
             let deferred =
                 (contender.ready && contender.idle_since.is_some()).then(|| self.draw(contender.cw));
             let contender = &mut self.contenders[index];
@@ -213,7 +215,7 @@ impl Air {
         });
     }
 
-    /// Returns true if a frame that ends overlaps with another at this station.
+    /// Returns true if a frame that ends has overlapped with another frame at this station.
     #[inline]
     pub fn is_overlapped(&self, station: usize, transmission: &Transmission) -> bool {
         self.station_media[station].overlapped_until >= transmission.end
@@ -225,9 +227,10 @@ impl Air {
         self.station_media[station].reserved_until <= now
     }
 
-    /// Ends a frame for all stations that hear it: those that can read it respect `reserved_until`
-    /// if they are not addressed, and those that cannot wait for EIFS. `corrupted` is a station for
-    /// which the channel corrupted it.
+    /// Ends a frame for all stations that hear it. Stations that can read the frame, except the
+    /// addressed station `to`, respect the reservation until `reserved_until`. Stations that cannot
+    /// read the frame wait for EIFS. At the station `corrupted`, if any, the channel has corrupted
+    /// the frame.
     pub fn end(
         &mut self,
         transmission: &Transmission,
@@ -241,7 +244,7 @@ impl Air {
             if station != transmission.from {
                 let unreadable = medium.overlapped_until >= transmission.end || corrupted == Some(station);
                 if unreadable {
-                    // A station that was sending itself has not tried to read it.
+                    // A station that was transmitting has not tried to read the frame.
                     if medium.sending_until <= transmission.begin {
                         medium.extra = extra;
                     }
@@ -258,7 +261,7 @@ impl Air {
         });
     }
 
-    /// Notes that a category has its first frame.
+    /// Starts the contention of a category that has received its first frame.
     pub fn request_access(&mut self, now: Time, index: usize) {
         let station = index / self.categories;
         let contender = self.contenders[index];
@@ -276,7 +279,7 @@ impl Air {
         self.plan(station);
     }
 
-    /// Stops the contention of a category, because it transmits or has nothing more to send.
+    /// Stops the contention of a category that transmits or has nothing more to send.
     pub fn withdraw(&mut self, index: usize) {
         self.contenders[index].ready = false;
         self.starts[index] = Time::MAX;
@@ -284,12 +287,12 @@ impl Air {
 
     #[inline]
     fn draw(&mut self, window: u32) -> u32 {
-        // The 32 upper bits as a fraction of the window; its bias is below 1e-6.
+        // Scales the upper 32 bits to the window. The bias is below 1e-6.
         (((self.stream.bits() >> 32) * (u64::from(window) + 1)) >> 32) as u32
     }
 
-    /// Draws a new back-off after a transmission, from the smallest window if it is `settled`,
-    /// otherwise from one twice as large as before. It counts from `from` on at the earliest.
+    /// Draws a new back-off after a transmission. If its frame is `settled`, the smallest window is
+    /// used; otherwise the window is doubled. Slots count from `from` on at the earliest.
     pub fn back_off(&mut self, index: usize, settled: bool, from: Time, ready: bool) {
         let contender = self.contenders[index];
         let cw = match settled {

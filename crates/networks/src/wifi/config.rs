@@ -21,11 +21,11 @@ pub struct Config {
     /// The standard of all stations: `"802.11b"`, `"802.11a"`, `"802.11g"` or `"802.11n"`.
     pub standard: Standard,
     /// Length of the preambles of 802.11b: `"long"` (192 us with the header, the default) or
-    /// `"short"` (96 us; 1 Mbit/s keeps the long one).
+    /// `"short"` (96 us). Frames at 1 Mbit/s always have the long preamble.
     #[serde(default)]
     pub preamble: Length,
-    /// True if 802.11b stations are near a network of 802.11g, so that slots are long (20 us) and
-    /// every data frame is preceded by a CTS to its sender at 11 Mbit/s; false by default.
+    /// True if 802.11b stations are near a network of 802.11g; false by default. Slots are then
+    /// long (20 us), and before every data frame, the sender sends a CTS to itself at 11 Mbit/s.
     #[serde(default)]
     pub protection: bool,
     /// The band of 802.11n: `"5 GHz"` (the default) or `"2.4 GHz"`, where SIFS is 10 us and frames
@@ -46,62 +46,66 @@ pub struct Config {
     /// hoc: each station sends to any other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_point: Option<String>,
-    /// The stations: node names, or tables with values that differ from the network's.
+    /// The stations: node names, or tables with node names and with values that differ from those
+    /// of the network.
     pub stations: Vec<Stations>,
-    /// Rate adaptation, by which senders choose the rates of data frames; `"minstrel"` by default.
+    /// Rate adaptation: the algorithm that chooses the rates of data frames; `"minstrel"` by
+    /// default.
     #[serde(default)]
     pub adaptation: adaptation::Config,
-    /// Errors of frames on the air, in each direction between two stations separately; none by
-    /// default. Frames that are corrupted are retransmitted.
+    /// Errors of frames on the air; none by default. Each direction between two stations has an
+    /// independent error process. Corrupted frames are retransmitted.
     #[serde(default)]
     pub error: channel::Config,
-    /// True if errors also hit acknowledgments, RTS and CTS; false by default, since a process that
-    /// describes data frames does not apply to frames that are shorter and slower. Set it with
-    /// processes that depend on size and rate, such as bit errors.
+    /// True if errors also affect acknowledgments, RTS and CTS; false by default. Control frames
+    /// are shorter and slower than data frames, so set this key only with an error process that
+    /// depends on size and rate, such as bit errors.
     #[serde(default)]
     pub control_errors: bool,
-    /// Stations that each station hears, by node name; a station that is not listed hears all.
-    /// Stations that do not hear each other are hidden from each other: they cannot exchange
-    /// frames, and their transmissions collide at others.
+    /// Stations that each station hears, by node name. A station that is not listed hears all
+    /// stations. Stations that do not hear each other are *hidden* from each other: they cannot
+    /// exchange frames, and their transmissions collide at other stations.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hears: BTreeMap<String, Vec<String>>,
     /// Queue discipline of each station and category; drop-tail with 1000 packets by default. Only
-    /// disciplines that decide at arrival are allowed.
+    /// disciplines that accept or drop a packet at its arrival are allowed.
     #[serde(default)]
     pub queue: queue::Config,
-    /// True if stations use EDCA: four categories by DSCP (RFC 8325) - voice, video, best effort,
-    /// background - with their own queues and contention parameters. By default true with 802.11n,
-    /// which requires it, and false otherwise: DCF with one queue.
+    /// True if stations use EDCA: the DSCP (RFC 8325) assigns packets to the categories voice,
+    /// video, best effort and background. Each category has its own queue and contention
+    /// parameters. With false, stations use DCF with one queue. True by default with 802.11n, which
+    /// requires EDCA, and false otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edca: Option<bool>,
-    /// Size of the longest frame (with its MAC header) that is sent without RTS and CTS. If unset,
-    /// they are not used unless the rate adaptation asks for them.
+    /// Maximum size of a frame, including its MAC header, that is sent without RTS and CTS. If
+    /// unset, RTS and CTS are used only if the rate adaptation requests them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Size>,
-    /// Number of failed transmissions after which a frame up to `rts_threshold` is given up
-    /// (dot11ShortRetryLimit), 7 by default.
+    /// Number of failed transmissions after which a frame of at most `rts_threshold` is given up
+    /// (dot11ShortRetryLimit); 7 by default.
     #[serde(default = "default_short_retry_limit")]
     pub short_retry_limit: Count<1, 255>,
     /// Number of failed transmissions after which a frame longer than `rts_threshold` is given up
-    /// (dot11LongRetryLimit), 4 by default.
+    /// (dot11LongRetryLimit); 4 by default.
     #[serde(default = "default_long_retry_limit")]
     pub long_retry_limit: Count<1, 255>,
-    /// Size of the longest aggregate (A-MPDU) of 802.11n, 65535 B by default; 0 B sends each frame
-    /// on its own.
+    /// Maximum size of an aggregate (A-MPDU) of 802.11n, 65535 B by default. With 0 B, each frame
+    /// is sent on its own.
     #[serde(default = "default_aggregate")]
     pub aggregate: Size,
-    /// Maximum number of frames in an aggregate, 64 by default, which is the size of the block
-    /// acknowledgment's window.
+    /// Maximum number of frames in an aggregate, 64 by default: the size of the window of a block
+    /// acknowledgment.
     #[serde(default = "default_aggregate_frames")]
     pub aggregate_frames: Count<1, 64>,
-    /// Implementation of Wi-Fi that the stations run in an emulation: `"model"` (the default) is
-    /// bentpipe's, as in a simulation; `"linux"` is the kernel's own, with its access point,
-    /// association, rate control and numbers of attempts, over bentpipe's medium. It knows 802.11a,
-    /// b and g, and on the clock `kernel` 802.11n at 5 GHz with an access point, 20 MHz, the long
-    /// guard interval and one or two streams, and the adaptations `minstrel-ht` and `fixed`.
-    /// Packets wait in `queue`, those of 802.11n also in the kernel's own queues. On the clock
-    /// `kernel` it is the guest's; on the real clock this machine's kernel needs mac80211_hwsim. A
-    /// simulation runs the model in either case.
+    /// Implementation of Wi-Fi in an emulation: `"model"` (the default) or `"linux"`. A simulation
+    /// always uses the model. With `"linux"`, the stations run the Wi-Fi of the Linux kernel over
+    /// bentpipe's medium, with the kernel's access point, association, rate control and retry
+    /// limits. The kernel supports 802.11a, b and g. On the clock `kernel`, it also supports
+    /// 802.11n at 5 GHz with an access point, 20 MHz, the long guard interval and one or two
+    /// streams. The rate adaptation must be `minstrel-ht` or `fixed`. Packets wait in `queue`;
+    /// packets of 802.11n also wait in the kernel's queues. On the clock `kernel`, the kernel is
+    /// that of the guest. On the real clock, the kernel of this machine is used, which needs the
+    /// module mac80211_hwsim.
     #[serde(default)]
     pub stack: Stack,
     /// Propagation delay between any two stations, 0 s by default: a distance of 300 m is 1 us.
@@ -136,10 +140,10 @@ pub enum Standard {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WifiStack")]
 pub enum Stack {
-    /// The stations are those of bentpipe's model, as in a simulation.
+    /// The stations run bentpipe's model, as in a simulation.
     #[default]
     Model,
-    /// The stations are radios of the Linux kernel (mac80211), in an emulation.
+    /// The stations are radios of the Linux kernel (mac80211). A simulation uses the model instead.
     Linux,
 }
 
@@ -148,17 +152,17 @@ pub enum Stack {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "WifiLength")]
 pub enum Length {
-    /// The length that every station understands.
+    /// The long form, which every station supports.
     #[default]
     Long,
-    /// The shorter length, which takes less time and which every station must understand.
+    /// The short form, which takes less time. Every station of the network must support it.
     Short,
 }
 
 /// The frequency band in which a network transmits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WifiBand")]
-#[allow(missing_docs, reason = "the names in a scenario say what they are")]
+#[allow(missing_docs, reason = "the names in a scenario are self-explanatory")]
 pub enum Band {
     #[default]
     #[serde(rename = "5 GHz")]
@@ -170,7 +174,7 @@ pub enum Band {
 /// Width of the channel of 802.11n.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WifiWidth")]
-#[allow(missing_docs, reason = "the names in a scenario say what they are")]
+#[allow(missing_docs, reason = "the names in a scenario are self-explanatory")]
 pub enum Width {
     #[default]
     #[serde(rename = "20 MHz")]
@@ -186,11 +190,11 @@ pub enum Width {
 pub enum Stations {
     /// The node name of a station that has the network's values.
     Name(String),
-    /// One or more stations with values of their own.
+    /// One or more stations with values that differ from those of the network.
     Group(Group),
 }
 
-/// One or more stations with values of their own.
+/// One or more stations with values that differ from those of the network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "WifiStationGroup")]
@@ -201,14 +205,14 @@ pub struct Group {
     /// Prefix of the node names of several stations, which are numbered from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
-    /// Number of stations with this prefix.
+    /// Number of stations with this prefix, up to 250.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 250>>,
-    /// Rate adaptation of these stations. If unset, that of the network.
+    /// Rate adaptation of these stations. If unset, the network's rate adaptation is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adaptation: Option<adaptation::Config>,
-    /// Errors of frames from and to these stations, in each direction separately. If unset, those
-    /// of the network.
+    /// Errors of frames from and to these stations. Each direction has an independent error
+    /// process. If unset, the network's errors are used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<channel::Config>,
 }
@@ -223,17 +227,17 @@ text_or_table!(
 /// A single station with its values.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
-    /// Number among the stations with its prefix; `None` for a single one.
+    /// Number of the station among those with its prefix, from 1; `None` for a single station.
     number: Option<u64>,
     name: &'a str,
-    /// The rate adaptation by which it chooses its rates.
+    /// The station's rate adaptation.
     pub adaptation: &'a adaptation::Config,
-    /// Errors of frames from and to it, if they are its own.
+    /// Errors of frames from and to the station, if they differ from those of the network.
     pub error: Option<&'a channel::Config>,
 }
 
 impl Member<'_> {
-    /// Returns the name of its node.
+    /// Returns the node name of the station.
     pub fn name(&self) -> String {
         self.number.map_or_else(|| self.name.to_owned(), |number| format!("{}{number}", self.name))
     }
@@ -263,10 +267,11 @@ fn default_eifs() -> bool {
     true
 }
 
-/// Bytes of the longest aggregate of HT.
+/// Maximum size of an aggregate of HT, in bytes.
 const LONGEST_AGGREGATE: u64 = 65_535;
 
-/// Most stations of a network: its ports are numbered by pairs.
+/// Maximum number of stations in a network. Port numbers have 16 bits, and each pair of stations
+/// has a port.
 pub(super) const MAX_STATIONS: usize = 250;
 
 impl Sample for Config {
@@ -299,7 +304,7 @@ impl Config {
         members
     }
 
-    /// Returns the errors of frames between two stations.
+    /// Returns the error process of frames between two stations.
     pub fn error_between(&self, one: &Member<'_>, other: &Member<'_>) -> channel::Config {
         one.error.or(other.error).unwrap_or(&self.error).clone()
     }
@@ -320,7 +325,7 @@ impl Config {
         })
     }
 
-    /// Returns true if it is in the 2.4 GHz band.
+    /// Returns true if the network is in the 2.4 GHz band.
     pub fn is_low_band(&self) -> bool {
         match self.standard {
             Standard::B | Standard::G => true,
@@ -329,12 +334,13 @@ impl Config {
         }
     }
 
-    /// Returns the position of the only rate of all its stations; `None` if it adapts.
+    /// Returns the position of the rate that the network's rate adaptation always uses; `None` if
+    /// the rate adapts.
     pub fn constant_rate(&self, speeds: &[Speed]) -> Option<usize> {
         self.adaptation.constant(speeds)
     }
 
-    /// Returns true if stations have four categories.
+    /// Returns true if stations have the four access categories of EDCA.
     pub fn has_categories(&self) -> bool {
         self.edca.unwrap_or(self.standard == Standard::N)
     }
@@ -344,7 +350,7 @@ impl Config {
         LLC_SNAP + HEADER + if self.has_categories() { QOS } else { 0 }
     }
 
-    /// Returns the rules that the exchanges follow.
+    /// Returns the parameters of frame exchanges.
     pub fn rules(&self) -> Rules {
         let phy = self.phy();
         let edca = self.has_categories();
@@ -363,7 +369,7 @@ impl Config {
         }
     }
 
-    /// Adds the problems of keys that do not concern nodes.
+    /// Checks the keys that do not refer to nodes and adds their problems to `problems`.
     pub(super) fn check_keys(&self, problems: &mut Problems) {
         let of = |standard: Standard| self.standard == standard;
         let mut only = |key: &str, wrong: bool, standard: &str| {
@@ -407,7 +413,8 @@ impl Config {
     }
 }
 
-/// Adds the problems of an error process of frames, whose check sequence detects every error.
+/// Checks an error process of frames and adds its problems to `problems`. The check sequence of a
+/// frame detects every error.
 fn check_error(error: &channel::Config, problems: &mut Problems) {
     error.check(problems);
     if error.effect() != Effect::Drop {
@@ -452,8 +459,8 @@ fn categories(phy: &Phy) -> [Access; 4] {
     ]
 }
 
-/// Returns the category of a code point by RFC 8325, figure 1; categories are numbered from voice
-/// to background.
+/// Returns the category of a DSCP by RFC 8325, figure 1: 0 for voice, 1 for video, 2 for best
+/// effort, 3 for background.
 pub fn category(dscp: u8) -> usize {
     match dscp {
         // Network control (CS6, CS7), EF and VA: user priorities 7 and 6.

@@ -1,4 +1,4 @@
-//! The rows of a Wi-Fi station's report and of its trace.
+//! Tables for Wi-Fi stations in results: a report and a trace.
 
 use bentpipe_core::{Column, Span, Table};
 
@@ -10,7 +10,7 @@ pub static REPORT: Table = Table {
     columns: COLUMNS,
 };
 
-/// Trace of a station: its transmissions of data.
+/// Trace of a station, with one row per transmission of data.
 pub static TRACE: Table = Table {
     name: "wifi",
     entity: "station",
@@ -25,30 +25,30 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// Counters of a station so far.
+/// Counters of a station since the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
     /// Number of transmissions of data.
     pub transmissions: u64,
     /// Number of data frames in these transmissions.
     pub frames: u64,
-    /// Transmissions that overlapped with others at their receiver.
+    /// Number of transmissions that overlapped with others at their receiver.
     pub collisions: u64,
-    /// Data frames that the channel corrupted.
+    /// Number of data frames that the channel corrupted.
     pub corrupted: u64,
-    /// Acknowledgments for this station that did not reach it.
+    /// Number of acknowledgments for this station that did not reach it.
     pub acknowledgments_lost: u64,
     /// Number of RTS frames without an answer.
     pub rts_failures: u64,
     /// Number of frames that were received more than once.
     pub duplicates: u64,
-    /// Packets given up after the last retransmission.
+    /// Number of packets given up after the last retransmission.
     pub given_up: u64,
-    /// Sum of the times of all transmissions.
+    /// Total airtime of the station's transmissions.
     pub airtime: Span,
 }
 
-/// Writes the columns of [`REPORT`] and the function that computes its row from one list.
+/// Defines the columns of [`REPORT`] and the function that computes a row, both from one list.
 macro_rules! report {
     ($(#[$meta:meta])* pub fn $row:ident($($parameter:tt)+); $($column:expr => $value:expr,)+) => {
         const COLUMNS: &[Column] = &[$($column),+];
@@ -63,9 +63,9 @@ macro_rules! report {
 }
 
 report! {
-    /// Returns the station's row of [`REPORT`] for a run of `length`: its queues have dropped
-    /// `queue_drops` packets, and packets took `access_mean` seconds from their arrival until they
-    /// were received, NaN if that is not known.
+    /// Returns the station's row of [`REPORT`] for a run of `length`. `queue_drops` is the number
+    /// of packets that the station's queues have dropped. `access_mean` is the mean time in seconds
+    /// from the arrival of a packet until it is received; NaN if unknown.
     pub fn row(&self, length: Span, queue_drops: u64, access_mean: f64);
 
     Column::whole(

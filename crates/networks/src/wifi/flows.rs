@@ -1,13 +1,13 @@
-//! The frames of an access category: waiting, on their way, and repeated until they are
+//! Queues of an access category: frames that wait, and frames that are sent until they are
 //! acknowledged or given up.
 //!
-//! Frames for one destination keep their order. A receiver passes them on in that order; with block
-//! acknowledgments it keeps frames that arrive before an earlier one. Both ends are one data
-//! structure here: a frame stays in the sender's window until it is settled, and its contents leave
-//! the window when the receiver passes them on.
+//! A receiver delivers the frames from one sender in order. With block acknowledgments, the
+//! receiver keeps a frame until all earlier frames have arrived or have been given up. One data
+//! structure represents both the sender and the receiver. A frame stays in the sender's window
+//! until it is settled. Its contents are removed from the window when the receiver delivers them.
 //!
-//! If a frame that has arrived is retransmitted because its acknowledgment was lost, it no longer
-//! has contents. This is how duplicates are detected.
+//! A frame that is retransmitted because its acknowledgment was lost no longer has contents. The
+//! receiver detects duplicates by this.
 
 use std::collections::VecDeque;
 
@@ -17,35 +17,37 @@ pub struct QueuedFrame<L> {
     pub payload: L,
     /// Size of the MPDU in bytes.
     pub bytes: u32,
-    /// Place in the order of arrival in the category.
+    /// Sequence number in the category, in order of arrival.
     pub order: u64,
-    /// Number of failures after which it is given up; `None` for the limit of the cell's rules.
+    /// Number of failures after which the frame is given up; `None` for the limit in the cell's
+    /// rules.
     pub limit: Option<u32>,
 }
 
 /// A frame that was sent at least once.
 pub struct SentFrame<L> {
-    /// The contents, until the receiver passes them on.
+    /// The contents; `None` after the receiver has delivered them.
     pub payload: Option<L>,
     /// Size of the MPDU in bytes.
     pub bytes: u32,
-    /// Place in the order of arrival in the category.
+    /// Sequence number in the category, in order of arrival.
     pub order: u64,
-    /// Number of failures after which it is given up; `None` for the limit of the cell's rules.
+    /// Number of failures after which the frame is given up; `None` for the limit in the cell's
+    /// rules.
     pub limit: Option<u32>,
     /// Number of transmissions that failed.
     pub failures: u32,
     /// True if the receiver has received the frame.
     pub received: bool,
-    /// True if it arrived in the last transmission.
+    /// True if the frame arrived in its last transmission.
     pub arrived: bool,
-    /// True if the sender knows that it arrived, or has given it up.
+    /// True if the sender has received an acknowledgment of the frame or has given it up.
     pub settled: bool,
 }
 
 /// The frames for one destination.
 pub struct Flow<L> {
-    /// Number of the receiving station.
+    /// Index of the receiving station.
     pub to: usize,
     /// Frames that have not been sent yet.
     pub waiting: VecDeque<QueuedFrame<L>>,
@@ -69,7 +71,7 @@ impl<L> Frames<L> {
         Frames { flows: Vec::new(), of_destination: vec![NONE; destinations], next_order: 0 }
     }
 
-    /// Appends a frame; returns its place in the order of arrival.
+    /// Appends a frame. Returns its sequence number in the category.
     pub fn push(&mut self, to: usize, bytes: u32, limit: Option<u32>, payload: L) -> u64 {
         if self.of_destination[to] == NONE {
             self.of_destination[to] = self.flows.len() as u16;
@@ -82,7 +84,8 @@ impl<L> Frames<L> {
         order
     }
 
-    /// Returns the flow whose first frame came first; `None` if there are no frames.
+    /// Returns the index of the flow whose first frame arrived earliest; `None` if there are no
+    /// frames.
     pub fn first(&self) -> Option<usize> {
         let order = |flow: &Flow<L>| match flow.window.front() {
             Some(sent) => Some(sent.order),
@@ -92,17 +95,17 @@ impl<L> Frames<L> {
         orders.min().map(|(_, index)| index)
     }
 
-    /// Returns true if no frame waits or is under way.
+    /// Returns true if no frame waits or is unsettled.
     pub fn is_empty(&self) -> bool {
         self.flows.iter().all(|flow| flow.window.is_empty() && flow.waiting.is_empty())
     }
 
-    /// Returns the flow of this number.
+    /// Returns the flow with this index.
     pub fn flow(&mut self, index: usize) -> &mut Flow<L> {
         &mut self.flows[index]
     }
 
-    /// Returns all contents that have not been passed on.
+    /// Returns the contents of all frames that have not been delivered or given up.
     pub fn payloads(&self) -> impl Iterator<Item = &L> {
         self.flows.iter().flat_map(|flow| {
             let sent = flow.window.iter().filter_map(|sent| sent.payload.as_ref());
@@ -112,7 +115,7 @@ impl<L> Frames<L> {
 }
 
 impl<L> Flow<L> {
-    /// Returns the next frames to send: those sent before that are not settled, in order.
+    /// Returns the frames to send next, in order: those that were sent before and are not settled.
     pub fn unsettled(&mut self) -> impl Iterator<Item = &mut SentFrame<L>> {
         self.window.iter_mut().filter(|sent| !sent.settled)
     }
@@ -133,8 +136,7 @@ impl<L> Flow<L> {
         }
     }
 
-    /// Passes on the frames that the receiver has in order, up to the first missing one that may
-    /// still come.
+    /// Delivers received frames in order, up to the first missing frame that has not been given up.
     pub fn release(&mut self, mut pass: impl FnMut(L)) {
         for sent in &mut self.window {
             if sent.received {

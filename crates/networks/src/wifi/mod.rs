@@ -1,19 +1,20 @@
 //! Wi-Fi: stations that share a radio channel by IEEE 802.11's distributed coordination function.
 //!
-//! - **Physical layer** ([`phy`]): 802.11b, a, g and n with their rates and exact durations of
-//!   frames.
-//! - **Access** ([`air`]): stations listen before they send, wait for DIFS (EIFS after a frame that
-//!   they could not read) and a random number of slots. The stations that hear each other can be
-//!   given, so hidden stations are possible. With `edca`, four categories by DSCP (RFC 8325).
+//! - **Physical layer** ([`phy`]): 802.11b, a, g and n with their rates and the exact duration of
+//!   each frame.
+//! - **Access** ([`air`]): a station listens before it sends, and waits for DIFS (EIFS after a
+//!   frame that it could not read) and a random number of slots. The key `hears` defines the
+//!   stations that hear each other, so hidden stations are possible. With `edca`, each station has
+//!   four access categories by DSCP (RFC 8325).
 //! - **Exchanges** ([`cell`]): data and acknowledgment, RTS and CTS, aggregates (A-MPDU) with block
-//!   acknowledgments, retransmissions up to a limit, duplicates.
-//! - **Rates** ([`adaptation`]): each sender chooses them per receiver.
-//! - **Errors** ([`bentpipe_link::channel`]): each pair of stations has an error process of its own
-//!   in each direction, which decides about every data frame on the air, and optionally about
-//!   control frames. Corrupted frames are repeated, so packets are lost only at the retry limit.
+//!   acknowledgments, retransmissions up to a limit, and detection of duplicates.
+//! - **Rates** ([`adaptation`]): each sender chooses the rate for each receiver.
+//! - **Errors** ([`bentpipe_link::channel`]): each direction between two stations has its own error
+//!   process. The error process acts on every data frame, and optionally on control frames.
+//!   Corrupted frames are retransmitted, so packets are lost only at the retry limit.
 //!
-//! Packets get 8 bytes of LLC/SNAP and 28 bytes of MAC header and check sequence (30 with QoS:
-//! `edca` or 802.11n).
+//! The overhead per packet is 8 bytes of LLC/SNAP and 28 bytes of MAC header and check sequence (30
+//! bytes with QoS: `edca` or 802.11n).
 //!
 //! Source: IEEE 802.11-2016, clauses 10 (MAC) and 15 to 19 (PHYs); G. Bianchi, "Performance
 //! Analysis of the IEEE 802.11 Distributed Coordination Function", IEEE JSAC 18(3), 2000; RFC 8325
@@ -21,16 +22,16 @@
 //!
 //! Deviations and limits:
 //!
-//! - two frames that overlap at a receiver are both lost there (no capture), and carrier sense is
-//!   immediate;
-//! - a station that is not addressed reads every frame that does not overlap with another, whatever
-//!   the channel;
-//! - beacons, association, power save and encryption take no time; the emulation with the kernel's
-//!   own Wi-Fi has them;
-//! - the access point uses the same EDCA parameters as the stations;
-//! - block acknowledgment sessions exist from the beginning, and a receiver learns at once when a
-//!   frame is given up (no BAR frames);
-//! - frames are not fragmented.
+//! - Two frames that overlap at a receiver are both lost there (no capture). Carrier sense is
+//!   immediate.
+//! - Errors of the channel affect only the addressed station. Every other station reads every frame
+//!   that does not overlap with another frame.
+//! - The model has no beacons, association, power saving and encryption. An emulation with the
+//!   Wi-Fi of the Linux kernel has them.
+//! - The access point uses the same EDCA parameters as the stations.
+//! - Block acknowledgment sessions exist from the beginning. A receiver is informed at once when a
+//!   frame is given up (no BAR frames).
+//! - Frames are not fragmented.
 //!
 //! ```toml
 //! [network.wlan]
@@ -69,11 +70,11 @@ pub const ACK: u32 = 14;
 pub const CTS: u32 = 14;
 /// Size of a request to send in bytes.
 pub const RTS: u32 = 20;
-/// Bytes of a block acknowledgment with a compressed bitmap.
+/// Size of a block acknowledgment with a compressed bitmap, in bytes.
 pub const BLOCK_ACK: u32 = 32;
-/// Bytes of MAC header and check sequence of a data frame.
+/// Size of the MAC header and check sequence of a data frame, in bytes.
 pub const HEADER: u32 = 28;
-/// Bytes of the QoS control field.
+/// Size of the QoS control field in bytes.
 pub const QOS: u32 = 2;
-/// Bytes of the LLC and SNAP headers in front of a packet.
+/// Size of the LLC and SNAP headers before a packet, in bytes.
 pub const LLC_SNAP: u32 = 8;

@@ -1,4 +1,4 @@
-//! Timing of the physical layers: the time of a frame on the air, and the spaces between frames.
+//! Timing of the physical layers: the airtime of frames, and the interframe spaces.
 //!
 //! | layer | preamble and header | data |
 //! | --- | --- | --- |
@@ -6,16 +6,16 @@
 //! | OFDM (802.11a, and g with 6 us more) | 20 us | symbols of 4 us for 16 + 8 n + 6 bits |
 //! | HT mixed format (802.11n) | 36 us, and 4 us for each further long training field | the same, symbols of 3.6 us with the short guard interval |
 //!
-//! A symbol of OFDM carries (subcarriers) x (bits) x (coding) bits: 48 subcarriers, of HT 52 in 20
-//! MHz and 108 in 40 MHz for each stream; above 300 Mbit/s there are two encoders and so two tails.
-//! In the 2.4 GHz band every OFDM frame is followed by a signal extension of 6 us, in which its
-//! receivers decode.
+//! An OFDM symbol carries (subcarriers) x (bits per subcarrier) x (code rate) bits. OFDM has 48
+//! data subcarriers. HT has 52 in 20 MHz and 108 in 40 MHz, for each spatial stream. Above 300
+//! Mbit/s, HT uses two encoders, which have two tails. In the 2.4 GHz band, every OFDM frame is
+//! followed by a signal extension of 6 us, which gives receivers time to decode.
 //!
-//! Control frames use the highest basic rate that is not above that of the data: 1, 2, 5.5, 11 (b)
-//! or 6, 12, 24 Mbit/s.
+//! Control frames use the highest basic rate that does not exceed the rate of the data. The basic
+//! rates are 1, 2, 5.5 and 11 Mbit/s for 802.11b, and 6, 12 and 24 Mbit/s otherwise.
 //!
-//! Source: IEEE 802.11-2016, clauses 15 to 19 (TXTIME in 15.3.4, 17.4.3, 18.5.3, 19.4.3), equation
-//! numbers not checked against a copy; compared with the rows of
+//! Source: IEEE 802.11-2016, clauses 15 to 19 (TXTIME in 15.3.4, 17.4.3, 18.5.3, 19.4.3), not
+//! checked against a copy of the standard. Durations are compared with
 //! `tests/authorities/wifi/frame_durations.csv` and `timing.csv`.
 //!
 //! Deviation: TXTIME with the short guard interval is not rounded up to a multiple of 4 us.
@@ -35,8 +35,8 @@ pub enum Standard {
     A,
     /// 802.11g: OFDM at 2.4 GHz.
     G {
-        /// True if 802.11b stations are near: long slots, and a CTS to itself before every data
-        /// frame.
+        /// True if 802.11b stations are near. Slots are then long, and the sender sends a CTS to
+        /// itself before every data frame.
         protection: bool,
     },
     /// 802.11n: HT in mixed format.
@@ -52,14 +52,15 @@ pub enum Standard {
     },
 }
 
-/// Parameters from which the duration of frames at one rate is computed.
+/// Parameters for computing the duration of frames at one rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Format {
     preamble: Span,
     symbol: Span,
-    /// Bits per symbol, doubled, since 5.5 Mbit/s has 5.5 per microsecond.
+    /// Number of half bits per symbol. 5.5 Mbit/s has 5.5 bits, or 11 half bits, per symbol of 1
+    /// us.
     half_bits: u64,
-    /// Bits around the frame (service and tail), doubled.
+    /// Number of half bits around the frame: service and tail.
     half_overhead: u64,
     extension: Span,
 }
@@ -84,7 +85,7 @@ pub struct Phy {
     pub cw_min: u16,
     /// Largest contention window, in slots.
     pub cw_max: u16,
-    /// Time after which a receiver knows that a frame has begun (PHY-RX-START delay).
+    /// Time from the start of a frame until a receiver has detected it (PHY-RX-START delay).
     pub detection: Span,
     /// True if data frames are preceded by a CTS to the sender itself.
     pub protection: bool,
@@ -104,7 +105,7 @@ const fn dsss(kbit_s: u32, modulation: Modulation, short: bool) -> (Mode, Format
     (Mode { kbit_s, modulation }, format)
 }
 
-/// Service and tail of one encoder, in half bits.
+/// Number of half bits of the service field and of the tail of one encoder.
 const SERVICE_AND_TAIL: u64 = 2 * (16 + 6);
 
 fn ofdm(bits: u8, coding: Coding, extension: Span) -> (Mode, Format) {
@@ -120,7 +121,8 @@ fn ofdm(bits: u8, coding: Coding, extension: Span) -> (Mode, Format) {
     (Mode { kbit_s: per_symbol * 250, modulation: Modulation::Ofdm { bits, coding } }, format)
 }
 
-/// MCS 0 to 7, and the index of the OFDM rate with the same modulation and coding.
+/// MCS 0 to 7: bits per subcarrier, code rate, and index of the OFDM rate with the same modulation
+/// and coding.
 const MCS: [(u8, Coding, usize); 8] = [
     (1, Coding::Half, 0),
     (2, Coding::Half, 2),
@@ -132,7 +134,7 @@ const MCS: [(u8, Coding, usize); 8] = [
     (6, Coding::FiveSixths, 7),
 ];
 
-/// The eight rates of OFDM, from the slowest to the fastest.
+/// The eight rates of OFDM, from the slowest to the fastest: bits per subcarrier and code rate.
 const OFDM: [(u8, Coding); 8] = [
     (1, Coding::Half),
     (1, Coding::ThreeQuarters),
@@ -150,7 +152,8 @@ fn ht(mcs: usize, streams: u8, wide: bool, short: bool, extension: Span) -> (Mod
     let subcarriers = if wide { 108 } else { 52 };
     let per_symbol = subcarriers * u32::from(bits) * u32::from(streams) * information / coded;
     let symbol = Span::from_nanos(if short { 3600 } else { 4000 });
-    // Rounded to the nearest kbit/s: 6.5 Mbit/s is exact, 7.222 is not.
+    // The rate is rounded to the nearest kbit/s. For example, 6.5 Mbit/s is exact, and 7.222 Mbit/s
+    // is rounded.
     let kbit_s = (u64::from(per_symbol) * 1_000_000 + symbol.as_nanos() / 2) / symbol.as_nanos();
     let encoders = if kbit_s > 300_000 { 2 } else { 1 };
     let training = [1, 2, 4, 4][usize::from(streams) - 1];
@@ -164,7 +167,7 @@ fn ht(mcs: usize, streams: u8, wide: bool, short: bool, extension: Span) -> (Mod
     (Mode { kbit_s: kbit_s as u32, modulation: Modulation::Ofdm { bits, coding } }, format)
 }
 
-/// Extension of OFDM frames at 2.4 GHz, in which receivers decode.
+/// Signal extension of OFDM frames at 2.4 GHz, which gives receivers time to decode.
 const SIGNAL_EXTENSION: Span = Span::from_micros(6);
 
 impl Phy {
@@ -255,8 +258,8 @@ impl Phy {
         self.data[rate].mode
     }
 
-    /// Returns the indices of the rates in ascending order of speed; among equally fast ones, those
-    /// with fewer streams come first.
+    /// Returns the indices of the rates in ascending order of speed. Among equally fast rates,
+    /// those with fewer streams come first.
     pub fn by_speed(&self) -> Vec<usize> {
         let mut indices: Vec<usize> = (0..self.data.len()).collect();
         indices.sort_by_key(|index| self.data[*index].mode.kbit_s);
@@ -268,44 +271,44 @@ impl Phy {
         self.control[usize::from(self.data[rate].control)].0
     }
 
-    /// Returns the time on the air of a data frame, or an aggregate, of `bytes`.
+    /// Returns the airtime of a data frame or an aggregate of `bytes` bytes.
     #[inline]
     pub fn data(&self, rate: usize, bytes: u32) -> Span {
         self.data[rate].format.duration(bytes)
     }
 
-    /// Returns the time from the beginning of a data frame until the last bit of its first `bytes`
-    /// is received.
+    /// Returns the time from the beginning of a data frame until its first `bytes` bytes have been
+    /// received.
     #[inline]
     pub fn until(&self, rate: usize, bytes: u32) -> Span {
         let format = Format { extension: Span::ZERO, half_overhead: 32, ..self.data[rate].format };
         format.duration(bytes)
     }
 
-    /// Returns the time on the air of a control frame that goes with data at `rate`.
+    /// Returns the airtime of a control frame in an exchange with data at `rate`.
     #[inline]
     pub fn control(&self, rate: usize, bytes: u32) -> Span {
         self.control[usize::from(self.data[rate].control)].1.duration(bytes)
     }
 
-    /// Returns the time on the air of the CTS that a sender sends to itself so that 802.11b
-    /// stations hear it.
+    /// Returns the airtime of the CTS that a sender sends to itself for protection from 802.11b
+    /// stations.
     pub fn protecting(&self) -> Span {
         self.control[self.control.len() - 1].1.duration(super::CTS)
     }
 
-    /// Returns the time on the air of an ACK at the lowest basic rate, a part of EIFS.
+    /// Returns the airtime of an ACK at the lowest basic rate, which is a part of EIFS.
     pub fn lowest_ack(&self) -> Span {
         self.control[0].1.duration(super::ACK)
     }
 
-    /// Returns the space before a station that has seen the medium become idle counts slots: SIFS
-    /// and `number` slots. DIFS has 2.
+    /// Returns the interframe space of SIFS and `number` slots. The station counts back-off slots
+    /// after this time on an idle medium. DIFS has 2 slots.
     pub fn space(&self, number: u64) -> Span {
         self.sifs + self.slot * number
     }
 
-    /// Returns the time after the end of a frame in which its response has to begin.
+    /// Returns the maximum time from the end of a frame to the detection of its response.
     pub fn timeout(&self) -> Span {
         self.sifs + self.slot + self.detection
     }
@@ -413,7 +416,8 @@ mod tests {
             rates.iter().map(|rate| phy.control(*rate, 14).as_micros()).collect()
         };
         assert_eq!(acks(Standard::B { short: false }, &[0, 1, 2, 3]), [304, 248, 213, 203]);
-        // 6 and 9 Mbit/s are answered at 6, 12 and 18 at 12, and all others at 24 Mbit/s.
+        // Data at 6 and 9 Mbit/s is answered at 6 Mbit/s, data at 12 and 18 Mbit/s at 12 Mbit/s,
+        // and faster data at 24 Mbit/s.
         assert_eq!(acks(Standard::A, &[0, 1, 2, 3, 4, 7]), [44, 44, 32, 32, 28, 28]);
         assert_eq!(acks(n, &[0, 1, 2, 3, 7]), [44, 32, 32, 28, 28]);
     }

@@ -1,5 +1,5 @@
-//! A Wi-Fi network as a stage: one input port for each pair of stations that exchange frames, one
-//! output port for each station.
+//! A Wi-Fi network as a stage. It has one input port for each directed pair of stations that
+//! exchange frames, and one output port for each station.
 
 use super::adaptation::{Adapter, Choice, Outcome, Speed};
 use super::cell::{Attempt, Cell, Link, UpperLayer};
@@ -10,7 +10,7 @@ use bentpipe_link::channel::{Errors, Frame};
 use bentpipe_link::queue::{Admission, Backlog, Verdict};
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 
-/// The sender has given up the packet after its last retransmission.
+/// Drop reason: the sender gave up the packet after its last retransmission.
 pub const GIVEN_UP: DropReason = DropReason::new("retry limit");
 
 /// A pair of stations in one direction.
@@ -22,37 +22,39 @@ struct Pair {
     draws: Stream,
 }
 
-/// Queue of a category of a station.
+/// Queue of an access category of a station.
 struct CategoryQueue {
     admission: Box<dyn Admission>,
     backlog: Backlog,
 }
 
-/// A station in the view of the upper layers.
+/// State of a station above the MAC layer.
 struct Station {
     name: String,
     probe: Option<Probe>,
     sends_naks: bool,
     queue_drops: u64,
-    /// Number of packets that others received from it, and the sum of their times.
+    /// Number of packets that other stations have received from this station.
     received: u64,
+    /// Sum of the times from the arrival of these packets until they were received.
     time: Span,
 }
 
 /// The layer above the cell: queues, rate adaptation and error processes.
 struct UpperMac {
     pairs: Vec<Pair>,
-    /// Index of a pair by sender and receiver.
+    /// Index in `pairs`, by sender and receiver.
     numbers: Vec<u16>,
     stations: Vec<Station>,
     waiting: Vec<CategoryQueue>,
     categories: usize,
-    /// Rates by position.
+    /// The rates, by position.
     speeds: Vec<Speed>,
+    /// Position of each rate, by its index in the physical layer.
     positions: Vec<usize>,
     stream: Stream,
     held: Held,
-    /// True if errors hit control frames, too.
+    /// True if errors also affect control frames.
     control_errors: bool,
 }
 
@@ -63,7 +65,7 @@ pub struct Medium {
     overhead: u32,
 }
 
-/// A call from the cell, with the outbox.
+/// The upper layer during a call of the cell, with the outbox.
 struct CellCallbacks<'a> {
     upper_mac: &'a mut UpperMac,
     out: &'a mut Outbox,
@@ -75,14 +77,15 @@ pub struct Parts<'a> {
     pub config: &'a Config,
     /// Names of the stations in results.
     pub names: Vec<String>,
-    /// The pairs that exchange frames, in the order of the input ports, each with the streams of
-    /// its errors and of its adapter.
+    /// The pairs that exchange frames, in the order of the input ports. Each has a random stream
+    /// for its errors and a random stream for its adapter.
     pub pairs: Vec<(Link, Stream, Stream)>,
-    /// Stations that hear each station, itself included; `None` if all hear all.
+    /// For each station, the stations that hear it, including itself; `None` if every station hears
+    /// every other one.
     pub heard_by: Option<Vec<Vec<u16>>>,
     /// The probes of the stations, in the order of the stations.
     pub probes: Vec<Option<Probe>>,
-    /// Streams of the back-off and of the queues.
+    /// Random streams of the back-off and of the queues, in this order.
     pub streams: [Stream; 2],
 }
 
@@ -146,7 +149,7 @@ impl UpperMac {
         &mut self.pairs[usize::from(number)]
     }
 
-    /// Called when a packet has left a queue.
+    /// Updates the queue that a packet has left.
     fn left(&mut self, now: Time, link: Link, packet: &Packet) {
         self.held.packets -= 1;
         self.held.bytes -= u64::from(packet.size);

@@ -1,5 +1,5 @@
-//! The cell against Bianchi's model and its refinement, conservation, fairness, hidden stations,
-//! aggregates.
+//! Tests of the cell: comparison with Bianchi's model and its refinement, conservation of frames,
+//! fairness, hidden stations and aggregates.
 
 use super::adaptation::{Choice, Outcome};
 use super::air::Access;
@@ -9,7 +9,7 @@ use super::ACK;
 use bentpipe_core::{Span, Stream, Streams, Time};
 use bentpipe_link::channel::Frame;
 
-/// Stations that always have frames to send, and the outcomes of these.
+/// An upper layer whose stations always have frames to send. It records the outcomes of the frames.
 struct Saturated {
     rate: usize,
     rts: bool,
@@ -84,8 +84,9 @@ fn rules(phy: Phy) -> Rules {
     }
 }
 
-/// Runs `stations` stations that send frames of `bytes` to station 0 for `seconds`, with 40 frames
-/// waiting. Returns the number of frames of each.
+/// Runs `stations` saturated stations for `seconds`. They send frames of `bytes` bytes to station 0
+/// and always have 40 frames waiting. Returns the cell and the number of frames that each station
+/// has queued.
 fn run(
     stations: usize,
     rules: Rules,
@@ -114,7 +115,7 @@ fn run(
     }
 }
 
-/// Returns the payload in Mbit/s.
+/// Returns the throughput of payload in Mbit/s.
 fn throughput(upper: &Saturated, payload: u64, seconds: u64) -> f64 {
     upper.delivered.iter().sum::<u64>() as f64 * 8.0 * payload as f64 / seconds as f64 / 1e6
 }
@@ -122,7 +123,8 @@ fn throughput(upper: &Saturated, payload: u64, seconds: u64) -> f64 {
 const MODEL: &str = include_str!("../../../../tests/authorities/wifi/bianchi_2000_model.csv");
 const SATURATION: &str = include_str!("../../../../tests/authorities/wifi/bianchi_saturation.csv");
 
-/// Bianchi 2000: slots are counted at their beginning, as in EDCA, and frames are never given up.
+/// Compares with Bianchi 2000. In this model, slots are counted at their beginning, as in EDCA, and
+/// frames are never given up.
 #[test]
 fn saturation_throughput_matches_bianchis_model() {
     let mut rows = 0;
@@ -142,7 +144,8 @@ fn saturation_throughput_matches_bianchis_model() {
         rules.delay = Span::from_micros(1);
         let mut upper = Saturated::new(stations + 1, 0);
         upper.rts = fields[0] == "rts/cts";
-        // 8184 bits of payload and 272 of MAC header; a second of the paper's channel holds 1 Mbit.
+        // A frame has 8184 bits of payload and 272 bits of MAC header. The paper's channel carries
+        // 1 Mbit/s.
         run(stations, rules, 1023 + 34, 100, None, &mut upper);
         let found = throughput(&upper, 1023, 100);
         assert!((found / expected - 1.0).abs() < 0.02, "{row}: {found}");
@@ -151,13 +154,14 @@ fn saturation_throughput_matches_bianchis_model() {
     assert_eq!(rows, 20);
 }
 
-/// The refinement: after a busy period the others still wait for a slot in which the last sender
-/// may transmit again.
+/// Compares with the refined model: after a busy period, the last sender may transmit again in a
+/// slot for which all other stations wait.
 ///
-/// In the model every station waits for EIFS after a collision, including those that have collided;
-/// in the standard they wait for the acknowledgment, which is shorter. So the time-out is made as
-/// long here: with the standard's, 802.11a at 6 Mbit/s with 50 stations is 3.3 % above the model.
-/// ns-3's rows for 802.11b at 11 Mbit/s have an ACK of 248 us; ours takes 203.
+/// In the refined model, every station waits for EIFS after a collision, including the stations
+/// that have collided. In the standard, these stations wait for the acknowledgment time-out, which
+/// is shorter. This test uses the longer time. With the time-out of the standard, 802.11a at 6
+/// Mbit/s with 50 stations is 3.3 % above the model. ns-3's rows for 802.11b at 11 Mbit/s have an
+/// ACK of 248 us; here, it takes 203 us.
 #[test]
 fn saturation_throughput_matches_the_refined_model() {
     let mut rows = 0;
@@ -177,8 +181,8 @@ fn saturation_throughput_matches_the_refined_model() {
         (rules.short_limit, rules.long_limit) = (u32::MAX, u32::MAX);
         let mut upper = Saturated::new(stations + 1, rate);
         let expected: f64 = fields[4].parse().unwrap();
-        // As long as some 15 000 frames take, whatever the rate: the mean has a standard error of
-        // half a per cent.
+        // The run lasts for about 15 000 frames at every rate. The mean then has a standard error
+        // of half a per cent.
         let seconds = (15_000.0 * 0.012 / expected).ceil() as u64;
         run(stations, rules, 1536, seconds, None, &mut upper);
         let found = throughput(&upper, 1500, seconds);
@@ -199,7 +203,8 @@ fn equal_stations_get_equal_shares() {
     assert!(jain > 0.95, "{jain}");
 }
 
-/// A frame is lost if all its transmissions are: p^7; none arrives twice and all arrive in order.
+/// A frame is lost with probability p^7, if all of its transmissions are lost. No frame arrives
+/// twice, and all frames arrive in order.
 #[test]
 fn frames_are_retransmitted_up_to_the_limit_and_arrive_once_and_in_order() {
     for (standard, aggregate) in [(Standard::A, 0), (HT, 65_535)] {
@@ -209,15 +214,15 @@ fn frames_are_retransmitted_up_to_the_limit_and_arrive_once_and_in_order() {
         (upper.error, upper.acknowledgments_lost) = (0.4, true);
         let (cell, queued) = run(1, rules, 1536, 60, None, &mut upper);
         let (delivered, lost) = (upper.delivered[1] as f64, upper.lost as f64);
-        // A lost acknowledgment costs a transmission, too: a frame arrives for the first time with
-        // 0.6 in each of seven.
+        // A lost acknowledgment also uses up a transmission. Each of the seven transmissions
+        // delivers a frame with probability 0.6.
         let (expected, found) = (0.4_f64.powi(7), lost / (delivered + lost));
         let error = (expected / (delivered + lost)).sqrt();
         assert!((found - expected).abs() < 4.0 * error, "{standard:?}: {found} {expected} {error}");
         let order = &upper.order[1];
         assert!(order.windows(2).all(|pair| pair[0] < pair[1]), "{standard:?}: order");
         assert!(cell.counters[0].duplicates > 0, "{standard:?}: acknowledgments were lost");
-        // Every queued frame was delivered, was given up, or is still there.
+        // Every queued frame was delivered, was given up, or still waits.
         let sum = upper.delivered[1] + upper.lost + cell.payloads().count() as u64;
         assert_eq!(sum, queued[1], "{standard:?}: conservation");
     }
@@ -225,8 +230,8 @@ fn frames_are_retransmitted_up_to_the_limit_and_arrive_once_and_in_order() {
 
 const HT: Standard = Standard::N { low: false, wide: false, short: false, streams: 1 };
 
-/// One station without errors: the time of an exchange is known. MCS 7 carries 65 Mbit/s, of which
-/// aggregates leave most.
+/// With one station and no errors, the duration of an exchange is known. MCS 7 has 65 Mbit/s, and
+/// aggregates use most of this rate for payload.
 #[test]
 fn the_airtime_of_an_aggregate_is_the_sum_of_its_parts() {
     let phy = Phy::new(HT);
@@ -240,13 +245,13 @@ fn the_airtime_of_an_aggregate_is_the_sum_of_its_parts() {
         let exchange = phy.space(2) + phy.slot * 15 / 2 + phy.data(7, subframes) + phy.sifs + answer;
         let expected = f64::from(frames * 1500 * 8) / exchange.as_secs_f64() / 1e6;
         let found = throughput(&upper, 1500, 20);
-        // The back-off is random: 0.3 % after 20 s.
+        // The random back-off causes a deviation of 0.3 % after 20 s.
         assert!((found / expected - 1.0).abs() < 0.005, "{frames}: {found} {expected}");
     }
 }
 
-/// Two stations that do not hear each other lose most frames at the access point; RTS and CTS help,
-/// as only the RTS is at risk.
+/// Two stations that do not hear each other lose most frames at the access point. With RTS and CTS,
+/// only the short RTS can collide, so more frames arrive.
 #[test]
 fn hidden_stations_collide_and_rts_helps() {
     let heard_by = || Some(vec![vec![0, 1, 2], vec![0, 1], vec![0, 2]]);
@@ -264,7 +269,7 @@ fn hidden_stations_collide_and_rts_helps() {
     assert!(protected.0 > 1.4 * hidden.0 && protected.1 < 0.02, "{protected:?}");
 }
 
-/// A frame that comes while the medium has been idle for DIFS is sent at once.
+/// A frame that arrives after the medium has been idle for DIFS is sent at once.
 #[test]
 fn a_first_frame_on_an_idle_medium_needs_no_back_off() {
     let phy = Phy::new(Standard::A);
@@ -281,9 +286,9 @@ fn a_first_frame_on_an_idle_medium_needs_no_back_off() {
     assert_eq!(cell.next_wake(), Some(end + phy.sifs + phy.control(7, ACK)));
 }
 
-/// Both categories of station 1 are saturated, and the best effort of station 2. A voice frame of 1
-/// is sent whenever both of its categories are due at once, and its short windows win most
-/// contentions.
+/// Voice and best effort of station 1 are saturated, as is best effort of station 2. Whenever both
+/// categories of station 1 are due at once, the voice frame is sent. The short contention windows
+/// of voice win most contentions.
 #[test]
 fn voice_has_priority_over_best_effort() {
     let phy = Phy::new(Standard::A);
@@ -294,7 +299,7 @@ fn voice_has_priority_over_best_effort() {
     let mut upper = Saturated::new(3, 7);
     let mut cell = Cell::new(3, rules, None, Streams::new(4, 0).stream("air"));
     let (mut now, mut loads) = (Time::ZERO, [0_u64; 3]);
-    // Loads of best effort are odd.
+    // Payloads of best effort are odd numbers.
     let sources = [(1, 0), (1, 1), (2, 1)];
     let mut arrived = [0; 3];
     while now < Time::ZERO + Span::from_secs(1) {
@@ -306,7 +311,7 @@ fn voice_has_priority_over_best_effort() {
                 loads[place] += 1;
             }
         }
-        now = cell.next_wake().expect("there is always something to send");
+        now = cell.next_wake().expect("saturated stations always have a frame to send");
         cell.wake(now, &mut upper);
     }
     let [voice, own, other] = arrived;

@@ -19,8 +19,8 @@ impl Exchange {
             }
             Ok(Frame::Mini(voice)) => self.mini(from, voice, (0, frame::MINI, true), now, out),
             Ok(Frame::Trunk(entries)) => {
-                // Entries without time stamps take that of the trunk frame, whose clock differs
-                // from that of the call.
+                // Entries without time stamps use the time stamp of the trunk frame. Its clock
+                // differs from the clock of the call.
                 let stamped = bytes[3] & 1 == 1;
                 for (place, voice) in entries.into_iter().enumerate() {
                     let at = voice.payload.as_ptr() as usize - bytes.as_ptr() as usize;
@@ -31,8 +31,8 @@ impl Exchange {
         }
     }
 
-    /// Handles the speech of a mini frame or of the trunk entry at `place`. `stamped` is true if
-    /// its time stamp is that of the call.
+    /// Handles the speech of a mini frame or of the trunk entry at position `place`. `stamped` is
+    /// true if the time stamp is from the clock of the call.
     fn mini(
         &mut self,
         from: SocketAddr,
@@ -42,7 +42,7 @@ impl Exchange {
         out: &mut Out,
     ) {
         let Some(number) = self.find_call(from, voice.call) else { return };
-        let leg = self.legs.get_mut(&number).expect("it is known");
+        let leg = self.legs.get_mut(&number).expect("the call is known");
         let Some(heard) = leg.latest_speech else {
             let bytes = leg.unreliable(now, number, iax::VNAK, None);
             out.send.push(OutgoingDatagram::signalling(from, bytes));
@@ -59,8 +59,8 @@ impl Exchange {
         out.events.push(Event::Voice { call: Call(number), timestamp, at, bytes, place });
     }
 
-    /// Handles a full frame: acknowledges it, and passes it on if it is the next in order. Returns
-    /// the number of its call, if it belongs to one.
+    /// Handles a full frame: acknowledges the frame, and processes it if it is the next in order.
+    /// Returns the number of the frame's call, if any.
     fn full(&mut self, now: Time, from: SocketAddr, full: &Full, data: &[u8], out: &mut Out) -> Option<u16> {
         let own = match full.destination {
             0 => self.find_call(from, full.source),
@@ -81,14 +81,14 @@ impl Exchange {
             }
             return None;
         };
-        let leg = self.legs.get_mut(&number).expect("it is known");
+        let leg = self.legs.get_mut(&number).expect("the call is known");
         if leg.number == 0 {
             leg.number = full.source;
             self.record_peer(from, full.source, number);
         } else if leg.number != full.source {
             return None;
         }
-        let leg = self.legs.get_mut(&number).expect("it is known");
+        let leg = self.legs.get_mut(&number).expect("the call is known");
         leg.acknowledge(full.expected);
         let ending = leg.state == State::Ending && leg.waiting.is_empty();
         match full.kind {
@@ -113,8 +113,8 @@ impl Exchange {
         }
         let ahead = full.oseqno.wrapping_sub(leg.expected).cast_signed();
         if ahead != 0 {
-            // A late or repeated frame is acknowledged again. Before a frame that is ahead, one is
-            // missing.
+            // A late or retransmitted frame is acknowledged again. Before a frame with a higher
+            // number than expected, a frame is missing.
             let kind = if ahead < 0 { iax::ACK } else { iax::VNAK };
             let bytes = leg.unreliable(now, number, kind, Some(full.timestamp));
             out.send.push(OutgoingDatagram::signalling(from, bytes));
@@ -128,14 +128,14 @@ impl Exchange {
     /// Handles the next reliable frame in order.
     fn take(&mut self, now: Time, number: u16, full: &Full, data: &[u8], out: &mut Out) {
         let call = Call(number);
-        let leg = self.legs.get_mut(&number).expect("it is known");
+        let leg = self.legs.get_mut(&number).expect("the call is known");
         let answer = match full.kind {
             Kind::Iax(iax::PING) => Some(iax::PONG),
             Kind::Iax(iax::LAGRQ) => Some(iax::LAGRP),
             _ => None,
         };
         if let Some(kind) = answer {
-            // The answer repeats the time stamp of the question (sections 6.7.3 and 6.7.5).
+            // The answer repeats the time stamp of the request (sections 6.7.3 and 6.7.5).
             self.stamped(now, number, (Kind::Iax(kind), full.timestamp), Vec::new(), None, out);
             return;
         }

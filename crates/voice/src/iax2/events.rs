@@ -144,8 +144,8 @@ pub struct Trunk {
     pub period: Span,
     /// True if each entry has its own time stamp, which takes 2 bytes.
     pub timestamps: bool,
-    /// Maximum size of a trunk frame in bytes, header included. Further speech leaves in additional
-    /// trunk frames at the same time. Speech that does not fit even alone leaves in a trunk frame
-    /// of its own.
+    /// Maximum size of a trunk frame in bytes, including its header. Further speech is sent in
+    /// additional trunk frames at the same time. A single frame of speech that exceeds this size is
+    /// sent in a separate trunk frame.
     pub largest: u32,
 }

@@ -1,15 +1,15 @@
 //! An exchange: one end of the calls over an IAX2 association (RFC 5456, sections 6 and 7).
 //!
-//! The caller sends NEW; the callee answers with ACCEPT, RINGING and ANSWER; either end sends
-//! HANGUP. Every full frame is retransmitted until it is acknowledged, by an ACK or by the expected
-//! number of a later frame. The first speech is a full frame, which names the codec, as is the
-//! speech at each wrap of the low 15 bits of the time stamp (section 6.10). All other speech is
-//! sent in mini frames, or in the entries of trunk frames, which leave at regular intervals. During
-//! a call both ends send PING and LAGRQ.
+//! The caller sends NEW, and the callee answers with ACCEPT, RINGING and ANSWER. Either end sends
+//! HANGUP. Every full frame is retransmitted until it is acknowledged by an ACK or by the expected
+//! number in a later frame. The first speech is sent in a full frame, which names the codec. Speech
+//! is also sent in a full frame at each wrap of the low 15 bits of the time stamp (section 6.10).
+//! All other speech is sent in mini frames, or in the entries of trunk frames, which are sent at
+//! regular intervals. During a call, both ends send PING and LAGRQ.
 //!
-//! The RFC leaves the timers to implementations. Here a full frame is retransmitted after 1 s, then
-//! at intervals that double up to 10 s, four times in total: at 1, 3, 7 and 15 s. The call is given
-//! up 10 s later. PING is sent every 20 s, LAGRQ every 10 s.
+//! The RFC leaves the timers to implementations. Here, a full frame is retransmitted up to four
+//! times: after 1 s, and then at intervals that double up to 10 s (at 1, 3, 7 and 15 s). The call
+//! is given up 10 s after the last retransmission. PING is sent every 20 s, LAGRQ every 10 s.
 
 use super::events::{cause, Call, Event, Out, OutgoingDatagram, Trunk};
 use super::frame::{self, control, element, iax, Codec, Full, Kind, Voice};
@@ -36,22 +36,24 @@ struct Entry {
 pub struct Exchange {
     /// The calls, by the number that this exchange gave them.
     pub(super) legs: BTreeMap<u16, Leg>,
-    /// This exchange's number of a call, by the other end's address and number.
+    /// This exchange's number of each call, by the address of the other end and the other end's
+    /// number of the call.
     peers: BTreeMap<SocketAddr, BTreeMap<u16, u16>>,
     /// Number of the newest call.
     last: u16,
     trunk: Option<Trunk>,
-    /// Speech that waits for the next trunk frame, and its encoded bytes.
+    /// Frames of speech that wait for the next trunk frame.
     entries: Vec<Entry>,
+    /// Encoded bytes of these frames.
     payloads: Vec<u8>,
     /// Time of the next trunk frame, if speech waits for one.
     departure: Option<Time>,
-    /// The running timers of calls, by the time at which the first of each call expires.
+    /// The calls with running timers, by the time at which the first timer of the call expires.
     timers: BTreeSet<(Time, u16)>,
 }
 
 impl Exchange {
-    /// Creates an exchange without calls. With `trunk` it sends speech in trunk frames.
+    /// Creates an exchange without calls. With `trunk`, the exchange sends speech in trunk frames.
     pub fn new(trunk: Option<Trunk>) -> Exchange {
         Exchange { trunk, ..Exchange::default() }
     }
@@ -99,7 +101,7 @@ impl Exchange {
         self.reliable(now, call.0, Kind::Control(control::ANSWER), Vec::new(), out);
     }
 
-    /// Chooses the codec of an offered call. It is the caller's first choice otherwise.
+    /// Chooses the codec of an offered call. By default, the codec is the caller's first choice.
     pub fn choose(&mut self, call: Call, codec: Codec) {
         if let Some(leg) = self.legs.get_mut(&call.0).filter(|leg| leg.state == State::Offered) {
             leg.codec = codec;
@@ -122,8 +124,8 @@ impl Exchange {
         frame::push(&mut data, element::USERNAME, user.as_bytes());
         frame::push(&mut data, element::DATETIME, &date.to_be_bytes());
         if let SocketAddr::V4(address) = leg.peer {
-            // The family (AF_INET) is little-endian, as in the memory of the machines for which
-            // IAX2 was made.
+            // The address family (AF_INET) is little-endian, as in the memory of the machines for
+            // which IAX2 was designed.
             let mut apparent = vec![2, 0];
             apparent.extend(address.port().to_be_bytes());
             apparent.extend(address.ip().octets());
@@ -134,7 +136,7 @@ impl Exchange {
         self.reliable(now, call.0, Kind::Iax(iax::REGACK), data, out);
     }
 
-    /// Accepts an offered call in the codec that was chosen.
+    /// Accepts an offered call with the chosen codec.
     fn accept(&mut self, now: Time, call: Call, out: &mut Out) {
         let Some(leg) = self.legs.get_mut(&call.0).filter(|leg| leg.state == State::Offered) else { return };
         leg.state = State::Accepted;
@@ -258,7 +260,8 @@ impl Exchange {
         }
     }
 
-    /// Sends the waiting speech in trunk frames, in as few per address as their size permits.
+    /// Sends the waiting speech in trunk frames. Each address gets as few trunk frames as the
+    /// maximum size permits.
     fn send_trunks(&mut self, now: Time, out: &mut Out) {
         self.departure = None;
         let Some(Trunk { timestamps, largest, .. }) = self.trunk else { return };
@@ -272,8 +275,8 @@ impl Exchange {
                 size += frame::entry(timestamps) + entry.payload.len();
                 entry.to == first.to && size <= largest as usize
             });
-            let (mine, behind) = rest.split_at(fits.count().max(1));
-            rest = behind;
+            let (mine, tail) = rest.split_at(fits.count().max(1));
+            rest = tail;
             let voices = mine.iter().map(|Entry { call, timestamp, payload, .. }| Voice {
                 call: *call,
                 timestamp: *timestamp as u16,
@@ -321,7 +324,7 @@ impl Exchange {
         Some(number)
     }
 
-    /// Sends a full frame of a call with the present time stamp, and retransmits it until it is
+    /// Sends a full frame of a call with the current time stamp, and retransmits it until it is
     /// acknowledged.
     fn reliable(&mut self, now: Time, number: u16, kind: Kind, data: Vec<u8>, out: &mut Out) {
         if let Some(leg) = self.legs.get_mut(&number) {

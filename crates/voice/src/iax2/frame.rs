@@ -1,8 +1,9 @@
 //! Frames of IAX2 (RFC 5456, section 8): full frames of 12 bytes and more, mini frames of 4 bytes
 //! and a payload, and trunk frames that carry the voice of several calls.
 //!
-//! A trunk frame begins with 8 bytes. An entry without a time stamp is call number, length,
-//! payload; one with a time stamp is length, call number, time stamp, payload (section 8.1.3.2).
+//! A trunk frame begins with 8 bytes. An entry without a time stamp consists of call number, length
+//! and payload. An entry with a time stamp consists of length, call number, time stamp and payload
+//! (section 8.1.3.2).
 
 /// Size of the header of a full frame, in bytes.
 pub const FULL: usize = 12;
@@ -11,7 +12,7 @@ pub const MINI: usize = 4;
 /// Size of the header of a trunk frame, in bytes.
 pub const TRUNK: usize = 8;
 
-/// The reason for which bytes are not a frame.
+/// The reason why bytes are not a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
     /// The bytes are shorter than a header or an entry of a trunk.
@@ -39,8 +40,8 @@ pub enum Frame<'a> {
 pub struct Voice<'a> {
     /// The sender's number of the call, 1 to 32767.
     pub call: u16,
-    /// The low 16 bits of its time stamp in ms. An entry of a trunk without time stamps takes that
-    /// of the trunk.
+    /// The low 16 bits of the time stamp in ms. In a trunk frame without time stamps per entry,
+    /// this is the time stamp of the trunk frame.
     pub timestamp: u16,
     /// The encoded speech of the frame.
     pub payload: &'a [u8],
@@ -65,7 +66,7 @@ pub struct Full {
     pub kind: Kind,
 }
 
-/// Frame type and subclass of a full frame (RFC 5456, sections 8.2 to 8.4), as far as used here.
+/// Frame type and subclass of a full frame (RFC 5456, sections 8.2 to 8.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Speech in a codec (section 8.7).
@@ -182,7 +183,7 @@ pub mod element {
 }
 
 impl Kind {
-    /// Returns the bytes of type and subclass.
+    /// Returns the bytes of the frame type and of the subclass.
     fn bytes(self) -> [u8; 2] {
         match self {
             Kind::Voice(Codec(bit)) => [2, compressed(bit)],
@@ -202,8 +203,8 @@ impl Kind {
     }
 }
 
-/// Returns the byte of the subclass of a frame of speech. A value above 127 is a power of 2 and is
-/// written as its exponent, with the highest bit set (section 8.1.1).
+/// Returns the subclass byte of a frame of speech. A value above 127 is a power of 2 and is written
+/// as its exponent with the highest bit set (section 8.1.1).
 fn compressed(value: u32) -> u8 {
     if value < 128 {
         value as u8
@@ -212,8 +213,8 @@ fn compressed(value: u32) -> u8 {
     }
 }
 
-/// Returns the value of the byte of a subclass; `None` if it does not fit into 32 bits. Powers of 2
-/// up to 64 have two forms.
+/// Returns the value of a subclass byte; `None` if the value does not fit into 32 bits. Powers of 2
+/// up to 64 have two encodings, both of one byte.
 fn expanded(byte: u8) -> Option<u32> {
     if byte < 128 {
         Some(u32::from(byte))
@@ -240,7 +241,7 @@ impl<'a> Frame<'a> {
     /// Reads the frame that a datagram contains.
     ///
     /// # Errors
-    /// Returns the reason for which the datagram is not a frame.
+    /// Returns the reason why the datagram is not a frame.
     pub fn read(bytes: &'a [u8]) -> Result<Frame<'a>, Malformed> {
         let word = |at: usize| Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
         let first = word(0).ok_or(Malformed::Short)?;
@@ -274,13 +275,13 @@ fn trunk(bytes: &[u8]) -> Result<Frame<'_>, Malformed> {
     let (stamped, common) = (header[3] & 1 == 1, u16::from_be_bytes([header[6], header[7]]));
     let (mut rest, mut entries) = (&bytes[TRUNK..], Vec::new());
     while !rest.is_empty() {
-        let (head, behind) = rest.split_at_checked(entry(stamped)).ok_or(Malformed::Short)?;
+        let (head, tail) = rest.split_at_checked(entry(stamped)).ok_or(Malformed::Short)?;
         let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         let (call, length, timestamp) =
             if stamped { (word(2), word(0), word(4)) } else { (word(0), word(2), common) };
-        let (payload, behind) = behind.split_at_checked(usize::from(length)).ok_or(Malformed::Short)?;
+        let (payload, tail) = tail.split_at_checked(usize::from(length)).ok_or(Malformed::Short)?;
         entries.push(Voice { call: call & 0x7fff, timestamp, payload });
-        rest = behind;
+        rest = tail;
     }
     Ok(Frame::Trunk(entries))
 }
@@ -294,8 +295,8 @@ pub fn mini(call: u16, timestamp: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the size of the header of an entry in a trunk frame, in bytes. If `stamped`, entries
-/// have their own time stamps.
+/// Returns the size of the header of an entry in a trunk frame, in bytes. `stamped` is true if
+/// entries have their own time stamps.
 pub fn entry(stamped: bool) -> usize {
     if stamped {
         6
@@ -304,8 +305,8 @@ pub fn entry(stamped: bool) -> usize {
     }
 }
 
-/// Returns the bytes of a trunk frame sent at `timestamp` with the speech of these calls. If
-/// `stamped`, entries have their own time stamps.
+/// Returns the bytes of a trunk frame with the time stamp `timestamp` and these entries. `stamped`
+/// is true if entries have their own time stamps.
 pub fn trunk_of<'a>(timestamp: u32, stamped: bool, entries: impl Iterator<Item = Voice<'a>>) -> Vec<u8> {
     let mut bytes = vec![0, 0, 1, u8::from(stamped)];
     bytes.extend(timestamp.to_be_bytes());
@@ -324,7 +325,7 @@ pub fn trunk_of<'a>(timestamp: u32, stamped: bool, entries: impl Iterator<Item =
     bytes
 }
 
-/// Appends an information element to `data`; a value of more than 255 bytes is cut.
+/// Appends an information element to `data`. A value of more than 255 bytes is truncated.
 pub fn push(data: &mut Vec<u8>, kind: u8, value: &[u8]) {
     let value = &value[..value.len().min(255)];
     data.extend([kind, value.len() as u8]);
@@ -334,11 +335,11 @@ pub fn push(data: &mut Vec<u8>, kind: u8, value: &[u8]) {
 /// Returns the value of the first information element of a kind.
 pub fn find(mut data: &[u8], kind: u8) -> Option<&[u8]> {
     while let [known, length, rest @ ..] = data {
-        let (value, behind) = rest.split_at_checked(usize::from(*length))?;
+        let (value, tail) = rest.split_at_checked(usize::from(*length))?;
         if *known == kind {
             return Some(value);
         }
-        data = behind;
+        data = tail;
     }
     None
 }
@@ -355,7 +356,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_full_frame_is_written_as_figure_5_has_it() {
+    fn a_full_frame_has_the_format_of_figure_5() {
         let full = Full {
             source: 0x1234,
             destination: 0x0567,
@@ -371,7 +372,8 @@ mod tests {
         assert_eq!(bytes, [0x92, 0x34, 0x85, 0x67, 1, 2, 3, 4, 5, 6, 6, 1, 11, 2, 0, 2]);
         assert_eq!(Frame::read(&bytes), Ok(Frame::Full(full, &data)));
         assert_eq!(number(&data, element::VERSION), Some(2));
-        // iLBC is bit 10, G.729 bit 8: their subclasses are exponents. GSM's is its bit.
+        // iLBC is bit 10 and G.729 is bit 8, so their subclasses are written as exponents. The
+        // subclasses of GSM and PCMU are the values of their bits.
         for (encoding, byte) in [("iLBC", 0x8a), ("G729", 0x88), ("GSM", 2), ("PCMU", 4)] {
             let kind = Kind::Voice(Codec::of(encoding).unwrap());
             assert_eq!(kind.bytes(), [2, byte]);
@@ -379,10 +381,10 @@ mod tests {
         }
     }
 
-    /// Sizes with IPv4 and UDP of mini frames and trunks, for every codec and number of calls of
-    /// the reference.
+    /// Compares the sizes of mini frames and trunk frames, with IPv4 and UDP headers, for every
+    /// codec and number of calls of the reference.
     #[test]
-    fn sizes_are_those_of_the_reference() {
+    fn sizes_match_the_reference() {
         let mut rows = 0;
         for row in include_str!("../../../../tests/authorities/voip/iax2_trunk_bytes.csv").lines().skip(1) {
             let cells: Vec<&str> = row.split(',').collect();
@@ -409,10 +411,10 @@ mod tests {
     }
 
     /// Section 8.1.1: with the highest bit set, the subclass is the exponent of a power of 2. 0xa0,
-    /// an exponent of 32, is beyond the 32 bits of the formats. A codec below 128 is written in the
-    /// shorter form, but read in both.
+    /// an exponent of 32, exceeds the 32 bits of the formats. A codec below 128 is written as its
+    /// value, but both encodings are accepted.
     #[test]
-    fn the_subclass_of_speech_is_read_in_both_forms() {
+    fn both_encodings_of_the_subclass_of_speech_are_accepted() {
         let frame = |subclass: u8| [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, subclass];
         let bit = |subclass: u8| match Frame::read(&frame(subclass)) {
             Ok(Frame::Full(Full { kind: Kind::Voice(Codec(bit)), .. }, [])) => Ok(bit),
@@ -429,8 +431,8 @@ mod tests {
         assert_eq!(full.bytes(data), frame(4));
     }
 
-    /// Generates datagrams, many of which are frames: any bytes, and any bytes after the beginning
-    /// of a full frame of speech or of a trunk frame.
+    /// Generates datagrams: arbitrary bytes, and arbitrary bytes after the beginning of a full
+    /// frame of speech or of a trunk frame.
     fn datagrams() -> impl Strategy<Value = Vec<u8>> {
         let bytes = || prop::collection::vec(any::<u8>(), 0..80);
         let speech = (any::<[u8; 10]>(), any::<u8>(), bytes()).prop_map(|(head, subclass, data)| {
@@ -443,7 +445,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in datagrams()) {
+        fn arbitrary_bytes_are_parsed_or_refused(bytes in datagrams()) {
             match Frame::read(&bytes) {
                 Ok(Frame::Full(full, data)) => {
                     let mut shortest = bytes.clone();

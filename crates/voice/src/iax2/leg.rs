@@ -42,9 +42,9 @@ pub(super) struct Leg {
     pub state: State,
     /// Address of the other end.
     pub peer: SocketAddr,
-    /// Number that the other end gave the call; 0 until its first frame arrives.
+    /// The other end's number of the call; 0 until the first frame of the other end arrives.
     pub number: u16,
-    /// Time from which the time stamps of this end count.
+    /// Time at which the time stamps of this end start.
     pub began: Time,
     /// Sequence number of the next reliable frame that this end sends (OSeqno).
     pub oseqno: u8,
@@ -55,7 +55,7 @@ pub(super) struct Leg {
     pub codec: Codec,
     /// Time stamp of the last speech that this end sent, if it has sent any.
     pub voice: Option<u32>,
-    /// Time stamp of the latest speech that arrived, once a full frame of speech has.
+    /// Time stamp of the latest speech that arrived; `None` before the first full frame of speech.
     pub latest_speech: Option<u32>,
     /// Time stamp of the last frame that this end sent. Time stamps must not decrease.
     pub last: u32,
@@ -69,9 +69,9 @@ pub(super) struct Leg {
 
 /// Time between the first transmission of a frame and its first retransmission.
 pub(super) const INITIAL_INTERVAL: Span = Span::from_secs(1);
-/// Upper bound of the interval between retransmissions, which doubles each time.
+/// Maximum interval between retransmissions. The interval doubles with each retransmission.
 pub(super) const MAX_INTERVAL: Span = Span::from_secs(10);
-/// Number of retransmissions after which the other end is considered gone.
+/// Maximum number of retransmissions, after which the call is given up.
 pub(super) const MAX_RETRANSMISSIONS: u32 = 4;
 /// Time between two PINGs of an answered call.
 pub(super) const PING: Span = Span::from_secs(20);
@@ -90,7 +90,7 @@ pub(super) fn reply(full: &Full) -> Full {
 }
 
 impl UnacknowledgedFrame {
-    /// Returns the frame again, with the retransmission flag and the current numbers.
+    /// Returns a retransmission of the frame, with the retransmission flag and the current numbers.
     pub fn retransmission(&self, to: SocketAddr, destination: u16, expected: u8) -> OutgoingDatagram {
         let full = Full { retransmitted: true, destination, expected, ..self.full };
         UnacknowledgedFrame::datagram(to, &full, &self.data, self.mark)

@@ -1,11 +1,11 @@
 //! IAX2 (RFC 5456): signalling of calls and their media over one UDP port, sans-I/O.
 //!
-//! - [`frame`]: full frames, mini frames and trunk frames, read and written;
+//! - [`frame`]: a parser and a writer for full frames, mini frames and trunk frames;
 //! - [`exchange`]: calls between two exchanges from NEW to HANGUP, with retransmissions, speech and
 //!   trunks;
 //! - [`events`]: events of an exchange, and datagrams to send.
 //!
-//! Not implemented: authentication (registrations are accepted without it), transfers, video, text,
+//! Not implemented: authentication (all registrations are accepted), transfers, video, text and
 //! encryption.
 
 mod arrivals;

@@ -67,9 +67,10 @@ fn a_call_over_a_satellite_from_new_to_hangup() {
     );
     assert!(matches!(&pair.events[1][0], (time, Event::Incoming { from, to, codec, .. })
         if *time == at(250) && from == "7" && to == "100" && *codec == pcmu));
-    // LAGRQ, 10 s after the answer: the round trip takes 0.5 s.
+    // LAGRQ is sent 10 s after the answer. The round trip takes 0.5 s.
     assert_eq!(pair.events[0][3], (at(12_000), Event::Lag { call, lag: Span::from_millis(500) }));
-    // Speech: a full frame first, then mini frames; the low 15 bits wrap at 32.768 s.
+    // The first speech is sent in a full frame, further speech in mini frames. The low 15 bits of
+    // the time stamp wrap at 32.768 s.
     for step in 0..2000 {
         let now = at(12_010 + step * 20);
         pair.run(now, &mut answer);
@@ -114,8 +115,7 @@ fn an_unanswered_call_fails_after_four_retransmissions() {
     }
 }
 
-/// With any loss of frames, both sides agree in the end, and an answered call was answered at both
-/// ends.
+/// With any loss of frames, calls end at both ends, and an answered call was answered at both ends.
 #[test]
 fn calls_under_loss_end_at_both_ends() {
     let (mut pair, mut answer) = (pair(Some(TRUNK), 0.6), answers());
@@ -143,7 +143,7 @@ fn calls_under_loss_end_at_both_ends() {
 }
 
 #[test]
-fn the_voice_of_several_calls_leaves_in_one_trunk() {
+fn the_voice_of_several_calls_is_sent_in_one_trunk() {
     let (mut pair, mut answer) = (pair(Some(TRUNK), 0.0), answers());
     for _ in 0..3 {
         pair.act(Time::ZERO, 0, |one, out| {
@@ -163,7 +163,8 @@ fn the_voice_of_several_calls_leaves_in_one_trunk() {
     pair.run(at(2_400), &mut answer);
     let trunks: Vec<_> = pair.sent.iter().filter(|(.., bytes)| bytes[..2] == [0, 0]).collect();
     assert_eq!(trunks.len(), 1);
-    // 114 bytes for two calls, 231 for five: 36 + calls (6 + 33), 28 of which are IP and UDP.
+    // A trunk with n calls has 36 + n (6 + 33) bytes, including 28 bytes of IP and UDP headers: 114
+    // bytes for two calls and 231 bytes for five.
     assert_eq!((trunks[0].0, trunks[0].2.len()), (at(2_040), 8 + 3 * 39));
     let minis = pair.events[1].iter().filter_map(|(_, event)| match event {
         Event::Voice { timestamp, .. } => Some(*timestamp),
@@ -172,9 +173,10 @@ fn the_voice_of_several_calls_leaves_in_one_trunk() {
     assert_eq!(minis.collect::<Vec<_>>(), [2001, 2002, 2003, 2021, 2022, 2023]);
 }
 
-/// 50 calls with GSM: 37 entries of 6 + 33 bytes fit into 1472 bytes behind the header of 8.
+/// With 50 calls in GSM, 37 entries of 6 + 33 bytes fit into 1472 bytes after the header of 8
+/// bytes.
 #[test]
-fn no_trunk_frame_exceeds_its_largest_size() {
+fn no_trunk_frame_exceeds_the_maximum_size() {
     let (mut pair, mut answer) = (pair(Some(TRUNK), 0.0), answers());
     for _ in 0..50 {
         pair.act(Time::ZERO, 0, |one, out| {
@@ -203,7 +205,7 @@ fn no_trunk_frame_exceeds_its_largest_size() {
         .collect();
     assert_eq!(heard.len(), 50);
 
-    // Speech that does not fit even alone is not lost.
+    // A single frame of speech that exceeds the maximum size is not lost.
     let mut exchange = Exchange::new(Some(Trunk { largest: 20, ..TRUNK }));
     let mut out = Out::default();
     let call = exchange.call(Time::ZERO, callee(), "1", "2", Codec(2), &mut out).unwrap();

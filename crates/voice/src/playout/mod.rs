@@ -1,15 +1,17 @@
-//! De-jitter buffers: they determine the playout time of arriving packets. One file per buffer.
+//! De-jitter buffers, which determine the playout time of arriving packets. Each buffer has its own
+//! file.
 //!
-//! A packet i generated at t_i that arrives at a_i has the network delay n_i = a_i - t_i (the two
-//! clocks need not agree, because only differences count). It is played p_i - t_i after its
-//! generation, its playout delay. All buffers except `none` choose the playout delay at the
-//! beginning of a talk spurt and keep it until the next one, so silences between talk spurts become
-//! longer or shorter, and speech does not. A packet that arrives after its playout time is late and
-//! is not played.
+//! Packet i is generated at t_i, arrives at a_i and is played at p_i. Its network delay is n_i =
+//! a_i - t_i, and its playout delay is p_i - t_i. The clocks of the sender and the receiver need
+//! not agree, because only differences of delays matter. All buffers except `none` choose the
+//! playout delay at the beginning of a talk spurt and keep it until the next talk spurt. This
+//! changes the length of the silences between talk spurts, but not the speech. A packet that
+//! arrives after its playout time is late and is not played.
 //!
-//! Without silence suppression, the receiver sees no talk spurts, and the playout delay is that of
-//! the first packet. Deviation: a talk spurt whose playout delay is so much shorter that its
-//! beginning overlaps the end of the previous one is played as if it did not.
+//! Without silence suppression, the receiver sees a single talk spurt, and the playout delay chosen
+//! for the first packet applies to the whole call. Deviation: if the playout delay shrinks so much
+//! that a talk spurt would begin before the previous one has ended, both talk spurts are played in
+//! full.
 
 pub mod fixed;
 pub mod moon;
@@ -23,7 +25,7 @@ pub mod ramjee4;
 use bentpipe_core::{kinds, Problems, Span};
 
 kinds! {
-    /// The de-jitter buffer of a receiver of speech.
+    /// The de-jitter buffer of a speech receiver.
     #[schemars(rename = "Playout")]
     pub enum Config: Playout {
         "fixed" => Fixed(fixed::Config),
@@ -51,24 +53,25 @@ pub trait Playout {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// A de-jitter buffer, which chooses the playout delays of a stream.
+/// A de-jitter buffer, which chooses the playout delays of one stream.
 pub trait Buffer: Send {
-    /// Observes a packet that has arrived `transit` nanoseconds after its generation, by the two
-    /// clocks. `first` is true if it begins a talk spurt. Called for each packet in the order of
-    /// arrival.
+    /// Updates the buffer with an arrived packet. Called for each packet in the order of arrival.
+    /// `transit` is the network delay in nanoseconds: the receiver's clock at arrival minus the
+    /// sender's clock at generation. `first` is true if the packet begins a talk spurt.
     fn observe(&mut self, transit: i64, first: bool);
 
-    /// Returns the playout delay in nanoseconds of a talk spurt that begins with the last observed
-    /// packet.
+    /// Returns the playout delay, in nanoseconds, for a talk spurt that begins with the last
+    /// observed packet.
     fn delay(&self) -> i64;
 
-    /// Returns true if a talk spurt keeps its playout delay. Otherwise every packet has its own.
+    /// Returns true if all packets of a talk spurt have the same playout delay, and false if each
+    /// packet has its own.
     fn holds(&self) -> bool {
         true
     }
 }
 
-/// Returns a span in nanoseconds, for estimates.
+/// Converts a span to nanoseconds as a real number.
 fn nanos(span: Span) -> f64 {
     span.as_nanos() as f64
 }
@@ -77,8 +80,8 @@ fn nanos(span: Span) -> f64 {
 pub(crate) mod tests {
     use super::*;
 
-    /// Returns the playout delays in milliseconds after each of these packets, given as transit in
-    /// milliseconds and whether it begins a talk spurt.
+    /// Returns the playout delay in milliseconds after each packet. A packet is its network delay
+    /// in milliseconds, and true if it begins a talk spurt.
     pub fn delays(config: &dyn Playout, packets: &[(f64, bool)]) -> Vec<f64> {
         let mut buffer = config.build();
         let observe = |(transit, first): &(f64, bool)| {
@@ -96,9 +99,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_constant_transit_leads_every_buffer_to_it() {
-        // 20000 packets with a delay of 300 ms: without variation, the holding time is the chosen
-        // one.
+    fn every_buffer_converges_to_a_constant_network_delay() {
+        // 20000 packets with a constant delay of 300 ms. Without variation, an adaptive buffer adds
+        // no holding time, and a fixed buffer adds its configured delay.
         let packets = vec![(300.0, true); 20_000];
         let parse = |text: &str| serde_json::from_str::<Config>(text).unwrap();
         for (text, held) in [

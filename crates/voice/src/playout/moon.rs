@@ -1,19 +1,19 @@
 //! The algorithm of Moon et al. (S. Moon, J. Kurose, D. Towsley, "Packet audio playout delay
 //! adjustment: performance bounds and algorithms", Multimedia Systems 6, 1998). The playout delay
-//! is a percentile of the delays of the last packets. During a delay spike it follows the delay of
-//! the spike's packets.
+//! is a percentile of the delays of the most recent packets. During a delay spike, the playout
+//! delay follows the delays of the spike's packets.
 //!
 //! A spike begins with a packet whose delay exceeds `head` times the playout delay, and ends with
-//! one whose delay is at most `tail` times the playout delay before the spike. Its packets are not
-//! counted. A talk spurt that begins in a spike has the delay of its first packet, every other the
-//! percentile.
+//! one whose delay is at most `tail` times the playout delay before the spike. Packets of a spike
+//! are not counted for the percentile. The playout delay of a talk spurt that begins in a spike is
+//! the delay of its first packet. For all other talk spurts, it is the percentile.
 //!
-//! Delays are counted in classes of 1 ms, from the shortest possible delay, 0. The percentile is
-//! the upper end of its class. A delay that is negative because of differing clocks counts as 0.
+//! Delays are counted in classes of 1 ms, from 0. The percentile is the upper end of its class. A
+//! delay that is negative because of differing clocks counts as 0.
 //!
 //! The paper itself was not available. Its abstract confirms the percentile of recent delays, kept
-//! for each talk spurt, and a detection of spikes that extends that of Ramjee et al. The window of
-//! 10000 packets and the factors 4 and 2 are unconfirmed.
+//! for each talk spurt, and a detection of spikes that extends the method of Ramjee et al. The
+//! window of 10000 packets and the factors 4 and 2 are unconfirmed.
 
 use super::{Buffer, Playout};
 use bentpipe_core::{Count, Problems, Real, Sample};
@@ -21,8 +21,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// An adaptive de-jitter buffer: the algorithm of Moon et al. 1998, a percentile of the last
-/// delays, with detection of delay spikes.
+/// An adaptive de-jitter buffer: the algorithm of Moon et al. 1998, a percentile of recent delays,
+/// with detection of delay spikes.
 ///
 /// ```toml
 /// playout = { kind = "moon", percentile = 98 }
@@ -35,9 +35,11 @@ pub struct Config {
     pub percentile: Real<1000, 100_000>,
     /// Number of packets in the window of recent delays. Default 10000.
     pub window: Count<1, 1_000_000>,
-    /// Factor on the playout delay above which a packet's delay begins a spike. Default 4.
+    /// Start of a spike, as a multiple of the playout delay: a packet with a longer delay begins a
+    /// spike. Default 4.
     pub head: Real<1000, 1_000_000>,
-    /// Factor on the playout delay below which a packet's delay ends a spike. Default 2.
+    /// End of a spike, as a multiple of the playout delay before the spike: a packet with at most
+    /// this delay ends the spike. Default 2; at most `head`.
     pub tail: Real<1000, 1_000_000>,
 }
 
@@ -80,12 +82,12 @@ const CLASS: i64 = 1_000_000;
 
 struct Percentile {
     config: Config,
-    /// Classes of the last delays, the oldest first.
+    /// Classes of the recent delays, the oldest first.
     delays: VecDeque<u32>,
     counts: BTreeMap<u32, u32>,
-    /// Playout delay of the present talk spurt.
+    /// Playout delay of the current talk spurt, in nanoseconds.
     playout: i64,
-    /// In a spike, the playout delay before the spike.
+    /// Playout delay before the spike, in nanoseconds; `None` outside a spike.
     spike: Option<i64>,
 }
 
@@ -147,9 +149,10 @@ mod tests {
     fn the_playout_delay_is_a_percentile_and_spikes_are_followed() {
         let config: super::Config = serde_json::from_str(r#"{"percentile": 50, "window": 4}"#).unwrap();
         let packets = [10.5, 20.5, 30.5, 40.5, 50.5, 400.5, 90.5, 50.5].map(|transit| (transit, true));
-        // Medians of the last four, as upper ends of classes of 1 ms: 11, 11, 21, 21; then of 20,
-        // 30, 40, 50: 31. 400.5 exceeds 4 x 31: a spike, which lasts while the delay exceeds 2 x 31
-        // and is not counted; 50.5 ends it and is not counted either.
+        // The medians of the last four delays, as upper ends of classes of 1 ms, are 11, 11, 21,
+        // 21, and then 31 for 20, 30, 40 and 50. The delay 400.5 exceeds 4 x 31 and begins a spike,
+        // which lasts while the delay exceeds 2 x 31. The delay 50.5 ends the spike. None of these
+        // packets is counted.
         assert_close(&delays(&config, &packets), &[11.0, 11.0, 21.0, 21.0, 31.0, 400.5, 90.5, 31.0]);
     }
 }

@@ -1,6 +1,6 @@
-//! No de-jitter buffer: every packet is played on arrival, as in a telephone system with its
-//! buffers switched off. A packet that arrives after its successor is late. The gaps and overlaps
-//! that jitter causes in the speech are not rated.
+//! No de-jitter buffer: every packet is played on arrival, as in a telephone system without
+//! buffers. A packet that arrives after its successor is late. The gaps and overlaps that jitter
+//! causes in the speech are not rated.
 
 use super::{Buffer, Playout};
 use bentpipe_core::Sample;

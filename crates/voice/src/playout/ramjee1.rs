@@ -1,7 +1,14 @@
 //! Algorithm 1 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): linear recursive filters with one
-//! weight, as TCP estimates its round-trip time.
+//! weight, like the estimator of TCP's round-trip time.
 //!
-//! d_i = a d_{i-1} + (1 - a) n_i, v_i = a v_{i-1} + (1 - a) |d_i - n_i|, a = 0.998002.
+//! Packet i has the network delay n_i. The estimates of the delay, d_i, and of its variation, v_i,
+//! are
+//!
+//! d_i = a d_{i-1} + (1 - a) n_i,
+//!
+//! v_i = a v_{i-1} + (1 - a) |d_i - n_i|,
+//!
+//! with the weight a = 0.998002 of the previous estimate.
 
 use super::ramjee::{initial, Estimates};
 use super::{Buffer, Playout};
@@ -17,7 +24,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight a of the past in the filters, 0 to 1. Default 0.998002 (the paper's).
+    /// Weight a, from 0 to 1, of the previous estimates of delay and variation. Default 0.998002,
+    /// as in the paper.
     pub weight: Real<0, 1000>,
     /// Playout delay of the first talk spurt. Default 20 ms.
     pub initial: Span,
@@ -29,7 +37,7 @@ impl Default for Config {
     }
 }
 
-/// The weight a of the past in the estimates, as in the paper.
+/// Default of the weight a of the previous estimate, as in the paper.
 pub const WEIGHT: f64 = 0.998002;
 
 impl Sample for Config {
@@ -67,7 +75,7 @@ mod tests {
 
     #[test]
     fn estimates_follow_the_equations() {
-        // a = 0.5: d 100, 110, 105; v 0, 5, 5.
+        // With a = 0.5, the delay d is 100, 110, 105, and the variation v is 0, 5, 5.
         let config: super::Config = serde_json::from_str(r#"{"weight": 0.5, "initial": "0 ms"}"#).unwrap();
         let found = delays(&config, &[(100.0, true), (120.0, false), (100.0, true)]);
         assert_close(&found, &[100.0, 130.0, 125.0]);

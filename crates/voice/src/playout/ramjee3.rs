@@ -1,8 +1,9 @@
-//! Algorithm 3 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)), that of NeVoT: the delay is the
-//! shortest of the previous talk spurt.
+//! Algorithm 3 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)), which is used in NeVoT: the
+//! estimate of the delay is the minimum delay of the previous talk spurt.
 //!
-//! d_i = min n_j over the packets j of the talk spurt before the one that begins with i; v_i as in
-//! algorithm 1 with this d_i. In the first talk spurt d_i = n_1.
+//! Packet i has the network delay n_i. For a talk spurt that begins with packet i, the estimate d_i
+//! is the minimum of n_j over the packets j of the previous talk spurt. In the first talk spurt,
+//! d_i = n_1. The variation v_i is estimated as in [algorithm 1](super::ramjee1), with this d_i.
 
 use super::ramjee::{initial, Estimates};
 use super::ramjee1::WEIGHT;
@@ -11,8 +12,8 @@ use bentpipe_core::{Real, Sample, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, by the shortest delay of the
-/// previous talk spurt.
+/// An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, which uses the minimum delay of
+/// the previous talk spurt.
 ///
 /// ```toml
 /// playout = "ramjee-3"
@@ -20,7 +21,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Weight a of the past for the variation, 0 to 1. Default 0.998002 (the paper's).
+    /// Weight a, from 0 to 1, of the previous estimate of the variation. Default 0.998002, as in
+    /// the paper.
     pub weight: Real<0, 1000>,
     /// Playout delay of the first talk spurt. Default 20 ms.
     pub initial: Span,
@@ -46,7 +48,7 @@ impl Playout for Config {
 struct Shortest {
     weight: f64,
     estimates: Estimates,
-    /// The shortest delay of the present talk spurt.
+    /// Minimum delay of the current talk spurt, in nanoseconds.
     shortest: f64,
 }
 
@@ -76,8 +78,8 @@ mod tests {
     #[test]
     fn the_delay_is_the_minimum_of_the_previous_spurt() {
         let config: super::Config = serde_json::from_str(r#"{"weight": 0.5, "initial": "0 ms"}"#).unwrap();
-        // d: 100, 100, 100, then min(100, 90, 120) = 90; v: 0, 5, 12.5, then (12.5 + |90 - 130|) /
-        // 2 = 26.25.
+        // The delay d is 100, 100, 100, and then min(100, 90, 120) = 90. The variation v is 0, 5,
+        // 12.5, and then (12.5 + |90 - 130|) / 2 = 26.25.
         let found = delays(&config, &[(100.0, true), (90.0, false), (120.0, false), (130.0, true)]);
         assert_close(&found, &[100.0, 120.0, 150.0, 90.0 + 4.0 * 26.25]);
     }

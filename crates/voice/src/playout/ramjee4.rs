@@ -1,10 +1,14 @@
 //! Algorithm 4 of Ramjee et al. 1994 ([`ramjee`](super::ramjee)): follows delay spikes.
 //!
-//! A spike begins if |n_i - n_{i-1}| > 2 |v| + 800 and lasts until a measure of its slope, halved
-//! with each packet plus
-//! |2 n_i - n_{i-1} - n_{i-2}| / 8, is at most 63 (units of 125 us: 100 ms and 7.875 ms). In a spike d_i = d_{i-1} + n_i - n_{i-1};
-//! otherwise d_i = 0.125 n_i + 0.875 d_{i-1}. In both, v_i = 0.125 |n_i - d_i| + 0.875 v_{i-1}. The packet with which a
-//! spike ends changes neither d nor v.
+//! Packet i has the network delay n_i. The estimates of the delay and of its variation are d_i and
+//! v_i. Times are in units of 125 us.
+//!
+//! - A spike begins if the absolute value of n_i - n_{i-1} exceeds 2 v_{i-1} + 800 (100 ms).
+//! - During a spike, each packet halves a measure of the slope and adds an eighth of the absolute
+//!   value of 2 n_i - n_{i-1} - n_{i-2} to it. The spike ends when this measure is at most 63
+//!   (7.875 ms). The last packet of a spike changes neither d nor v.
+//! - During a spike, d_i = d_{i-1} + n_i - n_{i-1}. Otherwise, d_i = 0.125 n_i + 0.875 d_{i-1}.
+//! - In both cases, v_i = 0.125 |n_i - d_i| + 0.875 v_{i-1}.
 
 use super::ramjee::{initial, Estimates};
 use super::{Buffer, Playout};
@@ -41,18 +45,20 @@ impl Playout for Config {
     }
 }
 
-/// The weight of the past in the estimate outside a spike.
+/// Weight of the previous estimate: of the variation always, and of the delay outside a spike.
 const WEIGHT: f64 = 0.875;
-/// The jump of the delay that begins a spike and the slope below which it ends: 800 and 63 samples
-/// at 8000 Hz, in nanoseconds.
+
+/// Constant part of the jump in delay that begins a spike, in nanoseconds: 800 samples at 8000 Hz.
 const BEGIN: f64 = 100e6;
+
+/// Measure of the slope at which a spike ends, in nanoseconds: 63 samples at 8000 Hz.
 const END: f64 = 7.875e6;
 
 struct Spikes {
     estimates: Estimates,
-    /// The measure of the slope while in a spike.
+    /// Measure of the slope in nanoseconds; `None` outside a spike.
     slope: Option<f64>,
-    /// The network delays n_{i-1} and n_{i-2} of the two previous packets.
+    /// Network delays n_{i-1} and n_{i-2} of the two previous packets, in nanoseconds.
     before: [f64; 2],
 }
 
@@ -103,7 +109,7 @@ mod tests {
     #[test]
     fn a_spike_is_followed_and_ends() {
         let config: super::Config = serde_json::from_str(r#"{"initial": "0 ms"}"#).unwrap();
-        // A spike of 400 ms whose packets arrive together, 20 ms apart in generation.
+        // A spike of 400 ms. Its packets were generated at intervals of 20 ms and arrive together.
         let transits = [100.0, 100.0, 500.0, 480.0, 460.0, 440.0, 420.0, 400.0, 380.0, 360.0];
         let packets = transits.map(|transit| (transit, true));
         let found = delays(&config, &packets);
@@ -127,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_spike_it_is_a_filter() {
+    fn without_a_spike_the_delay_is_filtered() {
         let config: super::Config = serde_json::from_str(r#"{"initial": "0 ms"}"#).unwrap();
         // d = 0.875 x 100 + 0.125 x 140 = 105; v = 0.125 x 35 = 4.375.
         assert_close(&delays(&config, &[(100.0, true), (140.0, true)]), &[100.0, 122.5]);

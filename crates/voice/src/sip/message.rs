@@ -1,9 +1,9 @@
-//! SIP messages (RFC 3261, section 7): read from bytes and written to bytes.
+//! SIP messages (RFC 3261, section 7): a parser and a writer.
 //!
-//! The reader accepts the forms that sections 7.3 and 25 permit (folded lines, compact names,
-//! several values of a header in one line) and refuses everything else, with the reason. It never
-//! panics. Header fields keep their order. [`Address`], [`Via`] and [`Sequence`] read the values
-//! that transactions and dialogs need.
+//! The parser accepts the forms that sections 7.3 and 25 permit: folded lines, compact names, and
+//! several values of a header field in one line. It refuses all other input with a reason, and
+//! never panics. Header fields keep their order. [`Address`], [`Via`] and [`Sequence`] parse the
+//! values that transactions and dialogs need.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use std::fmt;
 pub const LARGEST: usize = 65_535;
 
 /// Maximum number of header fields in a message.
-const MOST_FIELDS: usize = 256;
+const MAX_FIELDS: usize = 256;
 
-/// The reason for which a message is refused.
+/// The reason why a message is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParseError {
     /// The message ends before the empty line after the header fields, or before the end of its
@@ -25,9 +25,9 @@ pub enum ParseError {
     StartLine,
     /// A header field is not `Name: value` in UTF-8.
     Field,
-    /// A mandatory header field (section 8.1.1) is missing or unreadable; its name.
+    /// The mandatory header field with this name (section 8.1.1) is missing or malformed.
     Missing(&'static str),
-    /// Content-Length is not a number, or exceeds the data.
+    /// Content-Length is not a number, or is larger than the data.
     Length,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for ParseError {
         match self {
             ParseError::Incomplete => f.write_str("the message is not complete"),
             ParseError::TooLong => {
-                write!(f, "the message is longer than {LARGEST} bytes or {MOST_FIELDS} header fields")
+                write!(f, "the message is longer than {LARGEST} bytes or {MAX_FIELDS} header fields")
             }
             ParseError::StartLine => f.write_str("the first line is not one of SIP/2.0"),
             ParseError::Field => f.write_str("a header field is not \"name: value\""),
@@ -84,8 +84,8 @@ impl Message {
         Message { start, fields: Vec::new(), body: Vec::new() }
     }
 
-    /// Creates a response to `request` (section 8.2.6): with its Via, From, To, Call-ID, CSeq and
-    /// Record-Route, and with `tag` in To if that has none.
+    /// Creates a response to `request` (section 8.2.6): with the same Via, From, To, Call-ID, CSeq
+    /// and Record-Route. If To has no tag, `tag` is added to it.
     pub fn response(request: &Message, status: u16, tag: &str) -> Message {
         let start = Start::Response { status, reason: phrase(status).to_owned() };
         let mut message = Message { start, fields: Vec::new(), body: Vec::new() };
@@ -161,7 +161,7 @@ impl Message {
         self.field("CSeq").and_then(Sequence::read).map_or(0, |sequence| sequence.number)
     }
 
-    /// Returns the tag of From or To, if it has one.
+    /// Returns the tag of the header field `name` (From or To), if any.
     pub fn tag(&self, name: &str) -> Option<&str> {
         self.field(name).and_then(tag_of)
     }
@@ -181,11 +181,11 @@ impl Message {
         bytes
     }
 
-    /// Reads a datagram: one message, whose body ends with the datagram if it has no Content-Length
-    /// (section 18.3).
+    /// Parses a datagram with one message. Without a Content-Length, the body ends with the
+    /// datagram (section 18.3).
     ///
     /// # Errors
-    /// Returns the reason for which the datagram is not a message.
+    /// Returns the reason why the datagram is not a message.
     pub fn read(bytes: &[u8]) -> Result<Message, ParseError> {
         let (mut message, head, length) = Message::head(bytes)?;
         let rest = &bytes[head..];
@@ -197,12 +197,13 @@ impl Message {
         message.checked()
     }
 
-    /// Reads the first message of a stream. Returns the message and its length. A message over TCP
-    /// must have a Content-Length (section 20.14). Empty lines before it are skipped.
+    /// Parses the first message of a stream. Returns the message and the number of bytes that were
+    /// read. A message over TCP must have a Content-Length (section 20.14). Empty lines before the
+    /// message are skipped.
     ///
     /// # Errors
     /// Returns [`ParseError::Incomplete`] if more bytes are needed. Any other error means that the
-    /// rest of the stream is unreadable.
+    /// remaining stream cannot be parsed.
     pub fn read_stream(bytes: &[u8]) -> Result<(Message, usize), ParseError> {
         let blank = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         let (mut message, head, length) = Message::head(&bytes[blank..])?;
@@ -215,8 +216,8 @@ impl Message {
         Ok((message.checked()?, from + length))
     }
 
-    /// Reads everything up to the empty line. Returns the message, the number of bytes read and
-    /// Content-Length.
+    /// Parses the message up to the empty line. Returns the message without its body, the number of
+    /// bytes read, and Content-Length.
     fn head(bytes: &[u8]) -> Result<(Message, usize, Option<usize>), ParseError> {
         let within = &bytes[..bytes.len().min(LARGEST)];
         let end = within.windows(4).position(|four| four == b"\r\n\r\n");
@@ -238,7 +239,7 @@ impl Message {
             if name.is_empty() || !name.bytes().all(is_token) {
                 return Err(ParseError::Field);
             }
-            if fields.len() == MOST_FIELDS {
+            if fields.len() == MAX_FIELDS {
                 return Err(ParseError::TooLong);
             }
             fields.push((long_form(name), value.to_owned()));
@@ -282,7 +283,7 @@ fn start(line: &str) -> Result<Start, ParseError> {
     let wrong = ParseError::StartLine;
     if let Some(rest) = line.strip_prefix("SIP/2.0 ") {
         let (status, reason) = rest.split_once(' ').unwrap_or((rest, ""));
-        let status = status.parse().ok().filter(|status| status_is_one(*status)).ok_or(wrong)?;
+        let status = status.parse().ok().filter(|status| is_status(*status)).ok_or(wrong)?;
         return Ok(Start::Response { status, reason: reason.to_owned() });
     }
     let (method, rest) = line.split_once(' ').ok_or(wrong)?;
@@ -291,7 +292,7 @@ fn start(line: &str) -> Result<Start, ParseError> {
     good.then(|| Start::Request { method: method.to_owned(), uri: uri.to_owned() }).ok_or(wrong)
 }
 
-fn status_is_one(status: u16) -> bool {
+fn is_status(status: u16) -> bool {
     (100..700).contains(&status)
 }
 
@@ -324,8 +325,8 @@ fn long_form(name: &str) -> String {
     known.map_or(name, |(_, long)| long).to_owned()
 }
 
-/// Returns the comma-separated values of a header field; commas within quotes and angle brackets do
-/// not count.
+/// Returns the comma-separated values of a header field. Commas within quotes and angle brackets
+/// are not separators.
 fn values(list: &str) -> impl Iterator<Item = &str> {
     let (mut quoted, mut escaped, mut angle) = (false, false, false);
     let parts = list.split(move |character| {
@@ -355,8 +356,8 @@ pub struct Address<'a> {
 }
 
 impl<'a> Address<'a> {
-    /// Reads `"name" <uri>;parameters` or `uri;parameters`: without brackets the parameters are the
-    /// field's (section 20).
+    /// Reads `"name" <uri>;parameters` or `uri;parameters`: without brackets, the parameters belong
+    /// to the header field (section 20).
     pub fn read(value: &'a str) -> Option<Address<'a>> {
         let mut rest = value.trim();
         if let Some(quoted) = rest.strip_prefix('"') {
@@ -500,7 +501,7 @@ mod tests {
     use super::*;
 
     /// The INVITE of RFC 3261, section 24.2, message F1, with a folded line, compact names and two
-    /// Via in one field.
+    /// values of Via in one field.
     const INVITE: &str = "INVITE sip:bob@biloxi.com SIP/2.0\r\n\
         v: SIP/2.0/TCP pc33.atlanta.com;branch=z9hG4bKnashds8 , SIP/2.0/UDP other;received=192.0.2.1\r\n\
         Max-Forwards: 70\r\n\
@@ -512,7 +513,7 @@ mod tests {
         l: 4\r\n\r\nbody";
 
     #[test]
-    fn a_request_is_read_with_all_freedoms_of_the_standard() {
+    fn a_request_is_parsed_in_all_forms_of_the_standard() {
         let message = Message::read(INVITE.as_bytes()).unwrap();
         assert_eq!(message.method(), "INVITE");
         assert_eq!(message.number(), 314_159);
@@ -531,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_repeats_what_names_its_transaction_and_dialog() {
+    fn a_response_repeats_the_fields_of_its_transaction_and_dialog() {
         let request = Message::read(INVITE.as_bytes()).unwrap();
         let response = Message::response(&request, 180, "a6c85cf");
         let read = Message::read(&response.bytes()).unwrap();
@@ -543,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_divided_by_content_length() {
+    fn a_stream_is_split_into_messages_by_content_length() {
         let two = format!("\r\n{INVITE}{INVITE}");
         for end in 0..two.len() {
             let read = Message::read_stream(&two.as_bytes()[..end]);

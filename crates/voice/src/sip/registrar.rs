@@ -5,22 +5,22 @@ use bentpipe_core::{Span, Time};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-/// Duration of a registration that requests none, in seconds (section 10.2.1.1).
-const USUAL: u32 = 3600;
+/// Default duration of a registration in seconds, if the request has none (section 10.2.1.1).
+const DEFAULT_DURATION: u32 = 3600;
 /// Maximum number of users of a registrar.
-const MOST: usize = 10_000;
+const MAX_USERS: usize = 10_000;
 
 /// The telephone at which a user has registered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Binding {
     /// The URI of the telephone.
     pub contact: String,
-    /// The address from which it registered.
+    /// The address from which the telephone registered.
     pub address: SocketAddr,
     until: Time,
 }
 
-/// The users and their telephones; one telephone per user, the last registered.
+/// The users and their telephones. Each user has one telephone: the one that registered last.
 #[derive(Clone, Debug, Default)]
 pub struct Registrar {
     bindings: BTreeMap<String, Binding>,
@@ -41,11 +41,11 @@ impl Registrar {
             }
             let Some(contact) = Address::read(contact) else { return refuse(400) };
             let own = contact.parameter("expires").and_then(|value| value.parse().ok());
-            match own.or(common).unwrap_or(USUAL) {
+            match own.or(common).unwrap_or(DEFAULT_DURATION) {
                 0 => {
                     self.bindings.remove(user);
                 }
-                _ if self.bindings.len() >= MOST => return refuse(503),
+                _ if self.bindings.len() >= MAX_USERS => return refuse(503),
                 seconds => {
                     let until = now + Span::from_secs(u64::from(seconds));
                     let contact = contact.uri.to_owned();

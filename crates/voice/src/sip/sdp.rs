@@ -24,8 +24,8 @@ pub struct Format {
     pub clock: u32,
 }
 
-/// Payload types with a meaning that needs no `rtpmap` (RFC 3551, table 4), as far as there are
-/// codecs for them.
+/// Static payload types (RFC 3551, table 4), which need no `rtpmap`, for the codecs that are
+/// implemented.
 const STATIC: [(u8, &str); 5] = [(0, "PCMU"), (3, "GSM"), (4, "G723"), (8, "PCMA"), (18, "G729")];
 
 impl Format {
@@ -52,7 +52,7 @@ impl Session {
         )
     }
 
-    /// Reads the first readable audio stream of a description, if any.
+    /// Parses a description. Returns its first valid audio stream, if any.
     pub fn read(body: &[u8]) -> Option<Session> {
         let text = std::str::from_utf8(body).ok()?;
         let (mut common, mut own, mut media, mut maps) = (None, None, None, Vec::new());
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_sessions_read_back_unchanged() {
+    fn written_sessions_are_parsed_unchanged() {
         let formats = vec![Format::of("PCMU"), Format::of("iLBC")];
         let session = Session { address: "192.0.2.1".parse().unwrap(), port: 4000, formats };
         let text = session.text(7);

@@ -43,7 +43,7 @@ impl Pair<Agent> {
         call.unwrap()
     }
 
-    /// Runs until `until`; `incoming` handles the calls that arrive.
+    /// Runs until `until`. `incoming` handles arriving calls.
     fn run_with(&mut self, until: Time, incoming: &mut dyn FnMut(&mut Agent, Time, Call, &mut Out)) {
         self.run(until, &mut |agent, now, event, out| {
             if let Event::Incoming { call, .. } = event {
@@ -155,7 +155,7 @@ fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
     let mut pair = pair(false, 0.0);
     pair.invite(Time::ZERO);
     pair.run_with(at(60_000), at_once);
-    // INVITE and 2xx take 400 ms, the ACK arrives 200 ms later.
+    // INVITE and 2xx take 400 ms. The ACK arrives 200 ms later.
     assert_eq!(bye(&pair), Some((0.6, 1)));
     assert!(matches!(pair.events[0].last(), Some((_, Event::Ended { by_other: true, .. }))));
     assert!(matches!(
@@ -163,7 +163,7 @@ fn a_callee_that_hangs_up_at_once_waits_for_the_ack() {
         [(_, Event::Incoming { .. }), (_, Event::Ended { by_other: false, .. })]
     ));
     assert_eq!(pair.ends.each_ref().map(Agent::calls), [0, 0]);
-    // Without an ACK: 64 T1 after the 2xx.
+    // Without an ACK, the BYE is sent 64 T1 after the 2xx.
     let mut pair = self::pair(false, 0.0);
     pair.invite(Time::ZERO);
     pair.run_with(at(300), at_once);
@@ -185,7 +185,7 @@ fn a_failed_transport_ends_pending_transactions() {
     assert_eq!((pair.ends[0].calls(), pair.ends[0].next_wake()), (0, Time::MAX));
 }
 
-/// With any loss of messages, both ends agree in the end that the call is over.
+/// With any loss of messages, the call finally ends at both ends.
 #[test]
 fn calls_under_loss_end_at_both_ends() {
     let mut pair = pair(false, 0.4);
@@ -228,8 +228,8 @@ fn times_of(kind: &str) -> Vec<f64> {
     row.rsplit(',').next().unwrap().split(' ').map(|time| time.parse().unwrap()).collect()
 }
 
-/// Returns true if a request is answered, over a path that loses each message with probability
-/// `loss`, one way taking `DELAY`.
+/// Returns true if a request is answered over a path with the propagation delay [`DELAY`] that
+/// loses each message with probability `loss`.
 fn succeeds(method: &str, provisional: bool, loss: f64, stream: &mut Stream) -> bool {
     let request = Message::request(method, "sip:b@example.org")
         .with("Via", "SIP/2.0/UDP a.example.org;branch=z9hG4bK1")
@@ -273,8 +273,8 @@ fn succeeds(method: &str, provisional: bool, loss: f64, stream: &mut Stream) -> 
 }
 
 /// With n transmissions, each answered with probability q = (1 - loss)^2, a transaction succeeds
-/// with probability 1 - (1 - q)^n. The answer to the last comes in time, because the round trip is
-/// not longer than T1.
+/// with probability 1 - (1 - q)^n. The answer to the last transmission arrives in time, because the
+/// round-trip time is not longer than T1.
 #[test]
 fn the_success_of_a_transaction_under_loss_matches_the_closed_form() {
     let mut stream = Streams::new(5, 0).stream("loss");

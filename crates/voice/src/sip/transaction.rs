@@ -2,13 +2,13 @@
 //! it.
 //!
 //! [`Client`] is the side that sends the request (17.1), [`Server`] the side that answers (17.2),
-//! each for INVITE and for all other methods. They get the time as an argument, and return messages
-//! to send and results for the user above them. Timers have the names of the standard:
+//! each for INVITE and for all other methods. They receive the time as an argument, and return
+//! messages to send and results for their user. Timers have the names of the standard:
 //!
 //! | timer | over UDP | over TCP | |
 //! | --- | --- | --- | --- |
 //! | A | T1, doubling | - | retransmits an INVITE |
-//! | B | 64 T1 | 64 T1 | gives up an INVITE that nobody answers |
+//! | B | 64 T1 | 64 T1 | gives up an unanswered INVITE |
 //! | D | 32 s | 0 s | absorbs retransmitted final responses to an INVITE |
 //! | E | T1, doubling up to T2 | - | retransmits another request |
 //! | F | 64 T1 | 64 T1 | gives up another request |
@@ -18,9 +18,9 @@
 //! | J | 64 T1 | 0 s | absorbs retransmitted requests |
 //! | K | T4 | 0 s | absorbs retransmitted responses |
 //!
-//! A 2xx to an INVITE ends its transaction on both sides. The user that sent it retransmits it
-//! until the ACK arrives (13.3.1.4), with [`Retransmission`]; the other user sends the ACK. Timer C
-//! belongs to proxies.
+//! A 2xx to an INVITE ends the transaction on both sides. The user that sent the 2xx retransmits it
+//! until the ACK arrives (13.3.1.4), with [`Retransmission`]. The other user sends the ACK. Timer C
+//! is only for proxies and not implemented.
 //!
 //! Deviation: RFC 6026 keeps both sides of an INVITE for another 64 T1 after a 2xx. Here the dialog
 //! does this, by handling retransmitted 2xx and INVITEs.
@@ -33,11 +33,12 @@ use bentpipe_core::{Span, Time};
 pub struct Timers {
     /// T1, an estimate of the round-trip time: 500 ms.
     pub t1: Span,
-    /// T2, the longest interval between retransmissions of anything but an INVITE: 4 s.
+    /// T2, the maximum interval between retransmissions of all messages except INVITE: 4 s.
     pub t2: Span,
-    /// T4, the longest time that a message stays in the network: 5 s.
+    /// T4, the maximum time that a message stays in the network: 5 s.
     pub t4: Span,
-    /// True if the transport protocol is reliable, such as TCP. SIP then retransmits nothing.
+    /// True if the transport protocol is reliable, such as TCP. SIP then does not retransmit
+    /// messages.
     pub reliable: bool,
 }
 
@@ -93,8 +94,7 @@ impl Retransmission {
         due
     }
 
-    /// Sets the interval to its longest from the next retransmission on (17.1.2.2, in state
-    /// Proceeding).
+    /// Uses the maximum interval from the next retransmission on (17.1.2.2, in state Proceeding).
     fn use_longest_interval(&mut self) {
         self.interval = self.longest;
     }
@@ -105,7 +105,8 @@ impl Retransmission {
 pub enum TimerEffect {
     /// Retransmit the transaction's message.
     Retransmit,
-    /// No answer within 64 T1: the user is informed as after a response 408 (section 8.1.3.1).
+    /// No answer arrived within 64 T1. The user is informed as after a response 408 (section
+    /// 8.1.3.1).
     TimedOut,
     /// The transaction has ended and can be removed.
     Ended,
@@ -130,7 +131,8 @@ pub enum Answer {
     /// The response is new and is passed to the user, and the transaction acknowledges it (section
     /// 17.1.1.3).
     Refused,
-    /// The response is a repetition: the ACK is retransmitted if there is one.
+    /// The response was received before. If the transaction has sent an ACK, the ACK is
+    /// retransmitted.
     Repeated,
 }
 
@@ -283,7 +285,7 @@ pub struct Server {
     retransmission: Option<Retransmission>,
     /// Expiry of timer H, I or J.
     ends: Time,
-    /// The last response; empty if there was none.
+    /// The last response; empty if no response was sent.
     pub bytes: Vec<u8>,
     /// The request that began the transaction.
     pub request: Message,
@@ -297,7 +299,7 @@ impl Server {
         Server { invite, state, timers, retransmission: None, ends, bytes: Vec::new(), request }
     }
 
-    /// Sets the response, which is then in [`Server::bytes`].
+    /// Sends a response: stores it in [`Server::bytes`] and starts its timers.
     pub fn respond(&mut self, now: Time, response: &Message) {
         self.bytes = response.bytes();
         let timers = self.timers;
@@ -370,7 +372,8 @@ mod tests {
             .with("CSeq", &format!("7 {method}"))
     }
 
-    /// Returns the send times and the end with its reason, in seconds.
+    /// Returns the send times in seconds, the time of the end in seconds, and the timer effect that
+    /// caused the end.
     fn course(
         now: Time,
         next: impl Fn() -> Time,
@@ -379,7 +382,7 @@ mod tests {
         let mut sent = vec![now.as_secs_f64()];
         loop {
             let now = next();
-            assert!(now < Time::MAX, "it ends by itself");
+            assert!(now < Time::MAX, "a transaction must end by itself");
             match due(now) {
                 Some(TimerEffect::Retransmit) => sent.push(now.as_secs_f64()),
                 Some(end) => return (sent, now.as_secs_f64(), end),
@@ -407,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provisional_response_ends_the_retransmission_of_an_invite_and_slows_that_of_others_down() {
+    fn a_provisional_response_stops_retransmissions_of_an_invite_and_slows_down_other_requests() {
         let at = |seconds: f64| Time::ZERO + Span::from_secs_f64(seconds);
         let mut invite = Client::new(Time::ZERO, request("INVITE"), Timers::default());
         let ringing = Message::response(&request("INVITE"), 180, "2");
@@ -421,7 +424,8 @@ mod tests {
         assert_eq!(invite.receive(at(9.5), &busy), Answer::Repeated);
         assert_eq!((invite.next_wake(), invite.due(at(41.0))), (at(41.0), Some(TimerEffect::Ended)));
 
-        // Timer E expires as set before the response, and is T2 from then on; F still ends it.
+        // Timer E expires as it was set before the response, and then at intervals of T2. Timer F
+        // still ends the transaction.
         let mut bye = Client::new(Time::ZERO, request("BYE"), Timers::default());
         bye.receive(at(0.2), &Message::response(&request("BYE"), 100, "2"));
         let mut sent = Vec::new();
@@ -446,7 +450,7 @@ mod tests {
         server.borrow_mut().respond(Time::ZERO, &busy);
         let (sent, end, _) =
             course(Time::ZERO, || server.borrow().next_wake(), |now| server.borrow_mut().due(now));
-        // Timer G doubles up to T2, and H ends it.
+        // Timer G doubles up to T2, and timer H ends the transaction.
         assert_eq!(sent, [0.0, 0.5, 1.5, 3.5, 7.5, 11.5, 15.5, 19.5, 23.5, 27.5, 31.5]);
         assert_eq!(end, 32.0);
 
@@ -461,13 +465,13 @@ mod tests {
             (now + timers.t4, Some(TimerEffect::Ended))
         );
 
-        // Over TCP nothing is retransmitted, and a confirmed transaction is over at once.
+        // Over TCP, no message is retransmitted, and a confirmed transaction ends at once.
         let mut server = Server::new(request("INVITE"), Timers { reliable: true, ..timers });
         server.respond(Time::ZERO, &busy);
         assert_eq!(server.next_wake(), Time::ZERO + Span::from_secs(32));
         server.acknowledged(now);
         assert_eq!(server.due(now), Some(TimerEffect::Ended));
-        // J, and the response to a repeated request.
+        // Timer J, and the response to a retransmitted request.
         for (reliable, wait) in [(false, 32), (true, 0)] {
             let mut server = Server::new(request("BYE"), Timers { reliable, ..timers });
             server.respond(now, &Message::response(&request("BYE"), 200, "2"));

@@ -1,13 +1,15 @@
-//! The receiver of a stream: lost packets, late packets, delay from mouth to ear, and quality.
+//! The receiver of a stream. It measures lost packets, late packets, the delay from mouth to ear,
+//! and quality.
 //!
 //! Packets are lost if their sequence numbers are missing, and late if they arrive after their
 //! playout time in the de-jitter buffer. Interarrival jitter is computed by RFC 3550. A new source
-//! (SSRC) is a new stream: buffer, sequence numbers and jitter restart, and the counts continue.
+//! (SSRC) begins a new stream: buffer, sequence numbers and jitter restart, but the counters
+//! continue.
 //!
-//! The quality is that of the E-model (G.107). Ppl includes lost and late packets, because both are
-//! missing after the de-jitter buffer, and BurstR is theirs. T = Ta is the mean time from mouth to
-//! ear of the played packets, which includes the frames of a packet, the codec's look-ahead, the
-//! network and the buffer. Tr = 2 T. All other parameters have their defaults.
+//! The quality is rated by the E-model (G.107). Ppl and BurstR include lost and late packets,
+//! because both are missing after the de-jitter buffer. T = Ta is the mean delay of the played
+//! packets from mouth to ear: the duration of a packet, the codec's look-ahead, the network and the
+//! buffer. Tr = 2 T. All other parameters have their defaults.
 
 use crate::bursts::{Bursts, Clusters};
 use crate::codec::Codec;
@@ -18,7 +20,8 @@ use crate::rtp::{unwrapped_sequence, unwrapped_timestamp, Rtp};
 use bentpipe_core::{Span, Time};
 use std::collections::VecDeque;
 
-/// The skew of the clocks at both ends: 1e-6 if a clock runs one part per million too fast.
+/// The skew of the clocks at both ends. A skew of 1e-6 means that the clock runs one part per
+/// million too fast.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Clocks {
     /// Skew of the receiver's clock.
@@ -46,39 +49,39 @@ pub enum PacketFate {
     },
     /// The packet arrived after its playout time.
     Late,
-    /// The packet is a repetition.
+    /// The packet is a duplicate.
     Duplicate,
-    /// The packet's payload type is not one of the codec's.
+    /// The packet's payload type belongs neither to the codec nor to its comfort noise.
     Foreign,
 }
 
-/// Counts of the packets of a stream, or of a part of it.
+/// Counters of the packets of a stream, or of a window of the stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     /// Number of packets sent, from their sequence numbers.
     pub expected: u64,
-    /// Number of packets that did not arrive. In a window it may be negative, when a packet counted
-    /// as lost in an earlier window arrives.
+    /// Number of packets that did not arrive. Negative in a window if packets arrive that were
+    /// counted as lost in an earlier window.
     pub lost: i64,
     /// Number of packets that arrived after their playout time.
     pub late: u64,
-    /// Number of repeated packets.
+    /// Number of duplicate packets.
     pub duplicates: u64,
     /// Number of packets that were played.
     pub played: u64,
     /// Number of changes of the source (SSRC).
     pub resets: u64,
-    /// Sum of the times from mouth to ear of the packets that were played, in seconds.
+    /// Sum of the delays from mouth to ear of all played packets, in seconds.
     pub delays: f64,
-    /// The longest time from mouth to ear, in seconds.
+    /// Maximum delay from mouth to ear, in seconds.
     pub longest: f64,
-    /// Sum of the times in the de-jitter buffer, in seconds.
+    /// Sum of the times of all played packets in the de-jitter buffer, in seconds.
     pub held: f64,
     /// Sum of the jitter after each arriving packet, in seconds.
     pub jitters: f64,
-    /// The largest jitter, in seconds.
+    /// Maximum jitter, in seconds.
     pub jitter_max: f64,
-    /// Number of packets that arrived, without repetitions.
+    /// Number of packets that arrived, without duplicates.
     pub arrived: u64,
     /// Bursts and gaps of the lost and late packets.
     pub bursts: Bursts,
@@ -110,24 +113,24 @@ impl Totals {
         self.late as f64 / self.expected as f64
     }
 
-    /// Returns the mean time from mouth to ear in seconds; NaN if nothing was played.
+    /// Returns the mean delay from mouth to ear in seconds; NaN if no packet was played.
     pub fn delay(&self) -> f64 {
         self.delays / self.played as f64
     }
 
-    /// Returns the mean time in the de-jitter buffer in seconds; NaN if nothing was played.
+    /// Returns the mean time in the de-jitter buffer in seconds; NaN if no packet was played.
     pub fn buffering(&self) -> f64 {
         self.held / self.played as f64
     }
 
-    /// Returns the mean of the interarrival jitter over the packets, in seconds; NaN if nothing
+    /// Returns the mean interarrival jitter over all arrived packets, in seconds; NaN if no packet
     /// arrived.
     pub fn jitter(&self) -> f64 {
         self.jitters / self.arrived as f64
     }
 
-    /// Returns the quality with this codec and advantage factor A: NaN if nothing was sent, the
-    /// worst quality if nothing was heard.
+    /// Returns the quality for this codec and the advantage factor A. All values are NaN if no
+    /// packet was sent. The quality is the worst one if no packet was played.
     pub fn quality(&self, codec: &Codec, advantage: f64) -> Quality {
         if self.expected == 0 {
             return Quality {
@@ -170,24 +173,24 @@ impl Totals {
     }
 }
 
-/// Number of later packets after which a missing packet counts as lost.
+/// Number of subsequent packets after which a missing packet counts as lost.
 const AWAITED: i64 = 64;
 /// Jump of sequence numbers above which a stream restarts (RFC 3550, appendix A.1: MAX_DROPOUT and
 /// MAX_MISORDER).
 const DROPOUT: i64 = 3000;
 
-/// A source of packets, from its first to its last.
+/// The state of a source of packets (SSRC).
 struct Source {
     ssrc: u32,
     /// The highest sequence number that has arrived, unwrapped.
     highest: i64,
-    /// Bits of the last [`AWAITED`] packets, 1 for a played one; the lowest bit is the highest
-    /// packet.
+    /// Bits of the last [`AWAITED`] packets: 1 if the packet was played. The lowest bit belongs to
+    /// the packet with the highest sequence number.
     played: u64,
-    /// Bits of the same packets, 1 for an arrived one.
+    /// Bits of the same packets: 1 if the packet has arrived.
     arrived: u64,
-    /// Number of packets of this source so far. Those before the last [`AWAITED`] have been added
-    /// to `bursts`.
+    /// Number of expected packets of this source so far. All packets except the last [`AWAITED`]
+    /// have been added to `bursts`.
     known: i64,
     /// Sequence numbers, in order, of missing packets before the last [`AWAITED`]. Numbers older
     /// than [`DROPOUT`] are removed.
@@ -200,9 +203,10 @@ struct Source {
     spoken: i64,
     jitter: Jitter,
     buffer: Box<dyn Buffer>,
-    /// Playout delay of the present talk spurt, in nanoseconds.
+    /// Playout delay of the current talk spurt, in nanoseconds.
     delay: i64,
-    /// Time stamp that continues the talk spurt, for the highest sequence number and the next.
+    /// A sequence number, and the time stamp with which a packet of this number continues the talk
+    /// spurt.
     spurt: (i64, i64),
     /// Latest playout, by sequence number, of a buffer that plays on arrival.
     last_played: i64,
@@ -217,15 +221,15 @@ pub struct Receiver {
     clocks: Clocks,
     origin: Option<Origin>,
     source: Option<Source>,
-    /// Counts of all completed windows, without the bursts.
+    /// Counters of all completed windows, without `bursts`.
     before: Totals,
-    /// Counts of the present window.
+    /// Counters of the current window.
     window: Totals,
     bursts: Bursts,
 }
 
 impl Receiver {
-    /// Creates a receiver of packets with this number of codec frames.
+    /// Creates a receiver for packets with `frames` codec frames each.
     pub fn new(
         codec: &'static Codec,
         frames: u32,
@@ -262,8 +266,8 @@ impl Receiver {
         let sequence = unwrapped_sequence(source.highest, rtp.sequence);
         let age = source.highest - sequence;
         if age >= AWAITED {
-            // The packet was counted as lost, or has arrived before; or it was sent before the
-            // first packet of the source and never counted.
+            // The packet was counted as lost, has arrived before, or was sent before the first
+            // packet of the source and never counted.
             if let Ok(place) = source.given_up.binary_search(&sequence) {
                 source.given_up.remove(place);
                 window.late += 1;
@@ -280,15 +284,15 @@ impl Receiver {
         }
         let age = age.max(0);
         if age >= source.known {
-            // The first arriving packet had overtaken this one, so this packet and those between
-            // them are expected too.
+            // The first arriving packet had overtaken this packet. So this packet and the packets
+            // between both are expected, too.
             let earlier = age + 1 - source.known;
             window.expected += earlier as u64;
             window.lost += earlier;
             source.known += earlier;
         }
         source.arrived |= 1 << age;
-        // The packet was expected, and counted as lost when a later one arrived.
+        // The packet was counted as lost when a later packet arrived.
         window.lost -= 1;
         window.arrived += 1;
 
@@ -302,8 +306,8 @@ impl Receiver {
         let since = source.timestamp - source.zero;
         let generated = nanos(since, codec);
         let transit = local - source.spoken - generated;
-        // A packet that continues a talk spurt is as far from it in time stamps as in sequence
-        // numbers (comfort noise is not).
+        // In a packet that continues a talk spurt, the time stamp has advanced in proportion to the
+        // sequence number. This does not hold after comfort noise.
         let continues = source.spurt.1 + (sequence - source.spurt.0) * *units;
         let noise = rtp.payload_type != codec.rtp.payload_type;
         let first = rtp.marker || source.known == 1 || (source.timestamp != continues && !noise);
@@ -338,7 +342,8 @@ impl Receiver {
         PacketFate::Played { at: now + Span::from_secs_f64(wait) }
     }
 
-    /// Sets the origin of the stream's time stamps. Delays count from it from now on.
+    /// Sets the origin of the stream's time stamps. From now on, delays are measured from this
+    /// origin.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = Some(origin);
         let spoken = self.local(origin.at);
@@ -346,21 +351,22 @@ impl Receiver {
             let zero = unwrapped_timestamp(source.timestamp, origin.timestamp);
             let before = std::mem::replace(&mut source.spoken, spoken);
             let shift = zero - std::mem::replace(&mut source.zero, zero);
-            // The talk spurt keeps its schedule. Transits become longer by the part that was
-            // unknown.
+            // The current talk spurt keeps its schedule. Network delays increase by the part that
+            // was unknown.
             source.delay += before - spoken + nanos(shift, self.codec);
             source.buffer = self.playout.build();
         }
     }
 
-    /// Returns the counts of the present window, as [`Receiver::window`] would return them.
+    /// Returns the counters of the current window without ending it; see [`Receiver::window`].
     pub fn window_so_far(&self) -> Option<Totals> {
         let totals = Totals { bursts: self.pending(self.bursts), ..self.window };
         (totals.expected > 0 || totals.duplicates > 0).then_some(totals)
     }
 
-    /// Returns the counts since the last call, for results over time; `None` if nothing was
-    /// expected or arrived. The clustering of losses is that of the whole call so far.
+    /// Ends the current window and returns its counters, for results over time. Returns `None` if
+    /// no packet was expected or arrived. The clustering of losses is that of the complete call so
+    /// far.
     pub fn window(&mut self) -> Option<Totals> {
         let totals = self.window_so_far();
         self.before.add(&self.window);
@@ -368,7 +374,7 @@ impl Receiver {
         totals
     }
 
-    /// Returns the counts of the whole stream so far.
+    /// Returns the counters of the complete stream so far.
     pub fn totals(&self) -> Totals {
         let mut totals = self.before;
         totals.add(&self.window);
@@ -380,8 +386,8 @@ impl Receiver {
         self.pending(self.bursts).clusters()
     }
 
-    /// Returns jitter, as RTCP reports it, and the highest sequence number with its cycles, of the
-    /// present source.
+    /// Returns values of the current source for RTCP reports: its SSRC, the jitter in integers, and
+    /// the highest sequence number with its cycles.
     pub fn status(&self) -> Option<(u32, u32, u32)> {
         let source = self.source.as_ref()?;
         Some((source.ssrc, source.jitter.integer(), source.highest as u32))
@@ -395,7 +401,7 @@ impl Receiver {
         Some(origin.at.as_secs_f64() + since as f64 / f64::from(self.codec.rtp.clock))
     }
 
-    /// Returns the bursts, with the losses among the most recent packets added.
+    /// Returns `bursts` with the losses among the last [`AWAITED`] packets added.
     fn pending(&self, mut bursts: Bursts) -> Bursts {
         if let Some(source) = &self.source {
             for age in (0..source.known.min(AWAITED)).rev() {
@@ -416,8 +422,7 @@ impl Receiver {
             self.window.resets += 1;
         }
         let timestamp = i64::from(rtp.timestamp);
-        // The origin applies to the first source only. The time stamps of other sources have
-        // unknown origins.
+        // The origin applies only to the first source. The origins of other sources are unknown.
         let origin = self.origin.filter(|_| self.source.is_none());
         if self.source.is_some() {
             self.origin = None;
@@ -446,8 +451,8 @@ impl Receiver {
     }
 }
 
-/// Advances the highest sequence number by `steps`. Packets that leave the last [`AWAITED`] are
-/// added to `bursts`.
+/// Advances the highest sequence number by `steps`. Packets that no longer belong to the last
+/// [`AWAITED`] are added to `bursts`.
 fn advance(source: &mut Source, steps: i64, window: &mut Totals, bursts: &mut Bursts) {
     window.expected += steps as u64;
     window.lost += steps;

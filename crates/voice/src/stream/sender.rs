@@ -1,18 +1,19 @@
-//! The sender of a stream: content, send times and numbering of its packets (RFC 3550, RFC 3551).
+//! The sender of a stream. It determines the content, the send times and the numbering of packets
+//! (RFC 3550, RFC 3551).
 //!
 //! Packet k contains the speech from k P to (k + 1) P after the beginning of the call, where P is
 //! the duration of its frames. It is sent when its last sample and the codec's look-ahead are
-//! available. With silence suppression, a packet without speech is not sent. The first such packet
-//! after speech is comfort noise, if that is enabled, repeated at the codec's interval. With
-//! silence suppression, the first packet of a talk spurt has the marker bit (RFC 3551, section
-//! 4.1).
+//! available. With silence suppression, a packet without speech is not sent. If comfort noise is
+//! enabled, the first packet after speech is comfort noise, which is repeated at the codec's
+//! interval. With silence suppression, the first packet of a talk spurt has the marker bit (RFC
+//! 3551, section 4.1).
 
 use crate::codec::Codec;
 use crate::rtp::Rtp;
 use crate::talker::{Spurt, Spurts};
 use bentpipe_core::{Span, Stream, Time};
 
-/// The form of the speech that a sender sends.
+/// Settings of a sender: codec, packets, silence suppression and clock.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderSettings {
     /// The codec in which the speech is sent.
@@ -21,9 +22,10 @@ pub struct SenderSettings {
     pub frames: u32,
     /// True if packets without speech are not sent.
     pub suppression: bool,
-    /// True if silence begins with comfort noise; only with silence suppression.
+    /// True if silence begins with comfort noise. Only with silence suppression.
     pub comfort_noise: bool,
-    /// Skew of the sender's clock: 1e-6 if it is fast by one part per million.
+    /// Skew of the sender's clock. A skew of 1e-6 means that the clock runs one part per million
+    /// too fast.
     pub skew: f64,
 }
 
@@ -38,15 +40,16 @@ impl SenderSettings {
         self.codec.payload(self.frames)
     }
 
-    /// Returns true if a packet with this payload type and size contains comfort noise. It is
-    /// recognised by a payload type of its own if the codec has one, otherwise by its size.
+    /// Returns true if a packet with this payload type and size contains comfort noise. Comfort
+    /// noise is recognised by its payload type if the codec has a separate one, and otherwise by
+    /// its size.
     pub fn is_noise(&self, payload_type: u8, payload: u32) -> bool {
         payload_type != self.codec.rtp.payload_type
             || payload == self.codec.rtp.noise.bytes && payload != self.payload()
     }
 }
 
-/// The first numbers of a stream, which are random (RFC 3550, section 5.1).
+/// The initial numbers of a stream, which are random (RFC 3550, section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Numbers {
     /// Sequence number of the first packet.
@@ -76,26 +79,26 @@ pub struct Media {
     pub noise: bool,
 }
 
-/// A numbering of the packets of a stream.
+/// Numbers the packets of a stream and sets their time stamps and marker bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Packetizer {
     codec: &'static Codec,
     frames: u32,
     numbers: Numbers,
-    /// True if the last packet held speech.
+    /// True if the last packet contained speech.
     speaking: bool,
     suppression: bool,
 }
 
 impl Packetizer {
-    /// Creates the numbering before the first packet. With `suppression` the stream pauses in
+    /// Creates the packetizer before the first packet. With `suppression`, the stream pauses during
     /// silence, so marker bits are set.
     pub fn new(codec: &'static Codec, frames: u32, suppression: bool, numbers: Numbers) -> Packetizer {
         Packetizer { codec, frames, numbers, speaking: false, suppression }
     }
 
-    /// Returns the packet of speech of period `period`, counted in packets from the beginning of
-    /// the call.
+    /// Returns the packet with the speech of period `period`. Periods have the duration of a packet
+    /// and are numbered from the beginning of the call.
     pub fn speech(&mut self, period: u64) -> Media {
         let marker = self.suppression && !self.speaking;
         self.speaking = true;
@@ -103,14 +106,14 @@ impl Packetizer {
         Media { rtp: self.number(period, marker, self.codec.rtp.payload_type), payload, noise: false }
     }
 
-    /// Returns the packet of a period with comfort noise.
+    /// Returns a packet with comfort noise for period `period`.
     pub fn noise(&mut self, period: u64) -> Media {
         self.speaking = false;
         let noise = self.codec.rtp.noise;
         Media { rtp: self.number(period, false, noise.payload_type), payload: noise.bytes, noise: true }
     }
 
-    /// Returns true if the last packet held speech.
+    /// Returns true if the last packet contained speech.
     pub fn is_speaking(&self) -> bool {
         self.speaking
     }
@@ -135,17 +138,17 @@ struct Next {
     noise: bool,
 }
 
-/// A sender of the speech of a talker.
+/// A sender of a talker's speech.
 pub struct Sender {
     sending: SenderSettings,
     packetizer: Packetizer,
     spurts: Spurts,
-    /// The present talk spurt, or the next one, of the next packet.
+    /// The talk spurt at or after the next packet.
     spurt: Option<Spurt>,
     start: Time,
     packet: Span,
     next: Option<Next>,
-    /// Number of packets between repetitions of comfort noise, if it is repeated.
+    /// Number of periods between repetitions of comfort noise, if it is repeated.
     repeats: Option<u64>,
 }
 
@@ -165,15 +168,15 @@ impl Sender {
         sender
     }
 
-    /// Returns the time at which the next packet is sent; `None` if there will be none.
+    /// Returns the time at which the next packet is sent; `None` if there are no further packets.
     #[inline]
     pub fn due(&self) -> Option<Time> {
         self.next.map(|next| self.time_of(next.period))
     }
 
-    /// Returns the packet that is due now, and schedules the next.
+    /// Returns the packet that is due now, and schedules the next one.
     pub fn send(&mut self) -> Media {
-        let Next { period, noise } = self.next.expect("a packet is due");
+        let Next { period, noise } = self.next.expect("`send` is called only when a packet is due");
         let media = match noise {
             true => self.packetizer.noise(period),
             false => self.packetizer.speech(period),
@@ -206,7 +209,7 @@ impl Sender {
         Some(Next { period: first, noise: false })
     }
 
-    /// Determines the packet after that of a period.
+    /// Returns the next packet after the packet of period `period`.
     fn after(&mut self, period: u64, noise: bool) -> Option<Next> {
         let speech = self.speech_from(period + 1);
         if speech.is_some_and(|next| next.period == period + 1) {
@@ -268,7 +271,8 @@ mod tests {
             comfort_noise: false,
             skew: 0.0,
         };
-        // Speech in the periods 20..60 ms and 100..120 ms; the second spurt touches two periods.
+        // The periods 20 to 60 ms and 100 to 120 ms contain speech. The second talk spurt extends
+        // over two periods.
         assert_eq!(
             sent(sending, &[(20, 60), (110, 121)], 1000),
             [
@@ -296,12 +300,12 @@ mod tests {
     fn comfort_noise_is_repeated_at_the_codec_s_interval_under_clock_skew() {
         let codec = find("AMR-12.2").unwrap();
         let sending = SenderSettings { codec, frames: 1, suppression: true, comfort_noise: true, skew: 0.0 };
-        // 25 ms after the beginning of its period: a frame of 20 ms, and 5 ms of look-ahead. Noise
-        // at once, then every 160 ms.
+        // A packet is sent 25 ms after the beginning of its period: after a frame of 20 ms and a
+        // look-ahead of 5 ms. Comfort noise is sent at once and then every 160 ms.
         let times: Vec<u64> =
             sent(sending, &[(0, 20), (400, 420)], 900).iter().map(|packet| packet.0).collect();
         assert_eq!(times, [25, 45, 205, 365, 425, 445, 605, 765]);
-        // A clock that runs 0.1 % fast sends 1000 s of speech in 999.001 s.
+        // With a clock that is 0.1 % fast, 1000 s of speech are sent in 999.001 s.
         let fast = SenderSettings { suppression: false, skew: 1e-3, ..sending };
         let last = sent(fast, &[], 999_001).last().unwrap().4;
         assert_eq!(last, (50_000 - 2) * 160);

@@ -1,4 +1,4 @@
-//! A talker who never pauses: the load of a call without silence suppression.
+//! A talker who never pauses. The load is that of a call without silence suppression.
 
 use super::{Side, Spurt, Spurts, Talker};
 use bentpipe_core::{Sample, Span, Stream};

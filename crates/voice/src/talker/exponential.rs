@@ -1,7 +1,7 @@
 //! Talk spurts and pauses with exponentially distributed lengths, independent for each side: the
 //! usual model of packet voice (K. Sriram and W. Whitt, "Characterizing Superposition Arrival
-//! Processes in Packet Multiplexers for Voice and Data", 1986), whose means are the defaults. A
-//! side begins in the middle of a pause, that is, with a pause of the same distribution.
+//! Processes in Packet Multiplexers for Voice and Data", 1986). The defaults are the means of this
+//! paper. A side begins within a pause; the remaining pause has the same exponential distribution.
 
 use super::{Side, Spurt, Spurts, Talker};
 use bentpipe_core::{Problems, Sample, Span, Stream};
@@ -38,7 +38,8 @@ impl Talker for Config {
         let (speech, pause) = (self.speech.as_secs_f64(), self.pause.as_secs_f64());
         let mut end = Span::ZERO;
         Box::new(std::iter::from_fn(move || {
-            // Four draws for both sides; each side takes its own, so the sides differ.
+            // Each step makes four draws, two for each side, so the sides differ although their
+            // streams are equal.
             let draws =
                 [plan.exponential(1.0), plan.exponential(1.0), plan.exponential(1.0), plan.exponential(1.0)];
             let [silent, speaks] = match side {

@@ -1,9 +1,10 @@
-//! Talkers: the talk spurts of each side of a call. One file per kind.
+//! Talkers, which generate the talk spurts of each side of a call. Each kind of talker has its own
+//! file.
 //!
 //! A talker is one side of a conversation and returns its talk spurts in order ([`Spurt`]). Both
-//! sides of a conversation are built from the same configuration and equal random streams. If one
-//! side's speech depends on the other's (`p59`), each side computes the whole conversation and
-//! keeps its own part.
+//! sides of a conversation are built from the same configuration and equal random streams. If the
+//! speech of one side depends on the other side (`p59`), each side computes the complete
+//! conversation and uses its own part.
 
 pub mod always;
 pub mod exponential;

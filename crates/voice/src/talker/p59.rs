@@ -7,15 +7,17 @@
 //! | double talk | exponential, mean 0.226 | single talk of either side, 0.5 each |
 //! | mutual silence | exponential, mean 0.456, at least 0.2 | single talk of either side, 0.5 each |
 //!
-//! Silences shorter than 0.2 s are drawn again. Other programs add draws until the sum is long
-//! enough, which gives the same distribution, because the exponential distribution has no memory:
-//! 0.2 s plus an exponential. So mutual silence has a mean of 0.656 s.
+//! Silences shorter than 0.2 s are drawn again. Because the exponential distribution is memoryless,
+//! mutual silence lasts 0.2 s plus an exponentially distributed time, with a mean of 0.656 s in
+//! total. Other programs add draws until the sum is at least 0.2 s, which gives the same
+//! distribution.
 //!
 //! In the long run a cycle (single talk and the state after it) takes 0.854 + 0.4 x 0.226 + 0.6 x
 //! 0.656 = 1.338 s. A side speaks (0.854 / 2 + 0.4 x 0.226) / 1.338 = 38.7 % of the time; table 1
 //! of the recommendation gives 38.53 %. Its talk spurts have a mean of 1.035 s (1.004 s in the
-//! table) and its pauses of 1.641 s (1.587 s). The probabilities of the first row are often quoted
-//! the other way round, which would let a side speak 45 % of the time: see docs/decisions/calls.md.
+//! table) and its pauses of 1.641 s (1.587 s). The two probabilities of the first row are often
+//! exchanged in the literature. A side would then speak 45 % of the time; see
+//! docs/decisions/calls.md.
 //!
 //! The conversation begins with mutual silence.
 
@@ -33,8 +35,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Probability that one side's speech ends by an interruption, in which both speak, and not in
-    /// silence; 0 to 1. Default 0.4 (P.59).
+    /// Probability, from 0 to 1, that single talk ends with an interruption, after which both sides
+    /// speak, and not with silence. Default 0.4 (P.59).
     pub interruption: Fraction,
 }
 
@@ -48,10 +50,16 @@ impl Sample for Config {
     const SAMPLE: &'static str = "interruption = 0.3";
 }
 
-/// Mean lengths of the states, and the minimum silence, in seconds.
+/// Mean length of single talk, in seconds.
 const SINGLE: f64 = 0.854;
+
+/// Mean length of double talk, in seconds.
 const DOUBLE: f64 = 0.226;
+
+/// Mean length of mutual silence without the minimum, in seconds.
 const SILENCE: f64 = 0.456;
+
+/// Minimum length of mutual silence, in seconds.
 const SHORTEST_SILENCE: f64 = 0.2;
 /// Probability that silence or double talk ends with a given side speaking alone.
 const EITHER: f64 = 0.5;
@@ -70,7 +78,7 @@ impl Talker for Config {
     }
 }
 
-/// A state of the conversation: two flags, true if the caller or the callee speaks.
+/// A state of the conversation: one flag per side, true if the side speaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct State {
     speaking: [bool; 2],
@@ -103,13 +111,13 @@ impl State {
     }
 }
 
-/// The whole conversation, with the side that is kept.
+/// The complete conversation, and the side whose talk spurts are returned.
 struct Conversation {
     side: Side,
     plan: Stream,
     interruption: f64,
     state: State,
-    /// Time at which the state begins.
+    /// Time at which the current state begins.
     now: Span,
 }
 
@@ -163,7 +171,7 @@ mod tests {
     #[test]
     fn states_have_the_means_of_the_recommendation_within_a_percent() {
         let sides = spoken();
-        // The moments at which a side begins or ends to speak.
+        // The times at which a side starts or stops speaking.
         let mut changes: Vec<(Span, usize, bool)> = Vec::new();
         for (side, spurts) in sides.iter().enumerate() {
             changes.extend(
@@ -190,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_speech_matches_table_1() {
+    fn the_fraction_of_speech_matches_table_1() {
         let sides = spoken();
         for spurts in &sides {
             let spurt = mean(spurts.iter().map(|spurt| (spurt.end - spurt.begin).as_secs_f64()));

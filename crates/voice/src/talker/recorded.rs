@@ -21,8 +21,8 @@ pub struct Config {
     /// callee is silent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callee: Vec<[Span; 2]>,
-    /// Length of the recording, after which it repeats. If unset, it is played once, and silence
-    /// follows.
+    /// Length of the recording, after which it repeats. If unset, the recording is played once, and
+    /// silence follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Span>,
 }

@@ -1,6 +1,6 @@
-//! The reaction of SIP, IAX2, RTP and RTCP to nearly valid input: messages of real calls with
-//! pieces removed, repeated and overwritten. The bodies are those of the fuzz targets `sip`, `iax2`
-//! and `rtp`. `PROPTEST_CASES` sets the number of inputs of each, 256 by default.
+//! Tests of SIP, IAX2, RTP and RTCP with nearly valid input: messages of real calls in which pieces
+//! are removed, duplicated and overwritten. The tests have the same bodies as the fuzz targets
+//! `sip`, `iax2` and `rtp`. `PROPTEST_CASES` sets the number of inputs per test, 256 by default.
 
 use bentpipe_core::{Span, Streams, Time};
 use bentpipe_voice::codec::find;
@@ -45,7 +45,7 @@ fn agent(host: u8) -> Agent {
 const BODY: &str =
     "v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\nc=IN IP4 192.0.2.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n";
 
-/// Acts on the events of an agent, like a telephone that is answered at once.
+/// Handles the events of an agent like a telephone that is answered at once.
 fn answer(agent: &mut Agent, now: Time, out: &mut sip::Out) {
     for event in std::mem::take(&mut out.events) {
         if let sip::Event::Incoming { call, .. } = event {
@@ -110,7 +110,7 @@ fn frames() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Answers the calls that arrive and speaks in those that were answered.
+/// Answers arriving calls and sends speech in answered calls.
 fn pick_up(exchange: &mut Exchange, now: Time, out: &mut iax2::Out) {
     for event in std::mem::take(&mut out.events) {
         match event {

@@ -1,19 +1,19 @@
-//! Handovers by load. The links are in order of preference, the cheapest first. At the end of each
-//! period the load of a link is the amount of data offered in the period divided by what the link
-//! can carry in it, in the direction in which this is greater. If the load of the serving link is
-//! above `high`, the next link takes over; if that of the link before it would be below `low`, that
-//! link does.
+//! Handovers by load. The links are in order of preference, the most preferred first. At the end of
+//! each period, the load of a link is the amount of offered data divided by the amount that the
+//! link can carry in a period. The direction with the higher load counts. If the load of the
+//! serving link is above `high`, the next link takes over. If the load of the previous link would
+//! be below `low`, the previous link takes over.
 //!
-//! An endless TCP flow fills any link, so it stays on the last one. Only flows that need a given
-//! rate distinguish the links.
+//! An endless TCP flow fills any link, so it ends up on the last link and stays there. This policy
+//! is meant for flows with a limited rate.
 
 use super::{Choice, Decision, Direction, Handover, Policy, View};
 use bentpipe_core::{Fraction, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Handovers by load: to the next link when the serving one is overloaded, and back when the link
-/// before it could carry the load.
+/// Handovers by load: to the next link when the serving link is overloaded, and back to the
+/// previous link when that link could carry the load.
 ///
 /// ```toml
 /// policy = { kind = "load", period = "1 s", high = 0.9, low = 0.5 }
@@ -26,14 +26,14 @@ pub struct Config {
     /// Load, as a fraction of the link's rate, above which the next link takes over; 0.9 by
     /// default.
     pub high: Fraction,
-    /// Load that the previous link would have, below which it takes over again; 0.5 by default,
-    /// must be less than `high`.
+    /// Load of the previous link, if it carried the current traffic, below which it takes over
+    /// again; 0.5 by default. Must be less than `high`.
     pub low: Fraction,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        let share = |value| Fraction::new(value).expect("the defaults are shares");
+        let share = |value| Fraction::new(value).expect("the defaults are fractions");
         Config { period: Span::from_secs(1), high: share(0.9), low: share(0.5) }
     }
 }
@@ -70,7 +70,7 @@ impl Choice for Config {
 struct Load {
     config: Config,
     handover: Handover,
-    /// Offered bytes up to the start of the period.
+    /// Number of bytes offered before the current period, by side.
     offered: [u64; 2],
     next: Time,
 }

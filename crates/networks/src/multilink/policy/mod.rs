@@ -9,7 +9,7 @@ use super::{Direction, Handover};
 use bentpipe_core::{kinds, Problems, Rate, Stream, Time};
 
 kinds! {
-    /// The policy of a multilink, which decides when it hands over, and to which link.
+    /// The policy of a multilink, which determines the times and targets of handovers.
     #[schemars(rename = "Policy")]
     pub enum Config: Choice {
         "schedule" => Schedule(schedule::Config),
@@ -27,8 +27,8 @@ impl Default for Config {
 
 /// The factory of a policy, implemented by its `Config`.
 pub trait Choice {
-    /// Builds the policy for links of these names. `handover` describes how they follow each other;
-    /// `schedule` has the scenario's own handovers.
+    /// Builds the policy for links with these names. `handover` has the default settings of
+    /// handovers. `schedule` has the handovers of the scenario's `[[handover]]` entries.
     fn build(
         &self,
         links: &[String],
@@ -37,7 +37,7 @@ pub trait Choice {
         stream: Stream,
     ) -> Box<dyn Policy>;
 
-    /// Adds the problems of this configuration, for links of these names.
+    /// Checks the configuration for links with these names and adds its problems to `problems`.
     fn check(&self, _links: &[String], _problems: &mut Problems) {}
 }
 
@@ -52,20 +52,20 @@ pub struct Decision {
     pub handover: Handover,
 }
 
-/// The observations of a policy, for each direction.
+/// The observations on which a policy bases its decisions, for each direction.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Index of the serving link.
     pub serving: [usize; 2],
-    /// Bytes offered so far.
+    /// Number of bytes offered since the start of the run.
     pub offered: [u64; 2],
     /// Rates of the links.
     pub rates: &'a [[Rate; 2]],
 }
 
-/// Decides when to hand over.
+/// A policy, which starts handovers.
 pub trait Policy: Send {
-    /// Returns the time of the next decision, always later than that of the last one.
+    /// Returns the time of the next decision. It is later than the time of the previous decision.
     fn next(&self) -> Option<Time>;
 
     /// Returns the handover that starts now, if any.

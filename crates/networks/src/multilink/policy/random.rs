@@ -1,10 +1,11 @@
-//! Random handovers: a semi-Markov process. Each stay on a link is exponentially distributed with
-//! the mean of that link, and every other link is equally likely to be the next. A stay is at least
-//! as long as the interruption and the overlap, so that a handover is over before the next one
-//! starts.
+//! Random handovers: a semi-Markov process. Each stay on a link has an exponential distribution
+//! with a mean that is set for this link. Every other link is equally likely to be the next. A stay
+//! is at least as long as the interruption and the overlap, so that a handover is over before the
+//! next one starts.
 //!
-//! With two links of mean stays a and b, the fraction of time on the first tends to a / (a + b)
-//! (alternating renewal process; Ross, "Introduction to Probability Models", section 7.5.1).
+//! With two links that have the mean stays a and b, the fraction of time on the first link tends to
+//! a / (a + b) (alternating renewal process; Ross, "Introduction to Probability Models", section
+//! 7.5.1).
 
 use super::{Choice, Decision, Direction, Handover, Policy, View};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
@@ -20,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Mean stay on each of the links, in their order; each longer than 0 s.
+    /// Mean stay on each link, in the order of `links`; each longer than 0 s.
     pub stay: Vec<Span>,
 }
 
@@ -65,9 +66,9 @@ struct Random {
 impl Random {
     fn stay_on(&mut self, now: Time, link: usize) {
         let stay = self.stream.exponential(self.stay[link].as_secs_f64());
-        // The previous handover is over by then.
-        let least = self.handover.interruption.max(self.handover.overlap) + Span::from_nanos(1);
-        self.next = now + Span::from_secs_f64(stay).max(least);
+        // The handover to this link must be over before the next one starts.
+        let min_stay = self.handover.interruption.max(self.handover.overlap) + Span::from_nanos(1);
+        self.next = now + Span::from_secs_f64(stay).max(min_stay);
     }
 }
 

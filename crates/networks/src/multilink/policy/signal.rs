@@ -1,8 +1,9 @@
-//! Handovers by signal strength, without interruption: to the link whose signal has exceeded that
-//! of the serving link by the hysteresis for the time to trigger (event A3 of 3GPP TS 36.331,
-//! section 5.5.4.4, with a single value for offset and hysteresis, and without filtering).
+//! Handovers by signal strength. A handover starts when the signal of another link has exceeded the
+//! signal of the serving link by the hysteresis for the time to trigger. This is event A3 of 3GPP
+//! TS 36.331, section 5.5.4.4, with a single value for offset and hysteresis, and without
+//! filtering.
 //!
-//! The signals are a table of samples in text. Each sample holds until the next:
+//! The signals are given as a text table of samples. Each sample is valid until the next:
 //!
 //! ```text
 //! time,satellite,wifi
@@ -16,8 +17,8 @@ use bentpipe_link::series::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Handovers by signal strength: to the link whose signal has been stronger by a margin for some
-/// time (event A3 of 3GPP TS 36.331, section 5.5.4.4).
+/// Handovers by signal strength: a link takes over when its signal has been stronger than that of
+/// the serving link by a margin for some time (event A3 of 3GPP TS 36.331, section 5.5.4.4).
 ///
 /// ```toml
 /// policy = { kind = "signal", samples = { file = "signal.csv" }, hysteresis = 3.0, time_to_trigger = "640 ms" }
@@ -25,8 +26,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The signal of each link: a comma-separated table with `time` in seconds from 0 and one
-    /// column per link, with the link's name, in dB or dBm. Each sample holds until the next.
+    /// The signal of each link: a comma-separated table with a column `time` in seconds, from 0,
+    /// and one column in dB or dBm per link, which has the link's name. Each sample is valid until
+    /// the next.
     pub samples: Table,
     /// Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0
     /// dB.
@@ -54,7 +56,9 @@ impl Choice for Config {
         _schedule: Vec<(Time, Decision)>,
         _stream: Stream,
     ) -> Box<dyn Policy> {
-        let columns = links.iter().map(|link| self.samples.column(link).expect("the columns are checked"));
+        let columns = links
+            .iter()
+            .map(|link| self.samples.column(link).expect("the check requires a column for each link"));
         Box::new(Signal {
             times: self.samples.times().to_vec(),
             levels: columns.map(<[f64]>::to_vec).collect(),
@@ -86,7 +90,8 @@ struct Signal {
     handover: Handover,
     /// Index of the next sample.
     sample: usize,
-    /// Time since which each link has been strong enough.
+    /// Start of the time for which each link's signal has exceeded the margin; `None` if it does
+    /// not exceed the margin.
     stronger: Vec<Option<Time>>,
     next: Option<Time>,
 }
@@ -114,7 +119,7 @@ impl Policy for Signal {
         }
         let triggers = self.stronger.iter().flatten().map(|since| *since + self.time_to_trigger);
         let sample = self.times.get(self.sample).copied();
-        // After a handover, the other links are compared with the new one at the next sample.
+        // After a handover, the other links are compared with the new link at the next sample.
         self.next = triggers.chain(sample).min();
         best.map(|to| Decision { to, direction: Direction::Both, handover: self.handover })
     }

@@ -1,6 +1,6 @@
-//! The fields by which an edge distinguishes packets (RFC 2475, section 2.3.1): flow, nodes,
-//! protocol, DSCP. Packets of the model have no ports; the connection's number stands for them.
-//! Real packets are distinguished by their headers.
+//! Classification of packets at an edge (RFC 2475, section 2.3.1) by flow, nodes, protocol and
+//! DSCP. Simulated packets have no ports; the number of their connection is used instead. Real
+//! packets are classified by their headers.
 
 use bentpipe_core::{address, Dscp, FlowId, NodeId};
 use bentpipe_stage::{Body, Content, Packet, TCP, UDP};
@@ -29,40 +29,41 @@ impl Protocol {
     }
 }
 
-/// A flow in the form by which packets are recognised.
+/// The fields by which packets of a flow are recognised.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowEnds {
-    /// Number of the flow in packets.
+    /// ID of the flow in its packets.
     pub flow: FlowId,
-    /// Node of its source.
+    /// Node of the flow's source.
     pub from: NodeId,
-    /// Node of its destination.
+    /// Node of the flow's destination.
     pub to: NodeId,
 }
 
-/// The stream to which a packet belongs: its flow, if known, and its connection.
+/// One direction of the connection to which a packet belongs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Connection {
     /// The flow to which the connection belongs.
     pub flow: FlowId,
-    /// Node from which it comes, which distinguishes directions.
+    /// Node from which the packet comes. It distinguishes the two directions.
     pub source: NodeId,
-    /// Number in the flow; for real packets, a number derived from their addresses and ports.
+    /// Number of the connection in its flow; for real packets, a number derived from their
+    /// addresses and ports.
     pub number: u32,
 }
 
-/// The conditions of a rule on packets; an empty one matches everything.
+/// The conditions of a rule. An empty condition matches all packets.
 #[derive(Clone, Debug, Default)]
 pub struct Pattern {
-    /// Flows, to one of which the packet must belong; all if empty.
+    /// The packet must belong to one of these flows. Empty: any flow.
     pub flows: Vec<FlowEnds>,
-    /// Nodes from one of which the packet comes; all if empty.
+    /// The packet must come from one of these nodes. Empty: any node.
     pub from: Vec<NodeId>,
-    /// Nodes to one of which the packet goes; all if empty.
+    /// The packet must be destined for one of these nodes. Empty: any node.
     pub to: Vec<NodeId>,
-    /// Transport protocol; any if absent.
+    /// The packet must have this transport protocol. `None`: any protocol.
     pub protocol: Option<Protocol>,
-    /// Code points, one of which the packet has; all if empty.
+    /// The packet must have one of these code points. Empty: any code point.
     pub dscp: Vec<Dscp>,
 }
 
@@ -94,9 +95,9 @@ impl Pattern {
 }
 
 impl FlowEnds {
-    /// Returns true if a real packet belongs to this flow, by the port at either end: further
-    /// connections have others at the end that opens them. Fragments belong to no known flow, since
-    /// only the first of a datagram has ports (RFC 2475, section 2.3.1).
+    /// Returns true if a real packet belongs to this flow. The port at one end must match, because
+    /// further connections of the flow have other ports at the end that opens them. Fragments match
+    /// no flow, because only the first fragment of a datagram has ports (RFC 2475, section 2.3.1).
     fn sent(&self, packet: &Packet, bytes: &[u8]) -> bool {
         let (low, high) = address::ports(self.flow);
         let (at_from, at_to) = if self.from < self.to { (low, high) } else { (high, low) };
@@ -128,14 +129,14 @@ fn protocol_of(body: &Body) -> Option<Protocol> {
 mod tests {
     use super::*;
 
-    /// Returns an IPv4 packet from node 0 to node 1 with this word of flags and fragment offset,
-    /// protocol and payload.
+    /// Returns an IPv4 packet from node 0 to node 1. `fragment` is the 16-bit field with the flags
+    /// and the fragment offset.
     fn packet(fragment: u16, protocol: u8, payload: &[u8]) -> Packet {
         let mut bytes = vec![0x45, 0, 0, 20 + payload.len() as u8, 0, 1];
         bytes.extend(fragment.to_be_bytes());
         bytes.extend([64, protocol, 0, 0, 198, 18, 0, 1, 198, 18, 0, 2]);
         bytes.extend(payload);
-        // Buffers are longer than their packets.
+        // Buffers can be longer than their packets.
         let size = bytes.len() as u32;
         bytes.resize(2000, 0xff);
         let flow = FlowId(FlowId::UNKNOWN | 7);
@@ -149,7 +150,8 @@ mod tests {
         let udp = Pattern { protocol: Some(Protocol::Udp), ..Pattern::default() };
         let tcp = Pattern { protocol: Some(Protocol::Tcp), ..Pattern::default() };
         let (low, high) = address::ports(FlowId(0));
-        // The header of a datagram; in a later fragment, payload that looks like one.
+        // The header of a datagram; in a later fragment, these bytes are payload that looks like a
+        // header.
         let ports = [low.to_be_bytes(), high.to_be_bytes(), [0, 12], [0, 0], [1, 2]].concat();
         let fits = |pattern: &Pattern, packet: &Packet| pattern.matches(packet).is_some();
         let whole = packet(0, 17, &ports);

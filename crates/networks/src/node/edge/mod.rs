@@ -1,10 +1,10 @@
-//! A DiffServ edge (RFC 2475, section 2.3). It classifies the packets that leave a node for others,
-//! meters them, and marks or drops them.
+//! A DiffServ edge (RFC 2475, section 2.3). It classifies the packets that leave a node for other
+//! nodes, meters them, and marks or drops them.
 //!
-//! The rules of a node are in order; a packet is treated by the first rule that matches it. A rule
-//! has one meter for everything that it matches, or one per flow or per connection. Without a meter
-//! all its packets are green. According to its colour a packet gets a code point, keeps the one
-//! that it has, or is dropped.
+//! The rules of a node are in order, and the first rule that matches a packet applies. A rule has
+//! one meter for all packets that it matches, or one meter per flow or per connection. Without a
+//! meter, all packets of the rule are green. Depending on its colour, a packet gets a new code
+//! point, keeps its code point, or is dropped.
 //!
 //! ```toml
 //! [[edge.server]]
@@ -16,8 +16,8 @@
 //! red = "af13"
 //! ```
 //!
-//! An edge takes no time. Each direction of a connection is metered separately, so acknowledgments
-//! that pass the node do not count with the data.
+//! An edge adds no delay. Each direction of a connection is metered separately, so acknowledgments
+//! are not counted together with data.
 
 pub mod classify;
 pub mod meter;
@@ -33,30 +33,30 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The edge dropped the packet for exceeding its profile.
+/// Drop reason: the edge dropped the packet because it exceeded its profile.
 pub const POLICED: DropReason = DropReason::new("beyond its profile");
 
-/// A rule of a DiffServ edge. It matches packets for which all given keys match; an unset key
+/// A rule of a DiffServ edge. It matches a packet if all keys that are set match. An unset key
 /// matches all packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rule {
-    /// Names of flows; packets of both directions match.
+    /// Names of flows. Packets of both directions match. If unset, all packets match.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<String>,
-    /// Names of nodes from which packets come.
+    /// Names of nodes from which packets come. If unset, packets from all nodes match.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<String>,
-    /// Names of nodes for which packets are destined.
+    /// Names of nodes for which packets are destined. If unset, packets to all nodes match.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<String>,
-    /// Transport protocol that the rule matches. If unset, it matches all.
+    /// Transport protocol that the rule matches. If unset, all protocols match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// Code points (DSCP) that the rule matches. If unset, it matches all.
+    /// Code points (DSCP) that the rule matches. If unset, all code points match.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
-    /// Meter that gives packets their colour. If unset, all packets are green.
+    /// Meter that assigns a colour to packets. If unset, all packets are green.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meter: Option<meter::Config>,
     /// Packets that share one meter: all packets of the rule (the default), each flow or each
@@ -152,7 +152,8 @@ impl JsonSchema for Action {
 }
 
 impl Rule {
-    /// Adds the problems of this rule; `flows` and `nodes` are the names that exist.
+    /// Checks this rule and adds its problems to `problems`. `flows` and `nodes` are the valid
+    /// names.
     pub fn check(&self, flows: &[&str], nodes: &[&str], problems: &mut Problems) {
         for (key, names, known) in
             [("flow", &self.flow, flows), ("from", &self.from, nodes), ("to", &self.to, nodes)]
@@ -218,7 +219,7 @@ struct ActiveRule {
 }
 
 impl Edge {
-    /// Creates the edge of node `name` from its rules and the packets that they match.
+    /// Creates the edge of node `name` from its rules, each with its pattern.
     pub fn new<'a>(name: &str, rules: impl Iterator<Item = (&'a Rule, Pattern)>, stream: Stream) -> Edge {
         let active = |(rule, pattern): (&Rule, Pattern)| ActiveRule {
             pattern,
@@ -232,10 +233,10 @@ impl Edge {
         Edge { name: name.to_owned(), rules: rules.map(active).collect(), stream }
     }
 
-    /// Conditions a packet that leaves the node; may change its code point.
+    /// Conditions a packet that leaves the node. This can change the packet's code point.
     ///
     /// # Errors
-    /// The reason for which it is dropped.
+    /// Returns the reason for which the packet is dropped.
     pub fn condition(&mut self, now: Time, packet: &mut Packet) -> Result<(), DropReason> {
         let fitting = self.rules.iter_mut().find_map(|rule| Some((rule.pattern.matches(packet)?, rule)));
         let Some((connection, rule)) = fitting else { return Ok(()) };
@@ -254,7 +255,7 @@ impl Edge {
         }
     }
 
-    /// Writes a row for each rule, numbered from 1.
+    /// Writes one row per rule. Rules are numbered from 1.
     pub fn report(&self, report: &mut Report) {
         for (index, rule) in self.rules.iter().enumerate() {
             let [green, yellow, red] = rule.counts.map(|count| count as f64);

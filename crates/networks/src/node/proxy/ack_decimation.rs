@@ -1,14 +1,14 @@
 //! ACK decimation (RFC 3449, section 5.2.2): at most `keep` acknowledgments of each connection wait
-//! before a slow link, and the oldest is dropped when there are more.
+//! before a slow link. If more arrive, the oldest ones are dropped.
 //!
 //! This corresponds to small queues per connection that drop from the front, as the section
-//! recommends, so that the newest and most informative acknowledgments stay. Unlike in
-//! [`super::ack_filter`], it does not matter whether they are duplicates or carry selective
-//! acknowledgments. Deviation: acknowledgments keep their position among the other packets, whereas
-//! queues per connection would be served in turn.
+//! recommends. The newest acknowledgments, which have the most information, are kept. Unlike
+//! [`super::ack_filter`], this mechanism also drops duplicates and selective acknowledgments.
+//! Deviation: acknowledgments keep their position among the other packets, whereas queues per
+//! connection would be served in turn.
 //!
-//! The queue is the proxy's own ([`super::thinning`]): `rate` is that of the link beyond, or
-//! slightly less.
+//! The proxy has its own queue ([`super::thinning`]). `rate` should be the rate of the slow link,
+//! or slightly less.
 
 use super::ack_filter::default_queue;
 use super::acknowledgments::{self, acknowledges, same_acknowledgment};
@@ -52,7 +52,7 @@ impl Thinning for Decimation {
     fn superseded(&self, queue: &VecDeque<Packet>, arriving: &Packet, places: &mut Vec<usize>) {
         let waits = |packet: &Packet| same_acknowledgment(packet, arriving) && acknowledges(packet);
         places.extend(queue.iter().enumerate().filter(|(_, packet)| waits(packet)).map(|(place, _)| place));
-        // The new one is one of those that stay.
+        // The arriving acknowledgment is one of the `keep` that stay.
         places.truncate((places.len() + 1).saturating_sub(self.keep));
     }
 }

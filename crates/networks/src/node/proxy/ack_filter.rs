@@ -1,19 +1,18 @@
-//! ACK filtering (RFC 3449, section 5.2.1): an acknowledgment that arrives before a slow link
-//! replaces older ones of its connection that still wait there, since acknowledgments are
-//! cumulative.
+//! ACK filtering (RFC 3449, section 5.2.1): because acknowledgments are cumulative, an
+//! acknowledgment that arrives before a slow link replaces waiting older acknowledgments of its
+//! connection.
 //!
-//! Only acknowledgments without additional information are removed: those without data, with a
-//! lower number, without selective acknowledgments and without flags. Duplicate acknowledgments
-//! have equal numbers and all stay, so fast retransmit works. The newest goes to the end of the
-//! queue, as in the section, so nothing is overtaken.
+//! Only acknowledgments without further information are removed: they have a lower number, no data,
+//! no selective acknowledgments and no flags. Duplicate acknowledgments have equal numbers and are
+//! all kept, so fast retransmit works. As in the section, the newest acknowledgment is appended to
+//! the queue, so it overtakes no packet.
 //!
-//! The queue in which they wait is the proxy's own ([`super::thinning`]): `rate` is that of the
-//! link beyond, or slightly less. Packets of other flows over that link do not pass through this
-//! queue.
+//! The proxy has its own queue ([`super::thinning`]). `rate` should be the rate of the slow link,
+//! or slightly less. Packets of other flows over this link do not pass through the queue.
 //!
-//! A sender gets fewer acknowledgments, each of which acknowledges more: its bursts grow, and a
-//! window that counts acknowledgments grows more slowly (section 5.2.1).
-//! [`super::ack_reconstruction`] behind the link fixes both.
+//! The sender receives fewer acknowledgments, each for more data. Its bursts become larger, and a
+//! congestion window that counts acknowledgments grows more slowly (section 5.2.1).
+//! [`super::ack_reconstruction`] after the link fixes both effects.
 
 use super::acknowledgments::{self, pure, same_acknowledgment, sequence_difference};
 use super::thinning::{Thinning, ThinningStage};

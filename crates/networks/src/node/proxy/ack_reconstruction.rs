@@ -1,15 +1,15 @@
 //! ACK reconstruction (RFC 3449, section 5.3.1). Acknowledgments that were removed before a slow
-//! link are recreated behind it and sent at even intervals, so that the sender's bursts are short
-//! and its window grows as if nothing had been removed.
+//! link are recreated after the link and sent at even intervals. The sender's bursts then stay
+//! short, and its window grows as if no acknowledgment had been removed.
 //!
-//! If an acknowledgment acknowledges more than `every` bytes beyond the previous one, others are
-//! created at steps of `every` (the section's ack_thresh) and sent before it. Their spacing is
-//! `every` divided by the rate at which acknowledged bytes arrive, smoothed with a gain of 1/8
-//! (ack_interval; H. Balakrishnan, V. Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP
-//! Performance", MobiCom 1997, section 4.3). None is held for longer than `longest`, as could
-//! otherwise happen after a pause.
+//! If an acknowledgment acknowledges more than `every` bytes (the section's ack_thresh) after the
+//! previous one, further acknowledgments are created at steps of `every` and sent before it. Their
+//! spacing is `every` divided by the rate of acknowledged bytes, which is smoothed with a gain of
+//! 1/8 (ack_interval; H. Balakrishnan, V. Padmanabhan, R. Katz, "The Effects of Asymmetry on TCP
+//! Performance", MobiCom 1997, section 4.3). No acknowledgment is held for longer than `longest`,
+//! which could otherwise happen after a pause.
 //!
-//! Duplicates, selective acknowledgments and data are not held; waiting acknowledgments are sent at
+//! Duplicates, selective acknowledgments and data are not held. Waiting acknowledgments are sent at
 //! once before them.
 
 use super::acknowledgments::{self, pure, sequence_difference, Counters};
@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// ACK reconstruction (RFC 3449, section 5.3.1): recreates acknowledgments behind a slow link and
+/// ACK reconstruction (RFC 3449, section 5.3.1): recreates acknowledgments after a slow link and
 /// spaces them evenly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -44,19 +44,19 @@ fn default_longest() -> Span {
     Span::from_millis(200)
 }
 
-/// Maximum number of acknowledgments created for one, whatever it acknowledges.
+/// Maximum number of acknowledgments that are created for one arriving acknowledgment.
 const MAX_GENERATED: u32 = 1000;
 
-/// Weight of the newest rate.
+/// Weight of the latest rate in the smoothed rate.
 const GAIN: f64 = 1.0 / 8.0;
 
-/// A connection in one direction: flow, number, and the sending end.
+/// One direction of a connection: flow, number of the connection, and index of the sending end.
 type Key = (FlowId, u16, usize);
 
 /// The state of one direction of a connection.
 #[derive(Default)]
 struct State {
-    /// The last acknowledgment and its arrival time.
+    /// The number of the last acknowledgment, and its arrival time.
     last: Option<(u32, Time)>,
     /// Acknowledged bytes per second.
     rate: Option<f64>,
@@ -71,7 +71,8 @@ pub struct Reconstruction {
     name: String,
     every: u32,
     longest: Span,
-    /// Flows, and their ends beyond the slow link.
+    /// Flows, each with a flag per end that is true if the end is beyond the slow link, and with
+    /// its counters.
     flows: BTreeMap<FlowId, (ServedFlow, [bool; 2], Counters)>,
     states: BTreeMap<Key, State>,
     due: BTreeSet<(Time, Key)>,
@@ -104,8 +105,8 @@ impl Reconstruction {
 }
 
 impl State {
-    /// Handles an acknowledgment of `number`. Returns the number of bytes by which it advances, if
-    /// it does.
+    /// Handles an acknowledgment with the number `number`. Returns the number of newly acknowledged
+    /// bytes, if any.
     fn arrived(&mut self, now: Time, number: u32) -> Option<u32> {
         let Some((last, at)) = self.last else {
             self.last = Some((number, now));

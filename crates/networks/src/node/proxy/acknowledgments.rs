@@ -1,11 +1,11 @@
-//! The common part of the mechanisms that remove or recreate acknowledgments.
+//! Counters and functions for the mechanisms that remove or recreate acknowledgments.
 
 use super::at;
 use bentpipe_core::{Column, Report, Table};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 use bentpipe_stage::{Body, Packet};
 
-/// Counts of a mechanism for the acknowledgments of a flow.
+/// Counters for the acknowledgments of a flow.
 pub static REPORT: Table = Table {
     name: "acknowledgments",
     entity: "flow at a proxy",
@@ -26,9 +26,9 @@ pub static REPORT: Table = Table {
 pub struct Counters {
     /// Number of acknowledgments that arrived at the proxy.
     pub arrived: u64,
-    /// Acknowledgments that were removed.
+    /// Number of acknowledgments that were removed.
     pub removed: u64,
-    /// Acknowledgments that were created.
+    /// Number of acknowledgments that were created.
     pub generated: u64,
 }
 
@@ -40,8 +40,8 @@ impl Counters {
     }
 }
 
-/// Returns the segment of a packet that only reports what its sender has received: no data, no flag
-/// except ACK, and no selective acknowledgments, which report losses.
+/// Returns the segment of a packet that is a pure cumulative acknowledgment: it has no data, no
+/// flag except ACK, and no selective acknowledgments.
 #[inline]
 pub fn pure(packet: &Packet) -> Option<&Segment> {
     match &packet.body {
@@ -63,8 +63,8 @@ pub fn same_acknowledgment(one: &Packet, two: &Packet) -> bool {
     (one.flow, one.connection, one.source) == (two.flow, two.connection, two.source)
 }
 
-/// Returns the difference by which one acknowledgment number is ahead of another; negative if it is
-/// behind.
+/// Returns the difference between the acknowledgment number `one` and the number `of`; negative if
+/// `one` is earlier.
 #[inline]
 pub fn sequence_difference(one: u32, of: u32) -> i32 {
     one.wrapping_sub(of) as i32

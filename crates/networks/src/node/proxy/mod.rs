@@ -1,9 +1,9 @@
 //! Performance-enhancing proxies (RFC 3135): treatment of TCP connections that pass through a node.
 //!
-//! The node's router gives a proxy the packets of its flows that only pass through; packets that
-//! the proxy sends take the node's usual routes. A proxy therefore works at any place where both
-//! directions of a flow pass, alone or in pairs, over links and networks of every kind. In results,
-//! a proxy's part in a flow is called `FLOW@PROXY`.
+//! The node's router passes transit packets of the served flows to the proxy. Packets that the
+//! proxy sends take the node's usual routes. A proxy therefore works at any node through which both
+//! directions of a flow pass, alone or in pairs, and with links and networks of every kind. In
+//! results, a flow at a proxy is called `FLOW@PROXY`.
 
 pub mod ack_decimation;
 pub mod ack_filter;
@@ -35,17 +35,17 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Name of the proxy in results and messages.
     pub name: String,
-    /// Name of the node at which it runs.
+    /// Name of the node at which the proxy runs.
     pub node: String,
-    /// Switch of the proxy, true by default. If false, the scenario runs as without this proxy, so
-    /// a campaign can compare both: `vary.proxy.pep.enabled = [false, true]`.
+    /// True (the default) if the proxy is active. If false, the scenario runs without this proxy. A
+    /// campaign can compare both cases: `vary.proxy.pep.enabled = [false, true]`.
     #[serde(default = "default_enabled", skip_serializing_if = "is_on")]
     pub enabled: bool,
-    /// Names of the flows that it serves, which must use TCP and pass the node in both directions.
-    /// If unset, all such flows; an empty list means no flow.
+    /// Names of the flows that the proxy serves. They must use TCP and pass the node in both
+    /// directions. If unset, the proxy serves all such flows. An empty list means no flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
-    /// The mechanism by which it enhances performance.
+    /// The mechanism of the proxy.
     pub mechanism: Mechanism,
 }
 
@@ -59,7 +59,7 @@ fn is_on(enabled: &bool) -> bool {
 }
 
 kinds! {
-    /// The mechanism by which a proxy enhances performance.
+    /// The mechanism with which a proxy enhances performance.
     pub enum Mechanism: Enhancement, tables {
         "ack-decimation" => AckDecimation(ack_decimation::Config),
         "ack-filter" => AckFilter(ack_filter::Config),
@@ -71,22 +71,22 @@ kinds! {
 
 /// The factory of a mechanism, implemented by its `Config`.
 pub trait Enhancement {
-    /// Builds the stage for the passing flows: input port 0 takes arriving packets, output port 0
-    /// those that continue or are sent.
+    /// Builds the stage for the served flows. Input port 0 receives arriving packets. Packets that
+    /// are forwarded or created leave through output port 0.
     fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
-    /// Returns the links and networks of the node named in its keys, and the TCP that it uses
-    /// there.
+    /// Returns the links and networks that the configuration names, each with the TCP settings of
+    /// the proxy for it.
     fn sides(&self) -> Vec<(&str, &tcp::Side)> {
         Vec::new()
     }
 
-    /// Returns the TCP that it uses elsewhere, and the key that configures it.
+    /// Returns the key and the value of the TCP settings for all other links and networks.
     fn elsewhere(&self) -> Option<(&'static str, &tcp::Side)> {
         None
     }
 
-    /// Returns the link or network of the node for which it exists, if any.
+    /// Returns the link or network to which the mechanism applies, if any.
     fn over(&self) -> Option<&str> {
         None
     }
@@ -113,16 +113,16 @@ impl Service for Mechanism {
     }
 }
 
-/// Returns the name in results of a proxy's part in a flow, or in one of its directions or
-/// connections.
+/// Returns the name, in results, of a flow at a proxy. `served` is the name of the flow, or of one
+/// of its directions or connections.
 pub fn at(served: &str, proxy: &str) -> String {
     format!("{served}{AT}{proxy}")
 }
 
-/// Separator of the two names.
+/// Separator between the name of a flow and the name of a proxy.
 pub const AT: char = '@';
 
-/// Returns the names in results of a proxy's part in each direction of a flow.
+/// Returns the names, in results, of both directions of a flow at a proxy.
 pub fn directions_at(flow: &str, proxy: &str) -> [String; 2] {
     [at(flow, proxy), at(&reverse(flow), proxy)]
 }

@@ -1,32 +1,33 @@
 //! Snoop (H. Balakrishnan, S. Seshan, E. Amir, R. Katz, "Improving TCP/IP Performance over Wireless
-//! Networks", MobiCom 1995): before a link that loses packets, a node keeps what the receiver has
-//! not acknowledged and repairs losses itself, so that the sender does not take them for
-//! congestion. The connection remains a single one, end to end.
+//! Networks", MobiCom 1995): before a link that loses packets, a node caches unacknowledged packets
+//! and retransmits lost ones itself. The sender then does not mistake these losses for congestion.
+//! The connection is not split.
 //!
-//! Data on its way to the link (the paper's `snoop_data`, figure 2):
-//! - the next of the sequence: kept and passed on;
-//! - a retransmission by the source that has not been acknowledged: passed on, and marked as the
-//!   source's own to repair; below what was acknowledged: answered by the last acknowledgment,
-//!   which was lost;
-//! - beyond a hole: the missing data was lost before the node or overtaken, so the source repairs
-//!   it: passed on with a mark.
+//! Data towards the link (the paper's `snoop_data`, figure 2):
+//! - The next packet of the sequence is cached and forwarded.
+//! - A retransmission by the source is forwarded if it has not been acknowledged, and marked: only
+//!   the source repairs its loss. If the packet has already been acknowledged, the node answers
+//!   with the last acknowledgment, which was lost.
+//! - A packet after a hole is forwarded and marked. The missing data was lost before the node or
+//!   overtaken, so the source repairs it.
 //!
 //! Acknowledgments from the link (`snoop_ack`, figure 3):
-//! - a new one: what it acknowledges is discarded, the round-trip time to the receiver is measured,
-//!   and it is passed on;
-//! - an old one is dropped;
-//! - a duplicate, for a packet that is kept and has no mark: the first makes the node retransmit
-//!   the packet; it is dropped, as are those that must follow for packets already in flight.
-//!   Duplicates for any other packet are passed on to the source.
+//! - A new acknowledgment is forwarded. The node removes the acknowledged packets from its cache
+//!   and measures the round-trip time to the receiver.
+//! - An old acknowledgment is dropped.
+//! - A duplicate acknowledgment for a cached packet without a mark causes the node to retransmit
+//!   the packet. The node drops this duplicate and the expected further duplicates for packets in
+//!   flight. Duplicates for all other packets are forwarded to the source.
 //!
-//! In addition, the first kept packet is retransmitted if no acknowledgment has come for twice the
-//! smoothed round-trip time of the link, and at least `shortest`. The time doubles while that does
-//! not help, and after [`MAX_BACKOFF`] times the packet is left to the source.
+//! In addition, the first cached packet is retransmitted if no acknowledgment has arrived for twice
+//! the smoothed round-trip time of the link, and at least `shortest`. This time doubles with each
+//! unsuccessful retransmission. After [`MAX_BACKOFF`] retransmissions, only the source retransmits
+//! the packet.
 //!
-//! Deviations: retransmissions wait in the link's queue like everything else, whereas the paper
-//! gives them priority; the round-trip time is measured with every packet sent once, not once per
-//! window. If `cache` is full, packets pass without being kept. With selective acknowledgments, the
-//! source does not see those that are dropped here.
+//! Deviations: retransmissions wait in the link's queue like all other packets, whereas the paper
+//! gives them priority. The round-trip time is measured with every packet that was sent once, not
+//! once per window. If the cache is full, packets are forwarded without being cached. The source
+//! does not receive selective acknowledgments in the duplicates that the node drops.
 
 use super::acknowledgments::{acknowledges, sequence_difference};
 use super::{at, Enhancement};
@@ -38,16 +39,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): keeps unacknowledged packets before a
-/// link that loses packets and retransmits losses itself, so that the sender does not take them for
-/// congestion.
+/// Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): caches unacknowledged packets before
+/// a link that loses packets, and retransmits lost ones itself. The sender then does not mistake
+/// these losses for congestion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Name of the link or network that loses packets.
     pub over: String,
-    /// Maximum number of packets that are kept per connection, 1000 by default. Beyond it, packets
-    /// pass without being kept.
+    /// Maximum number of cached packets per connection, 1000 by default. Further packets are
+    /// forwarded without being cached.
     #[serde(default = "default_cache")]
     pub cache: Count<1, 1_000_000>,
     /// Minimum time without an acknowledgment after which a packet is retransmitted, 20 ms by
@@ -64,7 +65,7 @@ fn default_shortest() -> Span {
     Span::from_millis(20)
 }
 
-/// Counts of Snoop for a flow.
+/// Counters of Snoop for a flow.
 pub static REPORT: Table = Table {
     name: "snoop",
     entity: "flow at a proxy",
@@ -85,23 +86,23 @@ pub static REPORT: Table = Table {
     ],
 };
 
-/// Number of times that a packet is retransmitted without any acknowledgment.
+/// Maximum number of retransmissions of a packet without an acknowledgment.
 pub const MAX_BACKOFF: u32 = 6;
 
-/// The source need not see the acknowledgment: the node repairs the loss, or the acknowledgment is
-/// older than one that has passed.
+/// Drop reason: the source does not need the acknowledgment, because the node repairs the loss or a
+/// newer acknowledgment has passed.
 pub const SUPPRESSED: DropReason = DropReason::new("acknowledgment suppressed");
 
 /// A packet that the receiver has not acknowledged.
 struct CachedPacket {
     packet: Packet,
-    /// Time at which it was last forwarded.
+    /// Time at which the packet was last forwarded.
     sent: Time,
-    /// True if it was sent once, so that its acknowledgment gives the round-trip time.
+    /// True if the packet was sent once. Its acknowledgment then gives the round-trip time.
     sent_once: bool,
-    /// True if the source knows, or must find out, that it was lost.
+    /// True if the source must repair the loss of this packet (the mark).
     known_lost: bool,
-    /// True if the node has retransmitted it.
+    /// True if the node has retransmitted the packet.
     retransmitted: bool,
 }
 
@@ -109,11 +110,11 @@ struct CachedPacket {
 #[derive(Default)]
 struct State {
     cached: VecDeque<CachedPacket>,
-    /// The next byte expected from the source.
+    /// Sequence number of the next byte expected from the source.
     next: u32,
     /// The last acknowledgment, unchanged.
     last: Option<Box<Packet>>,
-    /// Number of duplicates that are still to be dropped.
+    /// Number of duplicate acknowledgments that are still expected and will be dropped.
     expected: u32,
     rtt: Option<Span>,
     backed_off: u32,
@@ -135,7 +136,7 @@ struct Flow {
     counters: Counters,
 }
 
-/// A connection, by flow, number and receiving end.
+/// One direction of a connection: flow, number of the connection, and index of the receiving end.
 type Key = (FlowId, u16, usize);
 
 /// The proxy as a stage, with input port 0 and output port 0.
@@ -170,7 +171,7 @@ fn segment(packet: &Packet) -> Option<&Segment> {
     }
 }
 
-/// Returns the byte after a packet's last.
+/// Returns the sequence number of the byte after the last byte of a segment.
 fn end(segment: &Segment) -> u32 {
     segment.sequence.wrapping_add(segment.payload.into())
 }
@@ -186,8 +187,8 @@ impl State {
         self.due = waits.then(|| now + self.timeout(shortest));
     }
 
-    /// Handles data from the source. Returns the acknowledgment that answers it, if it is not to be
-    /// forwarded.
+    /// Handles data from the source. Returns an acknowledgment if the node answers the data instead
+    /// of forwarding it.
     fn data(&mut self, now: Time, packet: &Packet, (cache, shortest): (usize, Span)) -> Option<Packet> {
         let data = segment(packet)?;
         let acknowledged = self.last.as_deref().and_then(segment).map(|ack| ack.acknowledgment);
@@ -255,7 +256,7 @@ impl State {
             self.last = Some(Box::new(packet.clone()));
             return (true, None);
         }
-        let behind = self.cached.len().saturating_sub(1) as u32;
+        let in_flight = self.cached.len().saturating_sub(1) as u32;
         let Some(first) = self.cached.front_mut() else { return (true, None) };
         let missing = segment(&first.packet).is_some_and(|data| data.sequence == ack.acknowledgment);
         if !missing || first.known_lost {
@@ -263,12 +264,13 @@ impl State {
         }
         if !first.retransmitted {
             (first.retransmitted, first.sent_once, first.sent) = (true, false, now);
-            self.expected = behind;
+            self.expected = in_flight;
             let again = first.packet.clone();
             self.set_timer(now, shortest);
             return (false, Some(again));
         }
-        // Beyond the expected duplicates there is another loss, which the source may notice.
+        // Duplicates after the expected ones indicate a further loss, so they are forwarded to the
+        // source.
         let drops = self.expected > 0;
         self.expected = self.expected.saturating_sub(1);
         (!drops, None)

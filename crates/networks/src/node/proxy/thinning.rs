@@ -1,6 +1,6 @@
-//! The common part of ACK filtering and ACK decimation (RFC 3449, section 5.2): a queue of the
-//! proxy's own before a slow link, whose packets leave at the rate of that link. So acknowledgments
-//! wait here, where they can be removed, and not there.
+//! The common part of ACK filtering and ACK decimation (RFC 3449, section 5.2): a queue in the
+//! proxy before a slow link. Packets leave this queue at the rate of the slow link, so
+//! acknowledgments wait in the proxy, where they can be removed, and not at the link.
 
 use super::acknowledgments::{acknowledges, Counters};
 use crate::node::service::ServedFlow;
@@ -9,19 +9,19 @@ use bentpipe_link::queue::drop_tail::FULL;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Decides which waiting acknowledgments are superseded.
+/// A rule for superseded acknowledgments in the queue.
 pub trait Thinning: Send {
-    /// The reason for which they are dropped.
+    /// Drop reason of superseded acknowledgments.
     const REASON: DropReason;
 
-    /// For an arriving acknowledgment, adds the positions in `queue` of those that need not precede
-    /// it, in ascending order.
+    /// Adds to `places` the positions in `queue` of the acknowledgments that the arriving
+    /// acknowledgment supersedes, in ascending order.
     fn superseded(&self, queue: &VecDeque<Packet>, arriving: &Packet, places: &mut Vec<usize>);
 }
 
 struct Flow {
     served: ServedFlow,
-    /// True for each end that is reached over the slow link.
+    /// For each end of the flow, true if it is reached over the slow link.
     slow: [bool; 2],
     counters: Counters,
 }
@@ -34,14 +34,14 @@ pub struct ThinningStage<T: Thinning> {
     limit: usize,
     flows: BTreeMap<FlowId, Flow>,
     queue: VecDeque<Packet>,
-    /// Time at which everything that has left will have been sent.
+    /// Time at which the transmission of the last packet that left the queue ends.
     free_at: Time,
     places: Vec<usize>,
 }
 
 impl<T: Thinning> ThinningStage<T> {
-    /// Creates the stage for packets that leave over the link or network `over`, which has this
-    /// rate.
+    /// Creates the stage for packets that leave over the link or network `over`. `rate` is the rate
+    /// at which the queue is served, and `limit` the maximum number of waiting packets.
     pub fn new(
         thinning: T,
         name: &str,
@@ -74,7 +74,7 @@ impl<T: Thinning> ThinningStage<T> {
 
 impl<T: Thinning> Stage for ThinningStage<T> {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
-        // The packet goes to the end from which it does not come.
+        // The packet is destined for the opposite end of its flow.
         let slow = |flow: &&mut Flow| flow.slow[1 - flow.served.side(packet.source)];
         let Some(flow) = self.flows.get_mut(&packet.flow).filter(slow) else {
             return out.send(Port(0), packet);

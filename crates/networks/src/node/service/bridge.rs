@@ -1,22 +1,24 @@
 //! A conference bridge. It answers the calls of all flows that end at its node and mixes their
 //! speech.
 //!
-//! Each flow of calls (over `sip` or `iax2`) that ends at the node brings parties of one
-//! conference. The bridge answers every call as the exchange at the flow's destination does, with
-//! that flow's lines, de-jitter buffer and codec. At every multiple of a packet's duration it sends
-//! one packet to each party: the sum of the speech played from all other parties since the last
-//! one. So with n parties the bridge sends n streams, where a [relay](super::relay) sends n (n -
-//! 1). If nobody else speaks, a party gets silence: no packets with silence suppression, after
-//! comfort noise if that is on.
+//! All flows of calls (over `sip` or `iax2`) that end at the node belong to one conference. The
+//! bridge answers every call like an ordinary exchange at the flow's destination, with the lines,
+//! the de-jitter buffer and the codec of the flow. At every multiple of a packet's duration, it
+//! sends one packet to each party. This packet contains the sum of the speech that was played from
+//! all other parties since the previous packet. With n parties, the bridge therefore sends n
+//! streams, whereas a [relay](super::relay) sends n (n - 1). If no other party speaks, a party
+//! receives silence. With silence suppression, no packets are then sent, except comfort noise if it
+//! is enabled.
 //!
-//! In results, `calls` and `call` have the bridge's ends as FLOW.destination: the speech that it
-//! heard from each party. Speech heard by a party is in FLOW.source, whose delay counts from the
-//! bridge; the time from a packet's arrival at the bridge to the mix that contains it, de-jitter
-//! buffer included, is in the table `bridge`. The time from mouth to ear is the sum of the two and
-//! of the path to the bridge.
+//! In results, the rows FLOW.destination of the tables `calls` and `call` describe the speech that
+//! the bridge received from each party. The rows FLOW.source describe the speech that a party
+//! received; their delay starts at the bridge. The table `bridge` has the time from the arrival of
+//! a packet at the bridge to the mix that contains it, including the de-jitter buffer. The delay
+//! from mouth to ear is the sum of the delay to the bridge, this time, and the delay in
+//! FLOW.source.
 //!
-//! Deviations: mixing takes no time of its own; all speakers are mixed, however many there are;
-//! transcoding between codecs adds no impairment.
+//! Deviations: mixing takes no time. All speakers are mixed, however many there are. Transcoding
+//! between codecs adds no impairment.
 //!
 //! ```toml
 //! [[service]]
@@ -97,10 +99,10 @@ impl Service for Config {
 struct Bridge {
     name: String,
     ends: Vec<Endpoint>,
-    /// Index in `ends`, by the number of the flow.
+    /// Index in `ends`, by the ID of the flow.
     places: BTreeMap<u32, usize>,
     packet: Span,
-    /// Time at which the next mix is sent, if there is a party.
+    /// Time at which the next mix is sent; `None` without parties.
     tick: Option<Time>,
     parties: usize,
     wait: SpanStatistics,
@@ -112,7 +114,7 @@ impl Bridge {
         let mut packet = Span::from_millis(20);
         let mut ends = Vec::new();
         for served in flows {
-            let calls = served.calls.expect("flows over sip or iax2 are of calls");
+            let calls = served.calls.expect("flows over sip or iax2 carry calls");
             packet = calls.sending().packet();
             let (node, peer) = (served.ends[1], served.ends[0]);
             let site = Site {
@@ -140,7 +142,7 @@ impl Bridge {
         }
     }
 
-    /// Sends each party the sum of the others' speech.
+    /// Sends each party the sum of the speech of all other parties.
     fn mix(&mut self, now: Time, out: &mut Outbox) {
         let mut parties = Vec::new();
         for (place, end) in self.ends.iter_mut().enumerate() {

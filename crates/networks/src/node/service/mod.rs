@@ -1,15 +1,15 @@
 //! Services at nodes: programs that are neither the end of one flow nor a router, such as proxies,
 //! conference relays, bundle agents or gateways of sensors.
 //!
-//! A service is one stage next to the router of its node. The router gives it packets of the flows
-//! that it serves: those that pass the node, or those that are addressed to the node
-//! ([`ServedPackets`]). Packets that the service forwards or creates take the routes of the node as
-//! if no service were there. So a service works at any node, over links and networks of every kind,
-//! which do not know of it.
+//! A service is one stage next to the router of its node. The router passes packets of the served
+//! flows to the service: either transit packets or packets that are addressed to the node
+//! ([`ServedPackets`]). Packets that the service forwards or creates take the usual routes of the
+//! node. A service therefore works at any node and with links and networks of every kind, without
+//! special support by them.
 //!
 //! A kind of service is a `Config` that implements [`Service`], and one line in the list [`Role`].
-//! Performance-enhancing proxies ([`crate::node::proxy`]) are services, too, with a list of their
-//! own.
+//! Performance-enhancing proxies ([`crate::node::proxy`]) are services, too, but have a separate
+//! list.
 
 pub mod bridge;
 pub mod relay;
@@ -47,7 +47,7 @@ pub struct Config {
 }
 
 kinds! {
-    /// Treatment of the packets of a service's flows.
+    /// Role of a service: its treatment of the packets of its flows.
     pub enum Role: Service, tables {
         "bridge" => Bridge(bridge::Config),
         "relay" => Relay(relay::Config),
@@ -56,65 +56,66 @@ kinds! {
 
 /// The functions of a service's `Config`.
 pub trait Service {
-    /// Returns the kind of packets of its flows that the service takes.
+    /// Returns the kind of packets that the service receives from its flows.
     fn served_packets(&self) -> ServedPackets;
 
-    /// Returns the reason for which the service cannot serve flows over `transport`, as in "flow
-    /// "a" is not over tcp", if there is one.
+    /// Returns the reason for which the service cannot serve flows over `transport`, if any. The
+    /// reason completes a sentence such as "flow "a" is not over tcp".
     fn incompatibility(&self, _transport: &transport::Config) -> Option<&'static str> {
         None
     }
 
-    /// Returns the stage of service `name`. Input port 0 takes the packets of `flows`; packets that
-    /// leave by output port 0 take the routes of the node.
+    /// Builds the stage of service `name`. Input port 0 receives the packets of `flows`. Packets
+    /// that leave through output port 0 take the routes of the node.
     fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage>;
 
     /// Adds the problems of the configuration.
     fn check(&self, _problems: &mut Problems) {}
 
-    /// Adds the problems of the flows that the service would serve.
+    /// Checks the flows that the service would serve and adds their problems to `problems`.
     fn check_flows(&self, _flows: &[ServedFlow], _problems: &mut Problems) {}
 }
 
-/// The packets of its flows that a service takes.
+/// The packets that a service receives from its flows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ServedPackets {
-    /// Packets that pass its node, from both ends of the flow. Flows that begin or end at the node
+    /// Transit packets at the node, from both ends of the flow. Flows that begin or end at the node
     /// are not served.
     Passing,
-    /// Packets that are addressed to its node. If the flow ends there, the service replaces its
-    /// destination, which then has no endpoint of its own. A flow that ends elsewhere is served if
-    /// the scenario names it; its senders must address its packets to the node.
+    /// Packets that are addressed to the node. If the flow ends at the node, the service replaces
+    /// the endpoint at the flow's destination. A flow that ends at another node is served only if
+    /// the scenario names it. Its senders must address its packets to the node of the service.
     Addressed,
 }
 
 /// A flow that a service serves.
 #[derive(Clone, Debug)]
 pub struct ServedFlow {
-    /// Number of the service in its scenario, from 1, which distinguishes the packets that it
-    /// creates from others ([`Leg`](bentpipe_stage::packet::Leg)).
+    /// Number of the service in its scenario, from 1. It distinguishes packets from the service
+    /// from other packets of the flow ([`Leg`](bentpipe_stage::packet::Leg)).
     pub number: u16,
-    /// Number of the flow.
+    /// ID of the flow.
     pub flow: FlowId,
     /// Name of the flow.
     pub name: String,
-    /// Nodes of its source and of its destination.
+    /// Nodes of the flow's source and destination.
     pub ends: [NodeId; 2],
-    /// The link or network by which each of them is reached from the node of the service; empty for
-    /// the node itself.
+    /// The link or network through which each of `ends` is reached from the node of the service;
+    /// empty if the end is at this node.
     pub links: [String; 2],
-    /// Names of the traced connections, by number: from source to destination, and back.
+    /// Names of the traced connections, by number of the connection: one name from source to
+    /// destination, and one for the opposite direction.
     pub traced: Vec<[String; 2]>,
     /// DSCP of the flow's packets.
     pub dscp: u8,
     /// The transport protocol of the flow, with its parameters.
     pub transport: transport::Config,
-    /// Telephone calls that it carries, if any.
+    /// Telephone calls of the flow, if any.
     pub calls: Option<calls::Config>,
 }
 
 impl ServedFlow {
-    /// Returns the end, 0 for the source, from which a packet from `node` comes.
+    /// Returns the index in `ends` of the end at `node`: 0 for the source, 1 for the destination.
     #[inline]
     pub fn side(&self, node: NodeId) -> usize {
         usize::from(node != self.ends[0])

@@ -1,19 +1,18 @@
-//! A conference relay, which forwards every datagram of one participant to each of the others.
+//! A conference relay, which forwards every datagram of a participant to all other participants.
 //!
-//! Each flow that ends at the node of the relay is the link of one participant to it. A datagram
-//! that arrives on one flow leaves on every other flow, towards its source, unchanged (RFC 7667,
-//! section 3.5.1, "Relay - Transport Translator", in conferences also called a reflector or, with a
-//! choice of what to forward, a selective forwarding unit). With n participants that talk all the
-//! time at rate r, the relay receives n r and sends n (n - 1) r, of which each participant receives
-//! (n - 1) r.
+//! Each flow that ends at the node of the relay belongs to one participant. The relay sends every
+//! arriving datagram unchanged to the sources of all other flows (RFC 7667, section 3.5.1, "Relay -
+//! Transport Translator"). Such a relay is also called a reflector or, if it selects datagrams, a
+//! selective forwarding unit. If n participants send at rate r all the time, the relay receives n r
+//! and sends n (n - 1) r, and each participant receives (n - 1) r.
 //!
-//! In results a participant's flow `NAME` counts what came to the relay, and `NAME.reverse` what
-//! the relay sent to the participant and what arrived there. The delay of `NAME.reverse` counts
-//! from the time at which the speaking participant sent the datagram: it is the delay from end to
-//! end.
+//! In results, the flow `NAME` of a participant counts the datagrams from the participant to the
+//! relay. `NAME.reverse` counts the datagrams from the relay to the participant. The delay of
+//! `NAME.reverse` starts when the speaking participant sends the datagram, so it is the end-to-end
+//! delay.
 //!
-//! Deviations: the relay takes no time and has no limit of its own; a participant who is silent
-//! still hears the others from the start, as there is no procedure to join.
+//! Deviations: the relay adds no delay and has unlimited capacity. There is no procedure to join,
+//! so a silent participant also receives all datagrams from the start.
 //!
 //! ```toml
 //! [[service]]
@@ -82,10 +81,10 @@ impl Service for Config {
     }
 }
 
-/// A flow of one participant, whose packets the relay receives and to whom it sends.
+/// A participant with its flow.
 struct Participant {
     served: ServedFlow,
-    /// Number of the next datagram to it.
+    /// Number of the next datagram to the participant.
     number: u32,
     received_counters: SourceCounters,
     sent_counters: DestinationCounters,
@@ -97,7 +96,7 @@ pub struct Relay {
     name: String,
     node: NodeId,
     participants: Vec<Participant>,
-    /// Index among the participants by flow.
+    /// Index in `participants`, by the ID of the flow.
     places: BTreeMap<u32, usize>,
     received: u64,
     relayed: u64,

@@ -1,9 +1,9 @@
-//! Adaptive ARF: ARF in which each lost probe doubles the number of successes that the next probe
-//! needs.
+//! Adaptive ARF: ARF in which each lost probe doubles the number of successes required for the next
+//! probe.
 //!
-//! On a channel that does not change, ARF tries the next rate every ten frames and loses the probe.
-//! AARF doubles the threshold whenever a probe is lost, up to 60 (the paper: 50), and returns to 10
-//! after a step down for failures in a row.
+//! On a constant channel, ARF tries the next higher rate every ten frames and loses this probe.
+//! AARF doubles the required number of successes whenever a probe is lost, up to 60 (50 in the
+//! paper). A step down after consecutive failures resets the number to 10.
 //!
 //! Source: M. Lacage, M. H. Manshaei, T. Turletti, "IEEE 802.11 rate adaptation: a practical
 //! approach", MSWiM 2004.
@@ -18,24 +18,24 @@ use bentpipe_core::{Count, Problems, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Adaptive ARF (AARF, Lacage 2004): ARF that probes more and more rarely while its probes are
-/// lost.
+/// Adaptive ARF (AARF, Lacage 2004): ARF that probes less often after each lost probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of frames in a row that must be acknowledged before a step up, at first and after a
-    /// step down; 10 by default (Lacage 2004).
+    /// Initial number of consecutive acknowledged frames required for a step up; 10 by default
+    /// (Lacage 2004). A step down after consecutive failures resets the number to this value.
     pub successes: Count<1, 10_000>,
-    /// The largest value of that number; 60 by default (ns-3; the paper has 50).
+    /// Maximum number of consecutive acknowledged frames required for a step up; 60 by default
+    /// (ns-3; 50 in the paper).
     pub most_successes: Count<1, 10_000>,
-    /// The factor by which that number and `timer` grow when a probe is lost; 2 by default (Lacage
-    /// 2004).
+    /// Factor by which a lost probe increases the required number of acknowledged frames and
+    /// `timer`; 2 by default (Lacage 2004).
     pub factor: Count<1, 10>,
-    /// Number of transmissions after which a step up comes even without `successes` in a row,
-    /// unless a step down comes first; 15 by default (ns-3). `factor` lengthens it when a probe is
-    /// lost, and a step down sets it back.
+    /// Number of transmissions since the last step after which the rate steps up even without
+    /// `successes` consecutive acknowledgments; 15 by default (ns-3). A lost probe multiplies it by
+    /// `factor`, and a step down after consecutive failures resets it.
     pub timer: Count<1, 10_000>,
-    /// Number of transmissions in a row that must fail before a step down; 2 by default.
+    /// Number of consecutive failed transmissions required for a step down; 2 by default.
     pub failures: Count<1, 1000>,
 }
 
@@ -94,7 +94,7 @@ impl Adapter for Aarf {
         match self.steps.count(success, self.limits) {
             Some(Step::Back) => {
                 self.limits.successes = (self.limits.successes * self.factor).min(self.max_successes);
-                // At the largest number of successes the timer stops growing, too.
+                // The timer stops growing when the number of successes has reached its maximum.
                 let largest = self.lowest.timer * self.max_successes / self.lowest.successes;
                 self.limits.timer = (self.limits.timer * self.factor).min(largest);
             }
@@ -111,8 +111,7 @@ mod tests {
 
     #[test]
     fn lost_probes_delay_the_next_probe_up_to_a_limit() {
-        // After each row of acknowledgments, its length at which the rate rises: 10, 20, 40, 60,
-        // 60.
+        // The rate rises after 10, 20, 40, 60 and 60 consecutive acknowledgments.
         let row = |count: usize| format!("{}s", "a".repeat(count));
         let outcomes: String = [10, 20, 40, 60, 60].map(row).concat();
         let expected: String = [10, 20, 40, 60, 60].map(|count| format!("{}1", "0".repeat(count))).concat();

@@ -1,13 +1,13 @@
-//! Automatic rate fallback (ARF): one rate up after ten frames in a row that arrived, one down
-//! after two in a row that did not.
+//! Automatic rate fallback (ARF): one rate step up after ten consecutive successful transmissions,
+//! and one step down after two consecutive failures.
 //!
-//! The first frame after a step up is a probe: if it is lost, the rate falls back at once. A step
-//! up also comes after 15 transmissions since the last step, whatever their outcomes, unless a step
-//! down comes first; the paper has a timer there.
+//! The first frame after a step up is a probe: if the probe is lost, the rate falls back at once.
+//! The rate also steps up after 15 transmissions since the last step, whatever their outcomes. The
+//! paper uses a timer instead of this number of transmissions.
 //!
 //! Source: A. Kamerman and L. Monteban, "WaveLAN-II: A high-performance wireless LAN for the
-//! unlicensed band", Bell Labs Technical Journal 2(3), 1997; the timer as a number of transmissions
-//! follows ns-3's ArfWifiManager (its documentation and defaults).
+//! unlicensed band", Bell Labs Technical Journal 2(3), 1997. The number of transmissions in place
+//! of the timer follows the documentation and defaults of ns-3's ArfWifiManager.
 //!
 //! ```toml
 //! adaptation = "arf"
@@ -18,19 +18,19 @@ use bentpipe_core::{Count, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Automatic rate fallback (ARF, Kamerman and Monteban 1997): up after a row of successes, down
-/// after two failures in a row.
+/// Automatic rate fallback (ARF, Kamerman and Monteban 1997): a step up after several consecutive
+/// successes, and a step down after two consecutive failures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of frames in a row that must be acknowledged before a step up; 10 by default
-    /// (Kamerman and Monteban 1997).
+    /// Number of consecutive acknowledged frames required for a step up; 10 by default (Kamerman
+    /// and Monteban 1997).
     pub successes: Count<1, 10_000>,
-    /// Number of transmissions after which a step up comes even without `successes` in a row,
-    /// unless a step down comes first; 15 by default. It stands for the timer of the paper
-    /// (Kamerman and Monteban 1997).
+    /// Number of transmissions since the last step after which the rate steps up even without
+    /// `successes` consecutive acknowledgments; 15 by default (ns-3). It replaces the timer of the
+    /// paper.
     pub timer: Count<1, 10_000>,
-    /// Number of transmissions in a row that must fail before a step down; 2 by default (Kamerman
+    /// Number of consecutive failed transmissions required for a step down; 2 by default (Kamerman
     /// and Monteban 1997).
     pub failures: Count<1, 1000>,
 }
@@ -52,7 +52,7 @@ impl Adaptation for Config {
     }
 }
 
-/// The limits at which steps are taken.
+/// Numbers of transmissions that cause a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Limits {
     pub(super) successes: u32,
@@ -61,7 +61,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Returns the limits that the keys of a configuration set.
+    /// Returns the limits for these keys of a configuration.
     pub(super) fn of(
         successes: Count<1, 10_000>,
         timer: Count<1, 10_000>,
@@ -78,29 +78,29 @@ impl Limits {
 pub(super) enum Step {
     Up,
     Down,
-    /// Down, because the first frame after a step up was lost.
+    /// A step down because the probe, the first frame after a step up, was lost.
     Back,
 }
 
-/// The rate, and the counts for its next step: the common part of ARF and AARF.
+/// The current rate and the counters for its next step. ARF and AARF share this state.
 pub(super) struct Steps {
     pub(super) rate: usize,
     highest: usize,
     successes: u32,
     failures: u32,
-    /// Transmissions since the last step.
+    /// Number of transmissions since the last step.
     transmissions: u32,
     /// True if the next frame is the first after a step up.
     probing: bool,
 }
 
 impl Steps {
-    /// Starts at the lowest of the rates up to position `highest`.
+    /// Creates the state at the lowest rate. `highest` is the position of the highest rate.
     pub(super) fn new(highest: usize) -> Steps {
         Steps { rate: 0, highest, successes: 0, failures: 0, transmissions: 0, probing: false }
     }
 
-    /// Counts a transmission, and returns the step that it causes.
+    /// Counts a transmission. Returns the step that the transmission causes, if any.
     pub(super) fn count(&mut self, success: bool, limits: Limits) -> Option<Step> {
         self.transmissions += 1;
         let probing = std::mem::take(&mut self.probing);
@@ -128,17 +128,16 @@ impl Steps {
     }
 }
 
-/// ARF, with the outcomes that it counts.
+/// ARF with a rule for the outcomes that count as success or failure.
 pub(super) struct Arf {
     limits: Limits,
     steps: Steps,
-    /// Returns true for a transmission that counts as a success, false for a failure, and `None` if
-    /// it counts as neither.
+    /// Returns true for a success, false for a failure, and `None` for an outcome that ARF ignores.
     interpret: fn(Outcome) -> Option<bool>,
 }
 
 impl Arf {
-    /// Starts at the lowest of these rates.
+    /// Creates an adapter that starts at the lowest of `rates`.
     pub(super) fn new(limits: Limits, rates: &[Speed], interpret: fn(Outcome) -> Option<bool>) -> Arf {
         Arf { limits, steps: Steps::new(rates.len() - 1), interpret }
     }
@@ -161,23 +160,24 @@ mod tests {
     use super::super::testing::trajectory;
     use super::*;
 
-    /// Sequences worked out by hand from the rules of the paper.
+    /// Checks sequences that were worked out by hand from the rules of the paper.
     #[test]
-    fn trajectories_match_those_worked_out_by_hand() {
+    fn rates_follow_the_rules_of_the_paper() {
         let check = |outcomes: &str, expected: &str| {
             assert_eq!(trajectory(&Config::default(), outcomes), expected, "{outcomes}");
         };
-        // Ten in a row, and the next frame is the first at the next rate.
+        // After ten consecutive successes, the next frame uses the next rate.
         check("aaaaaaaaaaa", "00000000001");
-        // The probe is lost: back at once; one loss of an accepted rate changes nothing.
+        // A lost probe steps down at once. A single loss at an accepted rate changes nothing.
         check("aaaaaaaaaasa", "000000000010");
         check("aaaaaaaaaaasas", "00000000001111");
-        // Two in a row: down, and not below the lowest rate.
+        // Two consecutive losses step down, but not below the lowest rate.
         check("aaaaaaaaaaassa", "00000000001110");
         check("ssssss", "000000");
-        // Never ten in a row, but the fifteenth transmission since the last step.
+        // Without ten consecutive successes, the fifteenth transmission since the last step raises
+        // the rate.
         check("aaaaasaaaaasaaaa", "0000000000000001");
-        // Not above the highest rate.
+        // The rate does not rise above the highest rate.
         check(
             &"a".repeat(45),
             &["0", "1", "2", "3"]

@@ -1,14 +1,15 @@
-//! Collision-aware rate adaptation (CARA): a failed frame is retransmitted after an RTS, to find
-//! out whether it collided.
+//! Collision-aware rate adaptation (CARA): the sender retransmits a failed frame after an RTS, to
+//! distinguish collisions from channel errors.
 //!
-//! Data is sent without RTS. After `probe` failures in a row an RTS precedes the frame; if the data
-//! fails although the CTS came, the channel is the reason. After `failures` failures in a row, not
-//! counting those of an RTS, the rate falls, and after `successes` frames in a row, or `timer`
-//! transmissions, it rises.
+//! At first, data is sent without RTS. After `probe` consecutive failures, an RTS precedes the
+//! frame. If the data then fails although a CTS has arrived, the channel is the reason. After
+//! `failures` consecutive failures of data, the rate steps down; an unanswered RTS does not count.
+//! After `successes` consecutive acknowledged frames, or after `timer` transmissions, the rate
+//! steps up.
 //!
 //! Source: J. Kim, S. Kim, S. Choi, D. Qiao, "CARA: Collision-Aware Rate Adaptation for IEEE 802.11
-//! WLANs", INFOCOM 2006: CARA-1, without the optional detection of collisions by a medium that is
-//! busy after the end of one's own frame (CARA-2).
+//! WLANs", INFOCOM 2006: CARA-1. The optional detection of collisions by a medium that is still
+//! busy after the sender's own frame (CARA-2) is not implemented.
 //!
 //! ```toml
 //! adaptation = "cara"
@@ -19,22 +20,21 @@ use bentpipe_core::{Count, Sample, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Collision-aware rate adaptation (CARA, Kim 2006): probes with RTS whether a failure was a
-/// collision.
+/// Collision-aware rate adaptation (CARA, Kim 2006): uses RTS to distinguish collisions from
+/// channel errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of transmissions in a row that must fail before an RTS goes first; 1 by default (Kim
-    /// 2006).
+    /// Number of consecutive failed transmissions after which an RTS precedes the frame; 1 by
+    /// default (Kim 2006).
     pub probe: Count<1, 1000>,
-    /// Number of transmissions of data in a row that must fail before a step down; 2 by default
+    /// Number of consecutive failed transmissions of data required for a step down; 2 by default
     /// (Kim 2006).
     pub failures: Count<1, 1000>,
-    /// Number of frames in a row that must be acknowledged before a step up; 10 by default (Kim
-    /// 2006).
+    /// Number of consecutive acknowledged frames required for a step up; 10 by default (Kim 2006).
     pub successes: Count<1, 10_000>,
-    /// Number of transmissions after which a step up comes even without `successes` in a row,
-    /// unless a step down comes first; 15 by default (ns-3).
+    /// Number of transmissions since the last step after which the rate steps up even without
+    /// `successes` consecutive acknowledgments; 15 by default (ns-3).
     pub timer: Count<1, 10_000>,
 }
 
@@ -70,11 +70,11 @@ struct Cara {
     config: Config,
     highest: usize,
     rate: usize,
-    /// Number of failed transmissions in a row.
+    /// Number of consecutive failed transmissions.
     failures: u64,
-    /// Number of acknowledged transmissions in a row.
+    /// Number of consecutive acknowledged transmissions.
     successes: u64,
-    /// Transmissions since the last step.
+    /// Number of transmissions since the last step.
     transmissions: u64,
 }
 

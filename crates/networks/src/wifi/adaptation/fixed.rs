@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Rate of data frames, one of those of the network's standard, such as `"5.5 Mbit/s"`. If
-    /// unset, that of `mcs`.
+    /// Rate of data frames, such as `"5.5 Mbit/s"`. It must be a rate of the network's standard. If
+    /// unset, `mcs` determines the rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Number of the rate in the standard, from 0: with 802.11n the MCS, such as 7. If neither this
-    /// nor `rate` is set, the fastest rate of the network is used.
+    /// Index of the rate in the standard, from 0; for 802.11n, this is the MCS, such as 7. If
+    /// neither `mcs` nor `rate` is set, the fastest rate of the network is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcs: Option<Count<0, 31>>,
 }

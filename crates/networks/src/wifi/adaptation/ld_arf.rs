@@ -1,17 +1,17 @@
 //! Loss-differentiating ARF: ARF that does not count collisions as failures.
 //!
-//! A lower rate helps against noise, but not against collisions, which it makes longer. The sender
-//! distinguishes the two:
+//! A lower rate helps against noise, but not against collisions, because it makes them longer. The
+//! sender distinguishes collisions from errors of the channel:
 //!
-//! - with RTS and CTS, a missing CTS means a collision, and missing data after a CTS means errors
-//!   of the channel;
-//! - without them, a receiver that could read the header of a frame whose body is corrupted answers
-//!   with a NAK, which takes the place and the time of the ACK. A frame without any answer has
-//!   collided.
+//! - With RTS and CTS, a missing CTS means a collision. A missing acknowledgment after a CTS means
+//!   errors of the channel.
+//! - Without RTS and CTS, a receiver answers with a NAK if it could read the header of a frame, but
+//!   the body is corrupted. The NAK is sent when the ACK would be sent, and takes the same time. A
+//!   frame without any answer has collided.
 //!
 //! Source: Q. Pang, V. C. M. Leung, S. C. Liew, "A Rate Adaptation Algorithm for IEEE 802.11 WLANs
-//! Based on MAC-Layer Loss Differentiation", BroadNets 2005; known here from its abstract and from
-//! papers that quote it, not read in the original.
+//! Based on MAC-Layer Loss Differentiation", BroadNets 2005. The paper itself was not available;
+//! this model follows its abstract and papers that cite it.
 //!
 //! Deviation: a receiver can always read the header of a frame that did not collide.
 //!
@@ -25,19 +25,18 @@ use bentpipe_core::{Count, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Loss-differentiating ARF (LD-ARF, Pang, Leung and Liew 2005): collisions are not counted as
-/// failures.
+/// Loss-differentiating ARF (LD-ARF, Pang, Leung and Liew 2005): ARF that does not count collisions
+/// as failures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of frames in a row that must be acknowledged before a step up; 10 by default, as in
-    /// ARF.
+    /// Number of consecutive acknowledged frames required for a step up; 10 by default, as in ARF.
     pub successes: Count<1, 10_000>,
-    /// Number of transmissions after which a step up comes even without `successes` in a row,
-    /// unless a step down comes first; 15 by default, as in ARF.
+    /// Number of transmissions since the last step after which the rate steps up even without
+    /// `successes` consecutive acknowledgments; 15 by default, as in ARF.
     pub timer: Count<1, 10_000>,
-    /// Number of transmissions in a row that the channel must corrupt before a step down; 2 by
-    /// default, as in ARF.
+    /// Number of consecutive transmissions corrupted by the channel that are required for a step
+    /// down; 2 by default, as in ARF.
     pub failures: Count<1, 1000>,
 }
 
@@ -62,7 +61,7 @@ impl Adaptation for Config {
     }
 }
 
-/// Returns what ARF would count, without the transmissions that collided.
+/// Returns the outcome that ARF counts; `None` for transmissions that collided.
 fn differentiated(outcome: Outcome) -> Option<bool> {
     match outcome {
         Outcome::Unanswered { .. } | Outcome::Blocked => None,
@@ -84,7 +83,7 @@ mod tests {
         check("aaaaaaaaaaannssa", "0000000000111000");
         // A probe that collides is still a probe when it is retransmitted.
         check("aaaaaaaaaassna", "00000000001110");
-        // Collisions interrupt no row of successes.
+        // Collisions do not interrupt a series of successes.
         check("aaaaasbaaaaaa", "0000000000001");
     }
 }

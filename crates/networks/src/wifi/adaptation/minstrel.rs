@@ -1,12 +1,14 @@
-//! Minstrel: rates are judged by the acknowledged frames, and one frame in ten tries another rate.
+//! Minstrel: chooses the rates with the highest measured throughput, and tries another rate with
+//! one frame in ten.
 //!
-//! The share P of a rate's transmissions that were acknowledged is averaged over periods of 100 ms,
-//! P = (1 - e) P_period + e P with e = 0.75; it stays the same in a period without transmissions.
-//! The throughput of a rate is P / t, with t the time that a frame of 1200 bytes takes on the air;
-//! below P = 0.1 it counts as 0, and above 0.95 as 0.95.
+//! For each rate, the fraction P_period of acknowledged transmissions is measured in periods of 100
+//! ms. Its average is P = (1 - e) P_period + e P_previous with e = 0.75. P stays the same in a
+//! period without transmissions. The throughput of a rate is P / t, where t is the airtime of a
+//! frame of 1200 bytes. In the throughput, values of P below 0.1 count as 0, and values above 0.95
+//! count as 0.95.
 //!
-//! A frame is sent at up to four rates in turn, each as often as fits into 6 ms, and at least
-//! twice:
+//! A frame is sent at up to four rates in turn. At each rate, it is sent as often as fits into 6
+//! ms, and at least twice:
 //!
 //! | | first | second | third | fourth |
 //! | --- | --- | --- | --- | --- |
@@ -15,11 +17,11 @@
 //! | one in ten, if it is slower | best throughput | random | best probability | slowest |
 //!
 //! Source: the description of the algorithm in the documentation of the MadWifi driver (D.
-//! Smithies) and of Linux' mac80211; the default values are those of
+//! Smithies) and of Linux's mac80211. The defaults are listed in
 //! `tests/authorities/wifi/rate_adaptation_defaults.csv`.
 //!
-//! Deviations: the random rate is drawn uniformly, not from a table; rates of HT are treated like
-//! others, without the groups of Linux' `minstrel_ht`.
+//! Deviations: the random rate is drawn uniformly, not from a table. HT rates are treated like
+//! other rates, without the groups of Linux's `minstrel_ht`.
 //!
 //! ```toml
 //! adaptation = "minstrel"
@@ -30,16 +32,17 @@ use bentpipe_core::{Fraction, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Minstrel: chooses rates by the observed throughput, and tries another rate with one frame in
-/// ten.
+/// Minstrel: chooses the rates with the highest measured throughput, and tries another rate with
+/// one frame in ten.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Length of the periods after which rates are judged; 100 ms by default (Linux).
+    /// Length of the periods in which rates are measured; 100 ms by default (Linux).
     pub interval: Span,
-    /// Weight of earlier periods in the average of a rate's probability; 0.75 by default (Linux).
+    /// Weight of earlier periods in the average fraction of acknowledged frames; 0.75 by default
+    /// (Linux).
     pub ewma: Fraction,
-    /// Fraction of the frames that try another rate; 0.1 by default (Linux).
+    /// Fraction of frames that try another rate; 0.1 by default (Linux).
     pub look_around: Fraction,
 }
 
@@ -83,18 +86,19 @@ impl Adaptation for Config {
     }
 }
 
-/// Time in which a rate may be tried for a frame.
+/// Maximum time for which a frame is sent at one rate before the next rate is tried.
 const SEGMENT: Span = Span::from_millis(6);
 
 struct RateStatistics {
-    /// Time on the air of a frame of 1200 bytes.
+    /// Airtime of a frame of 1200 bytes, in seconds.
     seconds: f64,
-    /// Transmissions of a frame at this rate before the next one is tried.
+    /// Number of transmissions of a frame at this rate before the next rate is tried.
     attempts: u32,
-    /// Average share of the frames that were acknowledged; `None` before the first.
+    /// Average fraction of acknowledged frames; `None` before the first measurement.
     probability: Option<f64>,
-    /// Number of frames sent in the present period.
+    /// Number of frames sent in the current period.
     sent: u32,
+    /// Number of frames acknowledged in the current period.
     acknowledged: u32,
 }
 
@@ -111,11 +115,12 @@ impl RateStatistics {
 struct Minstrel {
     config: Config,
     rates: Vec<RateStatistics>,
-    /// End of the present period.
+    /// End of the current period.
     ends: Time,
-    /// Rates with the best throughput, the second best, and the best probability.
+    /// Positions of the rates with the best throughput, the second best throughput, and the best
+    /// probability, in this order.
     best: [usize; 3],
-    /// Rates of the frame being sent.
+    /// Positions of the rates at which the current frame is sent in turn.
     chain: [usize; 4],
 }
 
@@ -135,7 +140,7 @@ impl Minstrel {
             } else if second == first || of(index) > of(second) {
                 second = index;
             }
-            // Among rates that lose hardly anything, the fastest counts as the surest.
+            // Among rates with few losses, the fastest one counts as the most reliable.
             let certain = |index: usize| self.rates[index].probability.unwrap_or(0.0);
             let better = match certain(index) >= 0.95 && certain(most_reliable) >= 0.95 {
                 true => of(index) > of(most_reliable),
@@ -192,8 +197,8 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// Returns the number of uses of each rate in the last of `seconds`, when each attempt takes 2
-    /// ms and succeeds with the rate's probability.
+    /// Returns how often each rate is used in the last of `seconds`. Each attempt takes 2 ms and
+    /// succeeds with the probability of its rate in `success`.
     fn used(seconds: u64, success: [f64; 4]) -> [u32; 4] {
         let mut adapter = Config::default().build(&rates());
         let mut stream = Streams::new(3, 0).stream("adaptation");
@@ -219,7 +224,7 @@ mod tests {
     fn the_rate_with_the_best_throughput_carries_most_frames() {
         for (success, best) in [
             ([1.0, 1.0, 1.0, 1.0], 3),
-            // A frame of 1200 bytes takes 9.79, 4.99, 1.94 and 1.06 ms.
+            // A frame of 1200 bytes takes 9.79, 4.99, 1.94 and 1.06 ms at the four rates.
             ([1.0, 1.0, 1.0, 0.3], 2),
             ([1.0, 1.0, 0.9, 0.6], 3),
             ([1.0, 0.9, 0.0, 0.0], 1),
@@ -227,8 +232,8 @@ mod tests {
         ] {
             let used = used(10, success);
             let share = f64::from(used[best]) / 500.0;
-            // One frame in ten looks around; a lost one at a fast rate is repeated up to five
-            // times.
+            // One frame in ten tries another rate. A lost frame is retransmitted at a fast rate up
+            // to five times.
             assert!(share > 0.5, "{success:?}: {used:?}");
         }
     }
@@ -244,8 +249,9 @@ mod tests {
         }
         let chain: Vec<usize> =
             (0..13).map(|attempt| adapter.choose(Time::ZERO, attempt, &mut stream).rate).collect();
-        // Throughputs 1/9.79, 1/4.99, 0.8/1.94, 0.5/1.06: best at 11, second at 5.5 Mbit/s, surest
-        // at 2 (5.5 loses 20 %). 6 ms hold 5, 3, and at least 2 transmissions.
+        // The throughputs are 1/9.79, 1/4.99, 0.8/1.94 and 0.5/1.06. The best rate is 11 Mbit/s,
+        // the second best is 5.5 Mbit/s, and the most reliable is 2 Mbit/s (5.5 Mbit/s loses 20 %).
+        // In 6 ms, a frame is sent 5, 3 and at least 2 times at these rates.
         assert_eq!(chain, [3, 3, 3, 3, 3, 2, 2, 2, 1, 1, 0, 0, 0]);
     }
 }

@@ -1,37 +1,40 @@
-//! Minstrel-HT: rates are judged by the acknowledged frames, and few frames, at most one in 20 ms,
-//! try a rate that could be better.
+//! Minstrel-HT: chooses the rates with the highest measured throughput. At most one frame in 20 ms
+//! tries a rate that could be better.
 //!
-//! This is the rate control of Linux (`minstrel_ht`, since 5.12), which serves all standards of
-//! 802.11.
+//! This is the rate control of Linux (`minstrel_ht`, since 5.12) for all standards of 802.11.
 //!
-//! **Judging.** Every 50 ms the share p of each rate's transmissions that were acknowledged passes
-//! a low-pass filter with two poles, P = c1 p + c2 P' + c3 P'', with c3 = -a^2, c2 = 2 a cos(2
-//! sqrt(2) pi / 16), c1 = 1 - c2 - c3 and a = exp(-sqrt(2) pi / 16); P' and P'' are the last two
-//! results, P lies in 0 to 1, and a rate without transmissions keeps its own. The throughput of a
-//! rate is P / t, with t the time of a frame of 1200 bytes and of an acknowledgment at the lowest
-//! rate. Frames of an aggregate share its preamble and its acknowledgment, and aggregates are
-//! assumed to have their mean length (each period has a weight of a quarter). Below P = 0.1 it
-//! counts as 0, and above 0.9 as 0.9. The *surest* rate is the one with the highest throughput
-//! among those with P above 0.75, or, if there is none, the one with the highest P.
+//! **Measurement.** Every 50 ms, the fraction p of acknowledged transmissions of each rate passes a
+//! low-pass filter with two poles: P = c1 p + c2 P' + c3 P''. Here, P' and P'' are the last two
+//! results, c3 = -a^2, c2 = 2 a cos(2 sqrt(2) pi / 16), c1 = 1 - c2 - c3 and a = exp(-sqrt(2) pi /
+//! 16). P is limited to the range from 0 to 1, and stays the same without transmissions.
 //!
-//! **A frame's rates.** A frame is tried at the three rates with the highest throughput and at the
-//! surest one in turn, at each as often as fits into 6 ms with the mean back-off of every attempt
-//! (at least 2, at most 7 times; twice if P is below 0.2). For aggregates of the mean length this
-//! means two or three times. A frame that samples a rate tries that one once in place of the first.
+//! The throughput of a rate is P / t, where t is the time for a frame of 1200 bytes and an
+//! acknowledgment at the lowest rate. In the throughput, values of P below 0.1 count as 0, and
+//! values above 0.9 count as 0.9. Frames of an aggregate share its preamble and its acknowledgment.
+//! Each aggregate is assumed to have the mean length, an average in which the latest period has the
+//! weight 1/4. The *most reliable* rate has the highest throughput among the rates with P above
+//! 0.75. If no rate has P above 0.75, the most reliable rate is the one with the highest P.
 //!
-//! **Sampling.** At most every 20 ms a frame samples. Of six such frames, three test the next
-//! faster rate than the best, two test a random faster one, and one tests a rate between the
-//! fastest and the slowest of the best, second best and surest. These rates are chosen at each
-//! judging, up to four of each kind, and each is tested once in a period.
+//! **Rates of a frame.** A frame is sent at the three rates with the highest throughput and then at
+//! the most reliable rate, until it is acknowledged. At each rate, it is sent as often as fits into
+//! 6 ms with the mean back-off of every attempt, at least 2 and at most 7 times; twice if P is
+//! below 0.2. For aggregates of the mean length, this means two or three times. A frame that
+//! samples a rate is sent once at the sampled rate, in place of the first rate.
+//!
+//! **Sampling.** At most one frame in 20 ms samples a rate. Of six such frames, three test the next
+//! faster rate after the best one, and two test a random faster rate. One tests a rate between the
+//! fastest and the slowest of the best, the second best and the most reliable rate. The rates to
+//! test are chosen after each measurement, up to four of each kind, and each is tested once per
+//! period.
 //!
 //! Source: F. Fietkau's descriptions of the changes to Linux, "significantly redesign the rate
 //! probing strategy" (80d55154b2f8) and "replace rate stats ewma with a better moving average"
-//! (b1103d256704); the rates of frames that a kernel 6.12 gave to our medium
+//! (b1103d256704); the rates of frames that a kernel 6.12 sent over this medium
 //! (docs/notes/linux-wifi.md). Periods: `tests/authorities/wifi/rate_adaptation_defaults.csv`.
 //!
-//! Deviations: rates of HT form one list by their speed, where Linux has a group for each number of
-//! streams, width and guard interval and searches group after group; it also leaves the rates of
-//! more streams sooner if they suddenly fail.
+//! Deviations: HT rates form one list in order of speed. Linux has one group per number of streams,
+//! width and guard interval, and searches the groups one after the other. Linux also abandons rates
+//! with more streams sooner if they suddenly fail.
 //!
 //! ```toml
 //! adaptation = "minstrel-ht"
@@ -43,14 +46,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, SQRT_2};
 
-/// Minstrel-HT: the present rate control of Linux, which chooses rates by the observed throughput
-/// and tests few others.
+/// Minstrel-HT: the current rate control of Linux, which chooses the rates with the highest
+/// measured throughput and tests few other rates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Length of the periods after which rates are judged; 50 ms by default (Linux).
+    /// Length of the periods in which rates are measured; 50 ms by default (Linux).
     pub interval: Span,
-    /// Time between two frames that test another rate; 20 ms by default (Linux).
+    /// Minimum time between two frames that test another rate; 20 ms by default (Linux).
     pub sampling: Span,
 }
 
@@ -101,32 +104,38 @@ impl Adaptation for Config {
     }
 }
 
-/// Time in which a rate may be tried for a frame, and the fewest and most tries.
+/// Maximum time for which a frame is sent at one rate before the next rate is tried.
 const SEGMENT: Span = Span::from_millis(6);
+
+/// Minimum number of transmissions of a frame at one rate.
 const MIN_ATTEMPTS: u32 = 2;
+
+/// Maximum number of transmissions of a frame at one rate.
 const MAX_ATTEMPTS: u32 = 7;
-/// Back-off that is assumed for attempts in every standard: the slot and the windows of OFDM.
+/// Length of a slot in the assumed back-off: that of OFDM, in every standard.
 const BACKOFF_SLOT: Span = Span::from_micros(9);
+
+/// Smallest and largest contention window in the assumed back-off, in slots: those of OFDM.
 const CONTENTION_WINDOWS: (u64, u64) = (15, 1023);
-/// Period of the filter, in number of judgings.
+/// Period of the low-pass filter, as a number of measurement periods.
 const FILTER_PERIOD: f64 = 16.0;
 /// Weight of earlier periods in the mean length of aggregates (Linux).
 const AGGREGATE_WEIGHT: f64 = 0.75;
-/// Number of rates of a kind that can wait to be tested.
+/// Maximum number of rates of each kind that wait to be tested.
 const CANDIDATES: usize = 4;
 
-/// The reason for which a rate is tested.
+/// The reason for testing a rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SampleKind {
-    /// The rate is the next faster one.
+    /// The rate is the next faster one after the best rate.
     Next,
-    /// The rate is faster, drawn at random.
+    /// The rate is drawn at random from the faster rates.
     Jump,
     /// The rate lies between the rates in use.
     Between,
 }
 
-/// The kinds of samples in their order.
+/// Kinds of samples in the order in which frames test them.
 const ORDER: [SampleKind; 6] = [
     SampleKind::Next,
     SampleKind::Jump,
@@ -136,7 +145,7 @@ const ORDER: [SampleKind; 6] = [
     SampleKind::Between,
 ];
 
-/// Returns the number of tries of a transmission that takes `airtime` in a segment, with the mean
+/// Returns the number of transmissions of `airtime` each that fit into [`SEGMENT`] with the mean
 /// back-off of each attempt.
 fn attempts(airtime: Span) -> u32 {
     let (mut window, mut taken, mut count) = (CONTENTION_WINDOWS.0, Span::ZERO, 0);
@@ -151,7 +160,7 @@ fn attempts(airtime: Span) -> u32 {
     count
 }
 
-/// The low-pass filter of probabilities.
+/// Coefficients of the low-pass filter for the fraction of acknowledged frames.
 #[derive(Clone, Copy, Debug)]
 struct Filter {
     present: f64,
@@ -167,7 +176,8 @@ impl Filter {
         Filter { present: 1.0 - last - before, last, before }
     }
 
-    /// Returns the results after `now`, the latest first; the first value is its own history.
+    /// Returns the last two results of the filter after the input `now`, the latest first. `known`
+    /// holds the last two results before; without them, `now` is used in their place.
     fn next(self, known: Option<[f64; 2]>, now: f64) -> [f64; 2] {
         let [last, before] = known.unwrap_or([now; 2]);
         [(self.present * now + self.last * last + self.before * before).clamp(0.0, 1.0), last]
@@ -176,19 +186,21 @@ impl Filter {
 
 struct RateStatistics {
     speed: Speed,
-    /// Time of a frame of 1200 bytes with its share of the acknowledgment.
+    /// Time of a frame of 1200 bytes in seconds, with its share of the preamble and of the
+    /// acknowledgment.
     seconds: f64,
-    /// Transmissions of a frame at this rate before the next one is tried.
+    /// Number of transmissions of a frame at this rate before the next rate is tried.
     attempts: u32,
-    /// The last two results of the filter, the latest first; `None` before the first judging.
+    /// The last two results of the filter, the latest first; `None` before the first measurement.
     probability: Option<[f64; 2]>,
-    /// Transmissions in the present period.
+    /// Number of frames sent in the current period.
     sent: u32,
+    /// Number of frames acknowledged in the current period.
     acknowledged: u32,
 }
 
 impl RateStatistics {
-    /// Sets the values that depend on the mean number of `frames` in a transmission.
+    /// Updates the values that depend on `frames`, the mean number of frames in a transmission.
     fn record_aggregate(&mut self, frames: f64) {
         let Speed { airtime, further, answer, .. } = self.speed;
         let whole = airtime + answer + Span::from_nanos(((frames - 1.0) * further.as_nanos() as f64) as u64);
@@ -221,22 +233,23 @@ struct MinstrelHt {
     config: Config,
     rates: Vec<RateStatistics>,
     filter: Filter,
-    /// Time of the next judging, and time from which on a frame may sample.
+    /// Time of the next measurement.
     next_update: Time,
+    /// Time from which on a frame may sample a rate.
     sampling: Time,
-    /// Number of frames that had a turn to sample.
+    /// Number of frames so far that were allowed to sample a rate.
     samples: usize,
     /// Mean number of frames in a transmission.
     frames: f64,
-    /// Transmissions in the present period, and the frames in them.
+    /// Number of transmissions in the current period, and number of frames in these transmissions.
     sent: (u32, u32),
-    /// Rates that wait to be tested, by kind.
+    /// Rates that wait to be tested, by [`SampleKind`].
     candidates: [Vec<usize>; 3],
-    /// Rates with the best, second and third best throughput, and the surest rate.
+    /// Rates with the best, second best and third best throughput, and the most reliable rate.
     best: [usize; 4],
-    /// Rates of the frame being sent.
+    /// Rates at which the current frame is sent in turn.
     chain: [usize; 4],
-    /// The rate that the frame samples, if it does.
+    /// The rate that the current frame samples, if any.
     sampled: Option<usize>,
 }
 
@@ -254,8 +267,8 @@ impl MinstrelHt {
         }
         let value = |index: &usize| (self.rates[*index].throughput(), self.rates[*index].probability());
         let mut order: Vec<usize> = (0..self.rates.len()).collect();
-        // The sort is stable: of equal rates the slower one comes first.
-        order.sort_by(|one, other| value(other).partial_cmp(&value(one)).expect("they are numbers"));
+        // The sort is stable: among rates of equal throughput, the slower one comes first.
+        order.sort_by(|one, other| value(other).partial_cmp(&value(one)).expect("throughputs are not NaN"));
         let sure = order.iter().find(|index| self.rates[**index].probability() > 0.75);
         let by_probability = |one: &&usize, other: &&usize| value(one).1.total_cmp(&value(other).1);
         let most_reliable = sure.or_else(|| order.iter().rev().max_by(by_probability));
@@ -265,7 +278,7 @@ impl MinstrelHt {
         self.find_candidates(stream);
     }
 
-    /// Chooses the rates to test in the period that begins.
+    /// Chooses the rates to test in the new period.
     fn find_candidates(&mut self, stream: &mut Stream) {
         let [first, second, _, most_reliable] = self.best;
         let used = [first, second, most_reliable].map(|index| self.rates[index].seconds);
@@ -290,7 +303,7 @@ impl MinstrelHt {
         self.candidates = [next, draw(&faster, stream), draw(&between, stream)];
     }
 
-    /// Returns the rate that a frame tests now, if it does.
+    /// Returns the rate that the next frame tests, if any.
     fn sample(&mut self, now: Time) -> Option<usize> {
         if now < self.sampling {
             return None;
@@ -348,14 +361,14 @@ mod tests {
         Outcome::Acknowledged { sent, acknowledged }
     }
 
-    /// Reports ten frames, each sent alone, of which so many were acknowledged.
+    /// Reports ten frames, each sent on its own, `acknowledged` of which were acknowledged.
     fn learn_ten(adapter: &mut dyn Adapter, now: Time, rate: usize, acknowledged: u32) {
         (0..10).for_each(|frame| {
             adapter.record_outcome(now, rate, 0, answered(1, u32::from(frame < acknowledged)))
         });
     }
 
-    /// Returns the rates of a frame's attempts.
+    /// Returns the rates of all attempts of one frame.
     fn chain(adapter: &mut dyn Adapter, now: Time, stream: &mut Stream) -> Vec<usize> {
         (0..16).map(|attempt| adapter.choose(now, attempt, stream).rate).collect()
     }
@@ -363,7 +376,7 @@ mod tests {
     #[test]
     fn the_filter_has_the_coefficients_of_linux_and_no_gain() {
         let filter = Filter::new();
-        // Linux has 5273 and -2350 of 4096 parts.
+        // The coefficients of Linux are 5273 / 4096 and -2350 / 4096.
         assert_eq!([filter.last, filter.before].map(|part| (4096.0 * part).trunc()), [5273.0, -2350.0]);
         let mut state = Some(filter.next(None, 0.4));
         assert_eq!(state, Some([0.4, 0.4]));
@@ -375,11 +388,11 @@ mod tests {
 
     #[test]
     fn attempts_fit_into_six_milliseconds_with_their_back_off() {
-        // A frame of 1200 bytes at 54 Mbit/s takes 200 us, SIFS and an ACK at 6 Mbit/s 60 us.
-        // Before the attempts are 67.5, 139.5, 283.5, 571.5, 1147.5 and 2299.5 us of back-off, so
-        // that the fifth ends after 3.5 ms and the sixth after 6.07 ms.
+        // A frame of 1200 bytes at 54 Mbit/s takes 200 us, SIFS and an ACK at 6 Mbit/s 60 us. The
+        // mean back-offs before the attempts are 67.5, 139.5, 283.5, 571.5, 1147.5 and 2299.5 us.
+        // The fifth attempt ends after 3.5 ms, and the sixth after 6.07 ms.
         assert_eq!(attempts(Span::from_micros(260)), 5);
-        // At 6 Mbit/s: three attempts take 5.4 ms.
+        // At 6 Mbit/s, three attempts take 5.4 ms.
         assert_eq!(attempts(Span::from_micros(1640 + 60)), 3);
         assert_eq!(attempts(Span::from_millis(9)), 2);
         assert_eq!(attempts(Span::from_micros(1)), 6);
@@ -394,12 +407,12 @@ mod tests {
             let now = Time::ZERO + Span::from_millis(60) * period;
             let frame = chain(&mut *adapter, now, &mut stream);
             attempts.push(frame.iter().skip_while(|rate| **rate != 3).take_while(|rate| **rate == 3).count());
-            // Periods of single frames, then of six together.
+            // The first periods have single frames, the later ones aggregates of six frames.
             let count = if period < 20 { 1 } else { 6 };
             (0..10).for_each(|_| adapter.record_outcome(now, 3, 0, answered(count, count)));
         }
-        // A frame takes 1.38 ms with its acknowledgment and is tried three times; six of them take
-        // 5.7 ms.
+        // A single frame takes 1.38 ms with its acknowledgment and is sent three times. An
+        // aggregate of six frames takes 5.7 ms.
         assert_eq!((attempts[19], attempts[39]), (3, 2));
     }
 
@@ -410,11 +423,13 @@ mod tests {
         for rate in 0..4 {
             learn_ten(&mut *adapter, Time::ZERO, rate, [10, 10, 8, 3][rate]);
         }
-        // Throughputs 0.9/9.79, 0.9/4.99, 0.8/1.94, 0.3/1.06 per ms: best 5.5, then 11, then 2
-        // Mbit/s; the surest is 5.5.
+        // The throughputs are 0.9/9.79, 0.9/4.99, 0.8/1.94 and 0.3/1.06 per ms. The best rate is
+        // 5.5 Mbit/s, the second best 11 Mbit/s, and the third best 2 Mbit/s. The most reliable
+        // rate is 5.5 Mbit/s.
         let frame = chain(&mut *adapter, Time::ZERO, &mut stream);
-        // The first frame tests the next faster rate than the best once; then come the second best,
-        // up to three times, the third, twice, and the surest, twice.
+        // The first frame tests the next faster rate after the best once. It is then sent at the
+        // second best rate up to three times, at the third best rate twice, and at the most
+        // reliable rate twice.
         assert_eq!(frame[..8], [3, 3, 3, 3, 1, 1, 2, 2]);
         let frame = chain(&mut *adapter, Time::ZERO, &mut stream);
         assert_eq!(frame[..5], [2, 2, 3, 3, 3], "20 ms have not passed");
@@ -430,8 +445,9 @@ mod tests {
             .map(|turn| chain(&mut *adapter, now + Span::from_millis(100) * turn, &mut stream))
             .collect();
         for (turn, frame) in samples.iter().enumerate() {
-            // The first frame looked for the next faster rate, so these begin with a jump. The
-            // fifth wants a rate between 5.5 and 2 Mbit/s, the best ones, and there is none.
+            // The first frame tested the next faster rate, so the next sample is a random jump. The
+            // fifth frame should test a rate between 5.5 and 2 Mbit/s, the best rates, but no such
+            // rate exists.
             if turn == 4 {
                 assert_eq!(frame[0], 2, "{frame:?}");
             } else {

@@ -1,9 +1,9 @@
 //! Rate adaptation: the choice of the rate at which a sender transmits its next frame to a
 //! receiver.
 //!
-//! Each sender has an adapter per receiver. The sender asks it before every transmission,
-//! retransmissions included, and reports the outcome. Rates are positions in the list of the
-//! network's rates, the slowest first.
+//! Each sender has one adapter per receiver. The sender requests a rate from the adapter before
+//! every transmission, including retransmissions, and reports the outcome to the adapter. A rate is
+//! given by its position in the list of the network's rates, the slowest first.
 
 pub mod aarf;
 pub mod arf;
@@ -46,39 +46,39 @@ pub trait Adaptation {
     /// If the configuration has not passed [`check`](Adaptation::check).
     fn build(&self, rates: &[Speed]) -> Box<dyn Adapter>;
 
-    /// Returns true if receivers answer frames that the channel corrupted with a NAK.
+    /// Returns true if a receiver answers a frame that the channel has corrupted with a NAK.
     fn nak(&self) -> bool {
         false
     }
 
-    /// Returns the position of the rate at which it always sends; `None` if it adapts.
+    /// Returns the position of the only rate that the sender uses; `None` if the rate adapts.
     fn constant(&self, _rates: &[Speed]) -> Option<usize> {
         None
     }
 
-    /// Adds the problems of this configuration with these rates.
+    /// Checks the configuration for a network with these rates and adds its problems to `problems`.
     fn check(&self, _rates: &[Speed], _problems: &mut Problems) {}
 }
 
 /// A rate that an adapter can choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Speed {
-    /// The rate at which data is sent.
+    /// Transmission rate of data.
     pub rate: Rate,
-    /// Number of the rate in the standard; for HT, the MCS.
+    /// Index of the rate in the standard; for HT, the MCS.
     pub index: usize,
-    /// Time on the air of a frame of 1200 bytes.
+    /// Airtime of a frame of 1200 bytes.
     pub airtime: Span,
-    /// Time on the air by which another such frame extends an aggregate.
+    /// Airtime that one further frame of 1200 bytes adds to an aggregate.
     pub further: Span,
-    /// Time from a frame's end to that of its acknowledgment at the lowest rate.
+    /// Time from the end of a frame to the end of its acknowledgment at the lowest rate.
     pub answer: Span,
 }
 
-/// The choice for a sender's next transmission.
+/// The settings of a sender's next transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Position of the rate among those of the standard, from the slowest.
+    /// Position of the rate in the list of the network's rates, the slowest first.
     pub rate: usize,
     /// True if an RTS precedes the frame, whatever its size.
     pub rts: bool,
@@ -110,7 +110,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns true if most frames were acknowledged; `None` if no data was sent.
+    /// Returns true if at least half of the frames were acknowledged; `None` if no data was sent.
     pub fn success(self) -> Option<bool> {
         match self {
             Outcome::Acknowledged { sent, acknowledged } => Some(2 * acknowledged >= sent),
@@ -119,7 +119,8 @@ impl Outcome {
         }
     }
 
-    /// Returns the number of frames that were sent, and of those that were acknowledged.
+    /// Returns the number of frames that were sent, and the number of frames that were
+    /// acknowledged.
     pub fn frames(self) -> (u32, u32) {
         match self {
             Outcome::Acknowledged { sent, acknowledged } => (sent, acknowledged),
@@ -131,12 +132,12 @@ impl Outcome {
 
 /// Chooses the rates of one sender for one receiver.
 pub trait Adapter: Send {
-    /// Returns the rate of the transmission that begins at `now`. `attempt` counts the earlier
-    /// transmissions of the frame.
+    /// Returns the settings of the transmission that begins at `now`. `attempt` is the number of
+    /// earlier transmissions of the frame.
     fn choose(&mut self, now: Time, attempt: u32, stream: &mut Stream) -> Choice;
 
-    /// Learns the outcome of the transmission at position `rate`, of a frame that was sent
-    /// `attempt` times before.
+    /// Records the outcome of a transmission at the rate with position `rate`. The frame had been
+    /// sent `attempt` times before this transmission.
     fn record_outcome(&mut self, now: Time, rate: usize, attempt: u32, outcome: Outcome);
 }
 
@@ -156,9 +157,9 @@ pub(super) mod testing {
         vec![rate(0, 1000), rate(1, 2000), rate(2, 5500), rate(3, 11_000)]
     }
 
-    /// Returns the rates that an adapter chooses for frames, each of which is sent once. The
-    /// outcomes are a text with a letter each: `s`ilence, an `a`cknowledgment, `n` for a NAK, `b`
-    /// for an RTS without answer. A capital letter stands for a choice with RTS.
+    /// Returns the rates that an adapter chooses for a series of transmissions. `outcomes` has one
+    /// letter per transmission: `s` for silence, `a` for an acknowledgment, `n` for a NAK, `b` for
+    /// an unanswered RTS.
     pub(crate) fn trajectory(config: &dyn Adaptation, outcomes: &str) -> String {
         let mut adapter = config.build(&rates());
         let mut stream = Streams::new(1, 0).stream("adaptation");

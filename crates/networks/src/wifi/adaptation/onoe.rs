@@ -1,17 +1,18 @@
-//! ONOE: a rate is judged once a second by its retransmissions, and rises only after ten good
-//! seconds.
+//! ONOE: a rate adaptation that evaluates retransmissions once per second and raises the rate after
+//! ten good seconds.
 //!
-//! At the end of each period, if frames were sent:
+//! At the end of each period in which frames were sent, ONOE applies the first rule that matches:
 //!
-//! - no frame was acknowledged, or at least 10 frames were sent and needed more than one
-//!   retransmission on average: one rate down, no credits;
-//! - fewer than 10 % of the frames needed a retransmission: one credit more; with ten credits one
-//!   rate up, no credits;
-//! - otherwise: one credit less.
+//! - If no frame was acknowledged, or if at least 10 frames were sent with more than one
+//!   retransmission per frame on average, the rate falls by one step and the credits are reset to
+//!   zero.
+//! - If fewer than 10 % of the frames needed a retransmission, the period is *good* and earns one
+//!   credit. With ten credits, the rate rises by one step and the credits are reset to zero.
+//! - Otherwise, the rate loses one credit.
 //!
 //! Source: the description of the ONOE algorithm in the documentation of the MadWifi driver, and M.
-//! Lacage, "Experimentation Tools for Networking Research", thesis 2010, section on rate control;
-//! its default values are ns-3's.
+//! Lacage, "Experimentation Tools for Networking Research", thesis 2010, section on rate control.
+//! The defaults are those of ns-3.
 //!
 //! ```toml
 //! adaptation = "onoe"
@@ -22,15 +23,17 @@ use bentpipe_core::{Count, Fraction, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// ONOE (MadWifi): a slow rate adaptation by credits, which judges a rate once a second.
+/// ONOE (MadWifi): a slow rate adaptation, which evaluates retransmissions once per second and
+/// raises the rate after enough good periods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Length of a period, after which the rate is judged; 1 s by default.
+    /// Length of a period in which retransmissions are counted; 1 s by default.
     pub period: Span,
-    /// Number of credits, each of a good period, that a step up needs; 10 by default.
+    /// Number of credits for a step up; 10 by default. Each good period earns one credit.
     pub credits: Count<1, 1000>,
-    /// Fraction of the frames that may need a retransmission in a good period; 0.1 by default.
+    /// Limit on retransmissions in a good period, 0.1 by default: a period is good if a smaller
+    /// fraction of its frames needed a retransmission.
     pub retries: Fraction,
 }
 
@@ -51,7 +54,7 @@ impl Adaptation for Config {
             highest: rates.len() - 1,
             rate: 0,
             credits: 0,
-            ends: None,
+            period_end: None,
             acknowledged: 0,
             retried: 0,
             retransmissions: 0,
@@ -71,23 +74,25 @@ struct Onoe {
     highest: usize,
     rate: usize,
     credits: u64,
-    /// The end of the present period.
-    ends: Option<Time>,
-    /// Counts of this period: frames sent for the first time, acknowledged ones, those that needed
-    /// a retransmission, and all retransmissions.
+    /// End of the current period; `None` before the first frame.
+    period_end: Option<Time>,
+    /// Frames that were transmitted for the first time in this period.
     frames: u64,
+    /// Transmissions that were acknowledged in this period.
     acknowledged: u64,
+    /// Frames that were retransmitted for the first time in this period.
     retried: u64,
+    /// Retransmissions in this period.
     retransmissions: u64,
 }
 
-/// Number of frames from which on an average is meaningful.
-const CREDITS_TO_STEP: u64 = 10;
+/// Minimum number of frames in a period for a meaningful average of retransmissions per frame.
+const MIN_FRAMES: u64 = 10;
 
 impl Onoe {
     fn update_statistics(&mut self) {
         let failing = self.acknowledged == 0;
-        let costly = self.frames >= CREDITS_TO_STEP && self.retransmissions > self.frames;
+        let costly = self.frames >= MIN_FRAMES && self.retransmissions > self.frames;
         if self.frames + self.retransmissions == 0 {
             return;
         }
@@ -107,10 +112,10 @@ impl Onoe {
 
 impl Adapter for Onoe {
     fn choose(&mut self, now: Time, _attempt: u32, _stream: &mut Stream) -> Choice {
-        let ends = *self.ends.get_or_insert(now + self.config.period);
-        if now >= ends {
+        let period_end = *self.period_end.get_or_insert(now + self.config.period);
+        if now >= period_end {
             self.update_statistics();
-            self.ends = Some(now + self.config.period);
+            self.period_end = Some(now + self.config.period);
         }
         Choice { rate: self.rate, rts: false }
     }
@@ -131,9 +136,9 @@ mod tests {
     use super::*;
     use bentpipe_core::Streams;
 
-    /// Returns the rate in each second, when a frame is sent every 20 ms of which every `n`th needs
-    /// one retransmission.
-    fn course(seconds: u64, lost: impl Fn(u64) -> Option<u64>) -> Vec<usize> {
+    /// Returns the rate in each second when one frame is sent every 20 ms. In second `s`, every
+    /// n-th frame needs one retransmission if `retried_every(s)` is `Some(n)`.
+    fn course(seconds: u64, retried_every: impl Fn(u64) -> Option<u64>) -> Vec<usize> {
         let mut adapter = Config::default().build(&rates());
         let mut stream = Streams::new(1, 0).stream("adaptation");
         let mut course = Vec::new();
@@ -143,21 +148,21 @@ mod tests {
             if frame % 50 == 0 {
                 course.push(rate);
             }
-            let retried = lost(frame / 50).is_some_and(|every| frame % every == 0);
+            let retried = retried_every(frame / 50).is_some_and(|every| frame % every == 0);
             if retried {
                 adapter.record_outcome(now, rate, 0, Outcome::Unanswered { sent: 1 });
             }
-            let again = u32::from(retried);
-            adapter.record_outcome(now, rate, again, Outcome::Acknowledged { sent: 1, acknowledged: 1 });
+            let attempt = u32::from(retried);
+            adapter.record_outcome(now, rate, attempt, Outcome::Acknowledged { sent: 1, acknowledged: 1 });
         }
         course
     }
 
     #[test]
-    fn ten_good_seconds_raise_the_rate_and_every_fifth_retransmission_costs_a_credit() {
+    fn ten_good_seconds_raise_the_rate_and_a_bad_second_costs_a_credit() {
         let good = course(31, |_| None);
         assert_eq!(good, [vec![0; 10], vec![1; 10], vec![2; 10], vec![3]].concat());
-        // Five bad seconds after five good ones remove the credits.
+        // Five bad seconds remove the credits of the five good seconds before them.
         let mixed = course(21, |second| (5..10).contains(&second).then_some(5));
         assert_eq!(mixed, [vec![0; 20], vec![1]].concat());
     }
@@ -176,7 +181,7 @@ mod tests {
             };
             adapter.record_outcome(now, rate, 0, outcome);
         }
-        // Two steps up in 22 s; down after the 23rd, 24th and 25th.
+        // Two steps up in the first 22 s; one step down after each of the seconds 23, 24 and 25.
         assert_eq!(rate, 0);
     }
 }

@@ -1,4 +1,5 @@
-//! The end of each frame on the air: who could read it, and what is sent next.
+//! Handling of the end of each frame: it determines which stations could read the frame, and which
+//! frame is sent next.
 
 use super::{subframe, Attempt, Cell, Kind, Link, OnAir, UpperLayer};
 use crate::wifi::adaptation::Outcome;
@@ -7,11 +8,11 @@ use crate::wifi::{ACK, BLOCK_ACK, CTS, RTS};
 use bentpipe_link::channel::Frame;
 
 impl<L> Cell<L> {
-    /// Ends a frame: its receiver answers, or the exchange is over.
+    /// Ends a frame. Its receiver answers, or the exchange is over.
     pub(super) fn end(&mut self, one: OnAir, upper: &mut impl UpperLayer<Payload = L>) {
         let OnAir { transmission, kind, index, .. } = one;
         let now = transmission.end;
-        let mut attempt = self.attempts[index].expect("the exchange goes on");
+        let mut attempt = self.attempts[index].expect("a frame on the air belongs to an exchange");
         let from = index / self.rules.access.len();
         let to = self.queues[index].flow(attempt.flow).to;
         let link = Link { from, to };
@@ -31,7 +32,7 @@ impl<L> Cell<L> {
                 let clear = phy.control(attempt.rate, CTS);
                 let reserved = match answers {
                     true => now + sifs + clear + delay + sifs + attempt.airtime + delay + answering,
-                    // Stations that hear no data after the RTS forget it (10.3.2.4).
+                    // Stations that hear no data after the RTS cancel its reservation (10.3.2.4).
                     false => now + sifs + clear + delay + sifs + slot * 2,
                 };
                 self.air.end(&transmission, Some(to), reserved, spoiled.then_some(to));
@@ -108,7 +109,8 @@ impl<L> Cell<L> {
         }
     }
 
-    /// Decides which frames of a transmission arrive, and passes them on; returns their number.
+    /// Determines which frames of a transmission arrive and delivers them. Returns the number of
+    /// frames that have arrived.
     fn update_statistics(
         &mut self,
         transmission: &Transmission,
@@ -121,8 +123,8 @@ impl<L> Cell<L> {
         let mode = self.rules.phy.mode(attempt.rate);
         let (mut arrived, mut duplicates, mut passed) = (0, 0, 0);
         for sent in flow.window.iter_mut().filter(|sent| !sent.settled).take(attempt.count as usize) {
-            // The last bit of the whole ends with the frame; earlier ones of an aggregate in
-            // between.
+            // The last bit arrives at the end of the transmission. Earlier frames of an aggregate
+            // end before.
             let at = match attempt.count {
                 1 => transmission.end,
                 _ => {
@@ -142,7 +144,8 @@ impl<L> Cell<L> {
         arrived
     }
 
-    /// Ends a frame to all stations: those that hear it take it, and nobody answers.
+    /// Ends a frame to all stations. Every station that hears the frame receives it, and none
+    /// answers.
     fn end_group(
         &mut self,
         transmission: &Transmission,
@@ -159,7 +162,7 @@ impl<L> Cell<L> {
         });
         let mode = self.rules.phy.mode(attempt.rate);
         let flow = self.queues[index].flow(attempt.flow);
-        let sent = flow.unsettled().next().expect("it was sent");
+        let sent = flow.unsettled().next().expect("the frame on the air is in the window");
         for to in hearing {
             let link = Link { from, to };
             if !upper.corrupts(transmission.end, link, Frame { bytes: sent.bytes, mode }, false) {
@@ -176,8 +179,8 @@ impl<L> Cell<L> {
     }
 }
 
-/// Returns the outcome that a sender knows when no acknowledgment has come: after a CTS the channel
-/// was the reason.
+/// Returns the outcome, as far as the sender knows, of a transmission without acknowledgment. After
+/// a CTS, the channel was the reason.
 fn lost(attempt: Attempt) -> Outcome {
     match attempt.rts {
         true => Outcome::Corrupted { sent: attempt.count },

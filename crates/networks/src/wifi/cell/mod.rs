@@ -1,11 +1,11 @@
-//! Frame exchanges on the medium: RTS, CTS, data or an aggregate, and its acknowledgment.
+//! Frame exchanges on the medium: RTS, CTS, a data frame or an aggregate, and the acknowledgment.
 //!
-//! Exchanges begin here; `frames.rs` ends each of their frames, and `outcomes.rs` settles the sent
-//! data.
+//! This file begins exchanges. `frames.rs` handles the end of each frame, and `outcomes.rs` handles
+//! the outcome of an exchange.
 //!
-//! A data frame costs three events: its beginning, its end, at which it is judged, and the end of
-//! its acknowledgment. The cell knows neither packets nor rate adaptation nor channels, and asks
-//! its [`UpperLayer`] for these.
+//! A data frame costs three events: its beginning, its end, and the end of its acknowledgment. The
+//! cell itself has no knowledge of packets, rate adaptation and channels. Its [`UpperLayer`]
+//! implements these.
 
 mod frames;
 mod outcomes;
@@ -19,63 +19,62 @@ use super::RTS;
 use bentpipe_core::{Span, Stream, Time};
 use bentpipe_link::channel::Frame;
 
-/// The layer above a cell, which chooses rates, decides which frames the channel corrupts, and
-/// takes received frames.
+/// The layer above a cell. It chooses rates, decides which frames the channel corrupts, and
+/// receives the delivered frames.
 pub trait UpperLayer {
     /// The type of a frame's contents.
     type Payload;
 
     /// Returns the rate of a transmission that begins at `now`, as an index of the physical layer.
-    /// `attempt` counts the earlier transmissions of its first frame.
+    /// `attempt` is the number of earlier transmissions of the first frame.
     fn choose(&mut self, now: Time, link: Link, attempt: u32, payload: Option<&Self::Payload>) -> Choice;
 
-    /// Returns true if a frame may be in one aggregate with an earlier one, both by their places in
-    /// the order of arrival in `category`.
+    /// Returns true if a frame may share an aggregate with an earlier frame. Both are identified by
+    /// their sequence numbers in `category`, in order of arrival.
     fn may_aggregate(&self, _link: Link, _category: usize, _first: u64, _other: u64) -> bool {
         true
     }
 
-    /// Learns the outcome of a transmission, as far as its sender knows; called before its frames
-    /// are settled.
+    /// Records the outcome of a transmission, as far as its sender knows. Called before the frames
+    /// of the transmission are settled.
     fn record_outcome(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome);
 
-    /// Returns true if the channel corrupts a frame whose last bit arrives at `at`, which may be a
-    /// `control` frame.
+    /// Returns true if the channel corrupts a frame whose last bit arrives at `at`. `control` is
+    /// true for control frames.
     fn corrupts(&mut self, at: Time, link: Link, frame: Frame, control: bool) -> bool;
 
-    /// Returns true if the receivers of a sender answer frames that the channel corrupted with a
-    /// NAK.
+    /// Returns true if receivers answer a corrupted frame of the sender `from` with a NAK.
     fn sends_naks(&self, from: usize) -> bool;
 
     /// Called when a frame has arrived.
     fn deliver(&mut self, now: Time, link: Link, payload: Self::Payload);
 
-    /// Called when a frame to all stations has arrived at one of those that hear it.
+    /// Called for each station at which a frame to all stations has arrived.
     fn deliver_copy(&mut self, now: Time, link: Link, payload: &Self::Payload);
 
-    /// Called when a frame that has never arrived is given up.
+    /// Called when the sender gives up a frame that has not arrived.
     fn give_up(&mut self, now: Time, link: Link, payload: Self::Payload);
 
-    /// Called when the sender is done with the frame that came as number `order` into its
-    /// `category`.
+    /// Called when the sender has finished with a frame, which is identified by its `category` and
+    /// its sequence number `order` in that category.
     fn settle(&mut self, _now: Time, _link: Link, _category: usize, _order: u64, _end: Settled) {}
 }
 
 /// Outcome of a frame for its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// True if it was acknowledged; it was given up otherwise.
+    /// True if the frame was acknowledged, false if it was given up.
     pub acknowledged: bool,
-    /// Transmissions that were not acknowledged.
+    /// Number of transmissions that were not acknowledged.
     pub failures: u32,
 }
 
 /// A pair of stations: a sender and a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Number of the sending station.
+    /// Index of the sending station.
     pub from: usize,
-    /// Number of the receiving station; the number of stations stands for all.
+    /// Index of the receiving station. An index equal to the number of stations means all stations.
     pub to: usize,
 }
 
@@ -91,17 +90,17 @@ impl Link {
 pub struct Rules {
     /// The physical layer of the stations.
     pub phy: Phy,
-    /// The categories of each station, the first of the highest priority.
+    /// The access categories of each station, the one with the highest priority first.
     pub access: Vec<Access>,
-    /// Bytes of the longest frame that is not preceded by an RTS.
+    /// Maximum size of a frame that is sent without RTS, in bytes.
     pub rts_threshold: u32,
-    /// Number of failures after which a frame no longer than that is given up.
+    /// Number of failures after which a frame of at most `rts_threshold` bytes is given up.
     pub short_limit: u32,
-    /// Number of failures after which a longer frame is given up.
+    /// Number of failures after which a frame of more than `rts_threshold` bytes is given up.
     pub long_limit: u32,
-    /// Bytes of the longest aggregate; 0 without aggregation.
+    /// Maximum size of an aggregate in bytes; 0 without aggregation.
     pub aggregate: u32,
-    /// Largest number of frames in an aggregate.
+    /// Maximum number of frames in an aggregate.
     pub window: usize,
     /// Propagation delay between any two stations.
     pub delay: Span,
@@ -116,18 +115,19 @@ pub struct Rules {
 pub struct Attempt {
     /// Index of the rate in the physical layer.
     pub rate: usize,
-    /// Number of earlier transmissions of its first frame.
+    /// Number of earlier transmissions of the first frame.
     pub attempt: u32,
     /// Number of frames in the transmission.
     pub count: u32,
-    /// True if it overlapped with another at the receiver.
+    /// True if the transmission overlapped with another one at the receiver.
     pub collided: bool,
     flow: usize,
     bytes: u32,
     /// True if an RTS precedes the transmission.
     rts: bool,
     airtime: Span,
-    /// Time until which the category may continue without contending.
+    /// End of the transmission opportunity: until this time, the category may start further
+    /// exchanges without contention.
     txop_ends: Time,
 }
 
@@ -136,7 +136,7 @@ pub struct Attempt {
 enum Kind {
     Rts,
     Cts,
-    /// A CTS that a station sends to itself, as protection.
+    /// A CTS that a station sends to itself, for protection from 802.11b stations.
     Protect,
     Data,
     /// An acknowledgment or a block acknowledgment.
@@ -148,33 +148,34 @@ enum Kind {
 struct OnAir {
     transmission: Transmission,
     kind: Kind,
-    /// The category to whose exchange it belongs.
+    /// Index of the category to whose exchange the frame belongs.
     index: usize,
-    /// True if the stations that hear it have been informed of it.
+    /// True if the frame has been put on the medium of the stations that hear it.
     begun: bool,
 }
 
-/// Longest time that a frame may take on the air (aPPDUMaxTime of HT).
+/// Maximum airtime of a frame (aPPDUMaxTime of HT).
 const LONGEST: Span = Span::from_micros(5484);
 
 /// A shared medium with its stations.
 pub struct Cell<L> {
     rules: Rules,
     air: Air,
-    /// Categories: their frames, and the current transmission.
+    /// Frames of each category.
     queues: Vec<Frames<L>>,
+    /// Current transmission of each category.
     attempts: Vec<Option<Attempt>>,
     on_air: Vec<OnAir>,
     stations: usize,
-    /// Counters of each station so far.
+    /// Counters of each station since the start of the run.
     pub counters: Vec<Counters>,
     next: Option<Time>,
     due: Vec<usize>,
 }
 
 impl<L> Cell<L> {
-    /// Creates an idle cell. `heard_by` lists the stations that hear each station, itself included;
-    /// `None` if all hear all.
+    /// Creates an idle cell. `heard_by` lists, for each station, the stations that hear it,
+    /// including itself; `None` if every station hears every other one.
     pub fn new(stations: usize, rules: Rules, heard_by: Option<Vec<Vec<u16>>>, stream: Stream) -> Cell<L> {
         let phy = &rules.phy;
         let eifs = if rules.eifs { phy.sifs + phy.lowest_ack() + rules.delay } else { Span::ZERO };
@@ -200,23 +201,23 @@ impl<L> Cell<L> {
         self.next
     }
 
-    /// Returns the rules that the exchanges follow.
+    /// Returns the parameters of the cell's exchanges.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Returns the contents that have not been passed on.
+    /// Returns the contents of all frames that have not been delivered or given up.
     pub fn payloads(&self) -> impl Iterator<Item = &L> {
         self.queues.iter().flat_map(Frames::payloads)
     }
 
-    /// Queues an MPDU of `bytes` in a category of its sender.
+    /// Queues an MPDU of `bytes` bytes in a category of its sender.
     pub fn enqueue(&mut self, now: Time, link: Link, category: usize, bytes: u32, payload: L) {
         self.enqueue_limited(now, link, category, bytes, None, payload);
     }
 
-    /// Queues a frame that is given up after `limit` failures. Returns its place in the order of
-    /// arrival in the category.
+    /// Queues a frame that is given up after `limit` failures. Returns the frame's sequence number
+    /// in the category.
     pub fn enqueue_limited(
         &mut self,
         now: Time,
@@ -255,7 +256,7 @@ impl<L> Cell<L> {
         let mut last = None;
         for &index in &due {
             let station = index / self.rules.access.len();
-            // Among categories of one station, the first has the highest priority, and the others
+            // The first category of a station has the highest priority. The other categories
             // collide with it internally.
             if last == Some(station) {
                 self.collide_internally(now, index, upper);
@@ -276,7 +277,7 @@ impl<L> Cell<L> {
         self.plan();
     }
 
-    /// Starts an exchange of a category that has won the medium.
+    /// Starts an exchange of a category that has won the contention.
     fn begin(&mut self, now: Time, index: usize, upper: &mut impl UpperLayer<Payload = L>) {
         self.air.withdraw(index);
         let txop = self.rules.access[index % self.rules.access.len()].txop;
@@ -303,7 +304,7 @@ impl<L> Cell<L> {
         }
     }
 
-    /// Decides on the next frame of a category.
+    /// Determines the next frame or aggregate of a category.
     fn prepare(
         &mut self,
         now: Time,
@@ -319,7 +320,7 @@ impl<L> Cell<L> {
         if flow.unsettled().next().is_none() {
             flow.advance();
         }
-        let first = flow.unsettled().next().expect("it was advanced");
+        let first = flow.unsettled().next().expect("a waiting frame was moved into the window");
         let attempt = first.failures;
         let (mut bytes, order) = (first.bytes, first.order);
         let Choice { rate, rts } = upper.choose(now, Link { from, to }, attempt, first.payload.as_ref());
@@ -365,7 +366,8 @@ impl<L> Cell<L> {
     fn send(&mut self, begin: Time, airtime: Span, from: usize, kind: Kind, index: usize) {
         let transmission = Transmission { from, begin, end: begin + airtime + self.rules.delay };
         self.counters[from].airtime += airtime;
-        // If all hear all, nobody transmits in the space before a response.
+        // If every station hears every other one, no station transmits in the space before a
+        // response.
         let begun = self.air.open();
         if begun {
             self.air.put(transmission);
@@ -374,8 +376,8 @@ impl<L> Cell<L> {
     }
 }
 
-/// Returns the bytes of a frame in an aggregate: a delimiter goes before it, and it ends at a
-/// multiple of 4.
+/// Returns the size in bytes of a frame within an aggregate: with a delimiter before the frame, and
+/// padded to a multiple of 4 bytes.
 const fn subframe(bytes: u32) -> u32 {
     4 + bytes.div_ceil(4) * 4
 }

@@ -1,5 +1,5 @@
-//! The results of an exchange: frames that are acknowledged, retransmitted or given up, and the
-//! category's next contention.
+//! Handling of the outcome of an exchange: frames are acknowledged, retransmitted or given up, and
+//! the category contends again.
 
 use super::{Attempt, Cell, Link, Rules, Settled, UpperLayer};
 use crate::wifi::adaptation::Outcome;
@@ -39,7 +39,7 @@ impl<L> Cell<L> {
         self.settle(now, index, attempt, upper);
     }
 
-    /// Handles a transmission that has failed as a whole; its station waits for an answer until
+    /// Handles a transmission that has failed completely. The station waits for an answer until
     /// `resume`.
     pub(super) fn fail(
         &mut self,
@@ -90,12 +90,13 @@ impl<L> Cell<L> {
         };
         let ended = self.give_up(now, index, attempt, link, upper);
         let ready = !self.queues[index].is_empty();
-        // Its slots count from the end of the other category's frame, which begins now.
+        // The slots of the back-off count from the end of the other category's frame, which begins
+        // now.
         self.air.back_off(index, ended, now + self.rules.phy.sifs, ready);
     }
 
-    /// Gives up the frames that have reached the limit of failures. Returns true if the first was
-    /// among them.
+    /// Gives up the frames that have reached the limit of failures. Returns true if the first frame
+    /// was given up.
     fn give_up(
         &mut self,
         now: Time,
@@ -124,13 +125,14 @@ impl<L> Cell<L> {
                 }
             }
         }
-        // Passes on frames that the receiver has kept behind one that will not come.
+        // Delivers the frames that the receiver has kept while it waited for a frame that was given
+        // up.
         flow.release(|payload| upper.deliver(now, link, payload));
         flow.remove_settled();
         first
     }
 
-    /// Continues after a success in the transmission opportunity, or contends again.
+    /// Continues the transmission opportunity after a success, or contends again.
     fn settle(
         &mut self,
         now: Time,
@@ -147,7 +149,8 @@ impl<L> Cell<L> {
         self.air.back_off(index, true, Time::ZERO, ready);
     }
 
-    /// Returns true if another exchange like the last one ends within the transmission opportunity.
+    /// Returns true if another exchange of the same length ends within the transmission
+    /// opportunity.
     fn fits(&mut self, index: usize, attempt: Attempt, begin: Time) -> bool {
         let queue = &mut self.queues[index];
         let Some(first) = queue.first() else { return false };

@@ -41,11 +41,12 @@ pub(super) struct Dialog {
     pub target: String,
     /// Proxies that requests inside the dialog pass (the route set).
     pub routes: Vec<String>,
-    /// Address from which the last message of the other end came, or to which the INVITE was sent.
+    /// Source address of the other end's last message, or the address to which the INVITE was sent.
     pub peer: SocketAddr,
     /// Session description of this end.
     pub body: String,
-    /// The last ACK (caller) or 2xx (callee), which answers repetitions of the other end's message.
+    /// The last ACK (caller) or 2xx (callee). This end retransmits it when the other end
+    /// retransmits its message.
     pub last: Vec<u8>,
     /// Retransmission of the 2xx until the ACK arrives, and the time at which the callee gives up
     /// (section 13.3.1.4).
@@ -61,8 +62,8 @@ impl Dialog {
         route.or_else(|| host(&self.target)).unwrap_or(self.peer)
     }
 
-    /// Returns true if a message with this end's tag and the other's belongs to the dialog (section
-    /// 12.2.2).
+    /// Returns true if a message with this Call-ID, this end's tag `local` and the other end's tag
+    /// `remote` belongs to the dialog (section 12.2.2).
     pub fn owns(&self, call_id: &str, local: &str, remote: &str) -> bool {
         self.call_id == call_id && self.local_tag == local && self.remote_tag == remote
     }

@@ -1,17 +1,18 @@
-//! A SIP user agent (RFC 3261, sections 8 to 15): any number of simultaneous calls, as caller and
-//! as callee.
+//! A SIP user agent (RFC 3261, sections 8 to 15) for any number of simultaneous calls, as caller
+//! and as callee.
 //!
-//! The agent receives messages, times and its user's decisions, and returns messages to send and
-//! events. A [`Call`] is a dialog and the messages before it: [`Agent::invite`] begins one,
-//! [`Event::Incoming`] announces one. Every call ends with exactly one [`Event::Failed`], whose
-//! status is the reason (408: nobody answered), or one [`Event::Ended`].
+//! The agent receives messages, the time and the decisions of its user, and returns messages to
+//! send and events. A [`Call`] is a dialog, together with the messages before it. [`Agent::invite`]
+//! begins a call, and [`Event::Incoming`] announces one. Every call ends with exactly one event:
+//! [`Event::Ended`], or [`Event::Failed`] with a status that gives the reason (408: no answer).
 //!
 //! Responses are sent to the address from which the request arrived (as with RFC 3581). Requests
-//! inside a dialog are sent to the first route, to the other end's Contact if that is a numeric
-//! address, or otherwise to the address of the other end's last message.
+//! inside a dialog are sent to the first route, if any. Otherwise, they are sent to the other end's
+//! Contact if it is a numeric address, and else to the source address of the other end's last
+//! message.
 //!
 //! A callee that hangs up before the ACK has arrived sends its BYE when the ACK arrives or when the
-//! wait for it times out (section 15).
+//! wait for the ACK times out (section 15).
 
 mod dialog;
 mod events;
@@ -53,7 +54,7 @@ impl Identity {
 /// The transaction of a request that this agent sent.
 struct ClientTransaction {
     client: Client,
-    /// The branch of its request, which identifies its responses (section 17.1.3).
+    /// The branch of the request, which identifies the responses to it (section 17.1.3).
     branch: String,
     to: SocketAddr,
     call: Option<Call>,
@@ -123,7 +124,7 @@ impl Agent {
         self.dialogs.len()
     }
 
-    /// Returns the identity of the next call.
+    /// Returns the identifier that the next call will get.
     pub fn following(&self) -> Call {
         Call(self.calls.wrapping_add(1))
     }
@@ -194,8 +195,8 @@ impl Agent {
         }
     }
 
-    /// Ends a call in any state: by BYE, by CANCEL, or by refusing it (603). A callee whose answer
-    /// is not yet acknowledged sends its BYE later (section 15).
+    /// Ends a call in any state: sends BYE or CANCEL, or refuses the call (603). A callee whose
+    /// answer is not yet acknowledged sends its BYE later (section 15).
     pub fn hang_up(&mut self, now: Time, call: Call, out: &mut Out) {
         match self.state(call) {
             Some(State::Inviting) => {
@@ -235,7 +236,7 @@ impl Agent {
         self.update_next_wake();
     }
 
-    /// Handles a message that arrived from `from`. Bytes that are not a message of SIP are ignored.
+    /// Handles a message that arrived from `from`. Bytes that are not a SIP message are ignored.
     pub fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8], out: &mut Out) {
         if let Ok(message) = Message::read(bytes) {
             match message.status() {
@@ -292,8 +293,8 @@ impl Agent {
         self.update_next_wake();
     }
 
-    /// Ends all transactions that wait for a response, as after a response 503: the transport has
-    /// failed (section 8.1.3.1).
+    /// Handles a failure of the transport: ends all transactions that wait for a response, as after
+    /// a response 503 (section 8.1.3.1).
     pub fn disconnected(&mut self, now: Time, out: &mut Out) {
         for ClientTransaction { client, call, .. } in std::mem::take(&mut self.client_transactions) {
             if client.is_waiting() {

@@ -9,7 +9,7 @@ use super::{transaction_key, Agent, ServerTransaction, TransactionKey};
 use bentpipe_core::Time;
 use std::net::SocketAddr;
 
-/// Methods that the agent understands, for the header field Allow.
+/// Methods that the agent supports, for the header field Allow.
 const ALLOWED: &str = "INVITE, ACK, BYE, CANCEL, OPTIONS, REGISTER";
 
 impl Agent {
@@ -93,11 +93,12 @@ impl Agent {
         200
     }
 
-    /// Handles an INVITE: a new call, a change of a call's session, or a repetition.
+    /// Handles an INVITE: a new call, a change of a call's session, or a retransmission.
     fn invited(&mut self, now: Time, from: SocketAddr, mut server: Server, out: &mut Out) {
         let request = &server.request;
         if request.tag("To").is_some() {
-            // A change of the session. This end's session remains unchanged.
+            // The INVITE changes the session of a call. This end's session description remains
+            // unchanged.
             let body = self.find(request).map(|(_, dialog)| dialog.body.clone());
             let response = match &body {
                 Some(body) => Message::response(request, 200, "")
@@ -110,7 +111,7 @@ impl Agent {
             self.server_transactions.push(ServerTransaction::new(server, from, None));
             return;
         }
-        // A repetition after the 2xx, which ended the transaction.
+        // The INVITE is a retransmission after the 2xx, which ended the transaction.
         if let Some(dialog) = self.dialogs.values().find(|dialog| dialog.began_with(request)) {
             if !dialog.last.is_empty() {
                 out.again(from, &dialog.last);
@@ -163,7 +164,8 @@ impl Agent {
     }
 }
 
-/// Returns true if a CANCEL is for a request: it has the same branch (section 9.1).
+/// Returns true if a CANCEL refers to a request, that is, if both have the same branch (section
+/// 9.1).
 fn same_branch(request: &TransactionKey, cancel: &TransactionKey) -> bool {
     request.as_ref().map(|(branch, _)| branch) == cancel.as_ref().map(|(branch, _)| branch)
 }

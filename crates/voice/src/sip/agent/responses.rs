@@ -1,4 +1,5 @@
-//! The agent as a client: responses to its requests (RFC 3261, sections 8.1.3 and 13.2.2).
+//! The agent as a client: handling of responses to its requests (RFC 3261, sections 8.1.3 and
+//! 13.2.2).
 
 use super::super::message::{Address, Message};
 use super::super::transaction::Answer;
@@ -18,7 +19,7 @@ impl Agent {
         let status = response.status().unwrap_or(0);
         let Some(ClientTransaction { client, to, call, .. }) = self.client_transactions.iter_mut().find(mine)
         else {
-            // The 2xx is repeated because the ACK was lost.
+            // The 2xx was retransmitted because the ACK was lost.
             if let Some((_, dialog)) = self.find(response).filter(|(_, dialog)| !dialog.last.is_empty()) {
                 if method == "INVITE" && (200..300).contains(&status) {
                     let (to, ack) = (dialog.next_hop(), dialog.last.clone());
@@ -50,7 +51,7 @@ impl Agent {
         }
     }
 
-    /// Handles a 2xx to an INVITE: sets up the dialog and sends the ACK (section 13.2.2.4).
+    /// Handles a 2xx to an INVITE: establishes the dialog and sends the ACK (section 13.2.2.4).
     fn answered(&mut self, now: Time, call: Call, response: &Message, out: &mut Out) {
         let Some(mut dialog) = self.dialogs.remove(&call) else { return };
         let cancelled = dialog.state == State::Cancelled;

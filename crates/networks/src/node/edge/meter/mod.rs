@@ -1,5 +1,5 @@
-//! Meters decide whether a packet is within the profile of its traffic (RFC 2475, section 2.3.3.1).
-//! A marker acts on the colour.
+//! Meters, which compare packets with the profile of their traffic and assign a colour (RFC 2475,
+//! section 2.3.3.1). The edge marks or drops packets depending on their colour.
 
 pub mod sr_tcm;
 #[cfg(test)]
@@ -13,7 +13,7 @@ pub mod tsw3cm;
 use bentpipe_core::{kinds, Problems, Rate, Size, Stream, Time};
 
 kinds! {
-    /// The meter by which an edge gives packets a colour.
+    /// The meter with which an edge assigns a colour to packets.
     #[schemars(rename = "Meter")]
     pub enum Config: Metering {
         "token-bucket" => TokenBucket(token_bucket::Config),
@@ -33,13 +33,14 @@ pub trait Metering {
     fn check(&self, _problems: &mut Problems) {}
 }
 
-/// The verdict of a meter on a packet, which is also its drop precedence; the lowest first.
+/// The verdict of a meter on a packet, which is also the packet's drop precedence. The lowest drop
+/// precedence comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Colour {
     /// The packet is within the profile.
     #[default]
     Green,
-    /// Slightly beyond the profile.
+    /// The packet slightly exceeds the profile.
     Yellow,
     /// The packet exceeds the profile.
     Red,
@@ -47,12 +48,12 @@ pub enum Colour {
 
 /// Meters the packets of one stream.
 pub trait Meter: Send {
-    /// Returns the colour of a packet of `size` bytes that had the colour `before`, which only
-    /// colour-aware meters consider.
+    /// Returns the colour of a packet of `size` bytes. `before` is the previous colour of the
+    /// packet; only colour-aware meters consider it.
     fn meter(&mut self, now: Time, size: u32, before: Colour, stream: &mut Stream) -> Colour;
 }
 
-/// Adds a problem if the bucket cannot hold the tokens of a full packet, which would then never
+/// Adds a problem if the bucket cannot hold the tokens of a full packet. Such a packet would never
 /// conform.
 fn check_burst(key: &str, size: Size, problems: &mut Problems) {
     if size.bytes() < 1500 {

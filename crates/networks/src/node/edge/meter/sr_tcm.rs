@@ -1,6 +1,7 @@
-//! Single rate three colour marker (RFC 2697): tokens arrive at the committed rate (CIR) and go
-//! into the committed bucket (CBS) and, when that is full, into the excess bucket (EBS). Green:
-//! tokens from the first bucket; yellow: from the second; red: from neither.
+//! Single rate three colour marker (RFC 2697). Tokens arrive at the committed rate (CIR). They fill
+//! the committed bucket (CBS), and when this bucket is full, the excess bucket (EBS). Packets that
+//! get their tokens from the committed bucket are green. Packets that get their tokens from the
+//! excess bucket are yellow. All other packets are red.
 //!
 //! ```toml
 //! meter = { kind = "srtcm", committed = "1 Mbit/s", burst = "10 kB", excess = "20 kB" }
@@ -16,14 +17,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Committed information rate (CIR), at which both buckets are filled.
+    /// Committed information rate (CIR), at which tokens arrive.
     pub committed: Rate,
     /// Committed burst size (CBS), the size of the bucket for green packets; at least 1500 B.
     pub burst: Size,
     /// Excess burst size (EBS), the size of the bucket for yellow packets.
     pub excess: Size,
     /// True if the marker is colour-aware: a packet never gets a lower drop precedence than it had.
-    /// Off by default.
+    /// False by default.
     #[serde(default)]
     pub colour_aware: bool,
 }
@@ -42,8 +43,8 @@ impl Metering for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
-        // Section 2 requires one of them to be larger than 0; here the committed one must hold a
-        // packet.
+        // Section 2 requires that one of the two buckets is larger than 0. Here, the committed
+        // bucket must hold a packet.
         super::check_burst("burst", self.burst, problems);
     }
 }

@@ -1,10 +1,11 @@
-//! Meters compared with the guarantees of their RFCs, over arrivals of any kind.
+//! Tests that meters fulfil the guarantees of their RFCs for arbitrary arrivals.
 
 use super::*;
 use bentpipe_core::Streams;
 use proptest::prelude::*;
 
-/// A packet: nanoseconds after the previous one, bytes, colour before.
+/// An arriving packet: time since the previous packet in nanoseconds, size in bytes, previous
+/// colour.
 type Arrival = (u64, u32, Colour);
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
@@ -13,7 +14,7 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     prop::collection::vec((gap, 40u32..1500, colour), 1..120)
 }
 
-/// Returns for each packet its time, length, and colour before and after.
+/// Returns, for each packet, its arrival time, its size, its previous colour and its new colour.
 fn metered(json: &str, arrivals: &[Arrival]) -> Vec<(u64, u32, Colour, Colour)> {
     let config: Config = serde_json::from_str(json).unwrap();
     let (mut meter, mut stream, mut now) = (config.build(), Streams::new(1, 0).stream("meter"), 0);
@@ -24,7 +25,8 @@ fn metered(json: &str, arrivals: &[Arrival]) -> Vec<(u64, u32, Colour, Colour)> 
     arrivals.iter().map(&mut one).collect()
 }
 
-/// Checks that packets up to `colour` have no more than `burst` + `rate` t bytes in any time t.
+/// Checks that packets with a drop precedence up to that of `colour` have at most `burst` + `rate`
+/// t bytes in any time t.
 fn conforms(
     packets: &[(u64, u32, Colour, Colour)],
     colour: Colour,
@@ -42,8 +44,8 @@ fn conforms(
     Ok(())
 }
 
-/// Returns the content of a bucket in bytes, as the RFCs describe it: filled at a rate, up to a
-/// size.
+/// Returns the tokens of a bucket in bytes after `nanos` nanoseconds. As in the RFCs, the bucket is
+/// filled at `rate` up to `size`.
 fn filled(tokens: f64, rate: f64, nanos: u64, size: f64) -> f64 {
     (tokens + rate / 8.0 * nanos as f64 / 1e9).min(size)
 }
@@ -71,7 +73,8 @@ proptest! {
         conforms(&packets, Colour::Green, 1e6, 3000.0)?;
         conforms(&packets, Colour::Yellow, 1e6, 9000.0)?;
         prop_assert!(!aware || packets.iter().all(|packet| packet.3 >= packet.2));
-        // Section 3: Tc and Te are incremented CIR times a second, Te only while Tc is at CBS.
+        // Section 3: Tc is incremented CIR times per second. While Tc equals CBS, Te is incremented
+        // instead.
         let (mut tc, mut te) = (3000.0, 6000.0);
         for ((gap, size, before), (.., colour)) in arrivals.iter().zip(&packets) {
             let all = tc + filled(0.0, 1e6, *gap, f64::INFINITY);
@@ -109,7 +112,7 @@ proptest! {
             } else {
                 Colour::Green
             };
-            // Sums of real numbers may decide otherwise where tokens and size are equal.
+            // Rounding can change the decision if the tokens and the size are equal.
             prop_assert!(*colour == expected || (tp - size).abs() < 1e-6 || (tc - size).abs() < 1e-6);
             tp -= if *colour == Colour::Red { 0.0 } else { size };
             tc -= if *colour == Colour::Green { size } else { 0.0 };
@@ -117,7 +120,7 @@ proptest! {
     }
 }
 
-/// Returns the shares of green, yellow and red of 1 Mbit/s for 100 s.
+/// Returns the fractions of green, yellow and red packets for 1 Mbit/s over 100 s.
 fn shares(json: &str) -> [f64; 3] {
     let arrivals = vec![(8_000_000, 1000, Colour::Green); 12_500];
     let packets = metered(json, &arrivals);
@@ -131,16 +134,16 @@ fn time_sliding_windows_colour_by_the_shares_of_the_rates() {
     let all: [(&str, [f64; 3]); 5] = [
         (r#"{"tsw3cm": {"committed": "400 kbit/s", "peak": "700 kbit/s"}}"#, [0.4, 0.3, 0.3]),
         (r#"{"tsw3cm": {"committed": "700 kbit/s", "peak": "1200 kbit/s"}}"#, [0.7, 0.3, 0.0]),
-        // The estimate of a constant rate varies by the packet that has just come, and never
-        // exceeds 1.01 Mbit/s.
+        // The estimate of a constant rate varies by the latest packet, and never exceeds 1.01
+        // Mbit/s.
         (r#"{"tsw3cm": {"committed": "1010 kbit/s", "peak": "1100 kbit/s"}}"#, [1.0, 0.0, 0.0]),
         (r#"{"tsw2cm": {"committed": "400 kbit/s"}}"#, [0.4, 0.0, 0.6]),
         (r#"{"tsw2cm": {"committed": "400 kbit/s", "window": "100 ms"}}"#, [0.4, 0.0, 0.6]),
     ];
     for (json, expected) in all {
         let found = shares(json);
-        // Four standard errors, and the first seconds in which the estimate comes from the
-        // committed rate.
+        // The tolerance is four standard errors, and an allowance for the first seconds, in which
+        // the estimate starts from the committed rate.
         assert!(
             found.iter().zip(expected).all(|(found, share)| (found - share).abs() < 0.03),
             "{json}: {found:?}"

@@ -1,4 +1,5 @@
-//! Token bucket: packets are green while there are tokens for the whole packet, and red otherwise.
+//! Token bucket: a packet is green if the bucket has enough tokens for the complete packet, and red
+//! otherwise.
 //!
 //! In any time t, no more than `burst` + `rate` t bytes are green.
 //!
@@ -12,7 +13,7 @@ use bentpipe_link::queue::bucket::Bucket;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A token bucket: packets are green while there are tokens for them, and red otherwise.
+/// A token bucket: a packet is green if the bucket has enough tokens for it, and red otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

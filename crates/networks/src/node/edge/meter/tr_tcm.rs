@@ -1,5 +1,5 @@
-//! Two rate three colour marker (RFC 2698): red beyond the peak rate (PIR, bucket PBS), yellow
-//! beyond the committed rate (CIR, bucket CBS), otherwise green.
+//! Two rate three colour marker (RFC 2698): packets above the peak rate (PIR, bucket PBS) are red,
+//! packets above the committed rate (CIR, bucket CBS) are yellow, and all other packets are green.
 //!
 //! ```toml
 //! meter = { kind = "trtcm", committed = "1 Mbit/s", burst = "10 kB", peak = "2 Mbit/s", peak_burst = "20 kB" }
@@ -15,16 +15,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Committed information rate (CIR), beyond which packets are yellow.
+    /// Committed information rate (CIR), above which packets are yellow.
     pub committed: Rate,
     /// Committed burst size (CBS); at least 1500 B.
     pub burst: Size,
-    /// Peak information rate (PIR), beyond which packets are red; at least `committed`.
+    /// Peak information rate (PIR), above which packets are red; at least `committed`.
     pub peak: Rate,
     /// Peak burst size (PBS); at least 1500 B.
     pub peak_burst: Size,
     /// True if the marker is colour-aware: a packet never gets a lower drop precedence than it had.
-    /// Off by default.
+    /// False by default.
     #[serde(default)]
     pub colour_aware: bool,
 }

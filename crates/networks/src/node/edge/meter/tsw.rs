@@ -1,5 +1,5 @@
-//! The time sliding window rate estimator (RFC 2859, section 3, figure 2): an average that forgets
-//! over a window.
+//! The time sliding window rate estimator (RFC 2859, section 3, figure 2): an average in which the
+//! weight of earlier packets decreases over a window.
 
 use bentpipe_core::{Problems, Rate, Span, Time};
 
@@ -30,7 +30,7 @@ impl Estimator {
     }
 }
 
-/// Returns the default window: RFC 2859 leaves it open; Clark and Fang (1998) use one second.
+/// Returns the default window of one second, as in Clark and Fang (1998). RFC 2859 gives no value.
 pub(super) fn window() -> Span {
     Span::from_secs(1)
 }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn the_estimate_follows_figure_2() {
         let mut estimator = Estimator::new(Span::from_secs(1), Rate::from_bits_per_second(8000));
-        // 1000 B/s over 1 s and 500 B more, over 1.5 s.
+        // 1000 B/s over 1 s and a packet of 500 B give 1500 B in 1.5 s.
         assert_eq!(estimator.update(Time::from_nanos(500_000_000), 500), 1000.0);
         assert_eq!(estimator.update(Time::from_nanos(500_000_000), 1000), 2000.0);
         assert_eq!(estimator.update(Time::from_nanos(3_500_000_000), 2000), 1000.0);

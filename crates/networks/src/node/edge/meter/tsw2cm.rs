@@ -1,9 +1,9 @@
 //! Time sliding window two colour marker (Fang, Seddigh and Nandy, RFC 2859 without its middle
-//! colour): packets beyond the committed rate are red with a probability that keeps green packets
-//! at that rate.
+//! colour): packets above the committed rate are red with a probability that limits green packets
+//! to the committed rate.
 //!
-//! With the estimate r of [`super::tsw`]: green if r <= CTR, otherwise red with probability (r -
-//! CTR) / r.
+//! [`super::tsw`] estimates the rate r of all packets. If r <= CTR (the committed target rate), a
+//! packet is green. Otherwise, it is red with probability (r - CTR) / r.
 //!
 //! ```toml
 //! meter = { kind = "tsw2cm", committed = "185 kbit/s" }

@@ -1,8 +1,14 @@
 //! Time sliding window three colour marker (RFC 2859, section 4): on average, green packets have
 //! the committed rate, and green and yellow packets together the peak rate.
 //!
-//! With the estimate r of [`super::tsw`]: green if r <= CTR; up to PTR, yellow with probability (r
-//! - CTR) / r; beyond, red with (r - PTR) / r and yellow with (PTR - CTR) / r; otherwise green.
+//! [`super::tsw`] estimates the rate r of all packets. CTR is the committed target rate, and PTR is
+//! the peak target rate. The colour of a packet depends on r:
+//!
+//! | rate | red with probability | yellow with probability | green |
+//! | --- | --- | --- | --- |
+//! | r <= CTR | 0 | 0 | always |
+//! | CTR < r <= PTR | 0 | (r - CTR) / r | otherwise |
+//! | r > PTR | (r - PTR) / r | (PTR - CTR) / r | otherwise |
 //!
 //! ```toml
 //! meter = { kind = "tsw3cm", committed = "185 kbit/s", peak = "190 kbit/s" }

@@ -15,18 +15,19 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Time at which the handshake with the source is completed: after the destination has accepted
-    /// (`"late"`, the default) or at once (`"early"`).
+    /// Time at which the proxy completes the handshake with the source: after the destination has
+    /// accepted the connection (`"late"`, the default) or at once (`"early"`).
     pub accept: Accept,
-    /// Maximum number of bytes in the proxy for each direction of a connection: received from one
-    /// side and not yet acknowledged by the other. 4 MiB by default; at least one segment.
+    /// Maximum number of bytes in the proxy for each direction of a connection; 4 MiB by default,
+    /// at least one segment. These bytes have been received from one side and are not yet
+    /// acknowledged by the other.
     pub buffer: Size,
-    /// TCP on each side, by the name of the link or network there. A side without `congestion` uses
-    /// the congestion control of each flow, with its parameters; with `profile = "scps"` it uses
-    /// Vegas.
+    /// TCP settings of each side, by the name of its link or network. A side without `congestion`
+    /// uses the congestion control of each flow, with its parameters. With `profile = "scps"`, it
+    /// uses Vegas.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sides: BTreeMap<String, tcp::Side>,
-    /// TCP on the sides that `sides` does not name, by the same rule.
+    /// TCP settings of the sides that `sides` does not name, by the same rules.
     pub transport: tcp::Side,
 }
 
@@ -34,10 +35,12 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accept {
-    /// After the destination has accepted: the source gets a refusal as its own.
+    /// After the destination has accepted. A refusal by the destination reaches the source as a
+    /// refusal.
     #[default]
     Late,
-    /// At once, which saves a round trip; the source gets a refusal as a reset.
+    /// At once, which saves a round trip. A refusal by the destination reaches the source as a
+    /// reset.
     Early,
 }
 
@@ -54,8 +57,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Returns the TCP towards a link or network for a flow whose ends use `flow`. The receive
-    /// window is limited to the buffer.
+    /// Returns the TCP settings towards a link or network for a flow whose ends use `flow`. The
+    /// receive window is limited to the size of the buffer.
     pub(super) fn side(&self, link: &str, flow: Option<&tcp::Config>) -> tcp::Config {
         let config = self.sides.get(link).unwrap_or(&self.transport).serving(flow);
         let least = |size: Option<Size>| size.map_or(self.buffer, |size| size.min(self.buffer));

@@ -1,4 +1,4 @@
-//! One of the two connections of a split connection, with its records.
+//! One of the two connections of a split connection, with its traces.
 
 use bentpipe_core::Time;
 use bentpipe_stage::packet::segment::Segment;
@@ -12,11 +12,12 @@ use bentpipe_transport::tcp::header;
 pub struct Leg {
     connection: Connection,
     probes: Probes,
-    /// Payload bytes received in order.
+    /// Number of payload bytes received in order.
     received: u64,
-    /// True if the sender has something to trace.
+    /// True if the sender of this leg is traced.
     traced: bool,
-    /// Code point (DSCP) of packets from the other leg's end, which is used here.
+    /// Code point (DSCP) of packets that this leg sends: that of the latest packet from the end of
+    /// the other leg.
     pub dscp: u8,
 }
 
@@ -39,12 +40,12 @@ impl Leg {
         self.received
     }
 
-    /// Returns the number of payload bytes sent and acknowledged by the end.
+    /// Returns the number of payload bytes that the leg has sent and its end has acknowledged.
     pub fn acknowledged(&self) -> u64 {
         self.connection.sender().acknowledged_bytes()
     }
 
-    /// Handles a segment from a packet of this age.
+    /// Handles an arriving segment.
     pub fn receive(
         &mut self,
         now: Time,
@@ -68,7 +69,7 @@ impl Leg {
         }
     }
 
-    /// Returns the next event. Received bytes are counted here.
+    /// Returns the next event, and counts the bytes received in order.
     pub fn next_event(
         &mut self,
         now: Time,
@@ -93,13 +94,14 @@ impl Leg {
         Some(event)
     }
 
-    /// Adds data to send to this leg's end.
+    /// Adds `bytes` bytes to the data to send to the end of this leg.
     pub fn send(&mut self, now: Time, bytes: u64) {
         self.connection.counters_mut().start.get_or_insert(now);
         self.connection.send(bytes);
     }
 
-    /// Sends what may be sent, in packets like `envelope`, whose numbers continue.
+    /// Sends all segments that may be sent now. The packets have the header fields of `envelope`,
+    /// and are numbered from `number` on.
     pub fn flush(&mut self, now: Time, envelope: &Packet, number: &mut u32, out: &mut Outbox) {
         while let Some(segment) = self.connection.next_segment(now) {
             let ecn = if self.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };

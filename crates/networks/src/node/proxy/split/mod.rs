@@ -1,26 +1,29 @@
-//! A proxy that splits TCP connections (RFC 3135, section 2.4): the source's connection ends here
-//! and another one continues to the destination, each with its own congestion control,
-//! retransmissions and window. Both ends see each other's addresses.
+//! A proxy that splits TCP connections (RFC 3135, section 2.4): the source's connection ends at the
+//! proxy, and a second connection leads to the destination. Each connection has its own congestion
+//! control, retransmissions and window. Both ends see each other's addresses.
 //!
-//! - The SYN that a source sends opens the connection to the destination. The handshake with the
-//!   source is completed when the destination has accepted (`accept = "late"`), so that the source
-//!   sees a refusal as its own and silence as silence; or at once, which saves a round trip.
-//! - Data that arrives in order on one side is sent on the other. A byte stays in the proxy until
-//!   the other side has acknowledged it. The proxy holds at most `buffer` bytes of each direction,
-//!   as the window towards the sender ends there, including segments that wait for a hole to be
-//!   filled. A slow side thereby slows the other down, and nothing is dropped for lack of room.
-//! - A FIN on one side closes the other when everything has been sent (half-close). A reset, or
-//!   giving up, on one side resets the other.
-//! - Segments of a connection that has ended are answered as in RFC 9293, section 3.10.7.1; those
-//!   of a connection whose handshake did not pass here are forwarded unchanged.
-//! - The DSCP of each direction is that of its latest packet.
+//! - The SYN of a source opens the connection to the destination. With `accept = "late"`, the proxy
+//!   completes the handshake with the source after the destination has accepted, so the source sees
+//!   a refusal or a missing answer of the destination. With `accept = "early"`, the proxy completes
+//!   the handshake at once, which saves a round trip.
+//! - Data that arrives in order on one side is sent on the other side. A byte stays in the proxy
+//!   until the other side has acknowledged it. The receive window limits the data in the proxy to
+//!   `buffer` bytes for each direction, including segments after a hole. A slow side therefore
+//!   slows the other side down, and no data is dropped because of a full buffer.
+//! - A FIN on one side closes the other side when all data has been sent (half-close). A reset or a
+//!   time-out on one side resets the other side.
+//! - Segments of a connection that has ended are answered as in RFC 9293, section 3.10.7.1.
+//!   Segments of a connection whose handshake did not pass the proxy are forwarded unchanged.
+//! - Packets that the proxy sends in a direction have the DSCP of the latest packet of this
+//!   direction.
 //!
-//! Two connections weaken the guarantee of end-to-end TCP: an acknowledgment to the source does not
-//! mean that the destination has the byte (RFC 3135, section 4.1).
+//! A split connection weakens the end-to-end guarantee of TCP: an acknowledgment to the source does
+//! not mean that the destination has received the data (RFC 3135, section 4.1).
 //!
-//! Deviations from `bentpipe machine pep`, the real proxy: there is one buffer of fixed size per
-//! direction, where a kernel's sockets have two that grow; handing data over takes no time; no
-//! limit to the number of connections, no idle time-out.
+//! Deviations from `bentpipe machine pep`, the real proxy: each direction has one buffer of a fixed
+//! size, whereas the two sockets of a kernel have two buffers that grow. Passing data from one side
+//! to the other takes no time. The number of connections is unlimited, and there is no idle
+//! time-out.
 
 mod config;
 mod leg;
@@ -94,9 +97,9 @@ struct Flow {
     sides: [Side; 2],
     /// Probes of the legs on each side, by connection.
     probes: Vec<[Probes; 2]>,
-    /// Totals sent to each side by connections that have ended.
+    /// Totals of data sent to each side by connections that have ended.
     sent: [SourceCounters; 2],
-    /// Totals received from each side.
+    /// Totals of data received from each side.
     received: [DestinationCounters; 2],
     /// Number of the next packet to each side.
     numbers: [u32; 2],
@@ -112,13 +115,15 @@ pub struct Split {
     index: BTreeMap<FlowId, u32>,
     pairs: Vec<Option<Box<Pair>>>,
     free_places: Vec<u32>,
-    /// Index in `pairs` of every connection seen; `None` for those that have ended.
+    /// Index in `pairs` of every connection so far; `None` for connections that have ended.
     known: BTreeMap<(u32, u16), Option<u32>>,
-    /// Check times of pairs; a pair may appear earlier than its own time, never later.
+    /// Wake times of pairs. The entry of a pair may be earlier than its next timer, but never
+    /// later.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Time of each pair's valid entry in `due`, by index.
+    /// Time of the valid entry of each pair in `due`, by index of the pair.
     armed: Vec<Time>,
-    /// Ended connections that may have to answer late segments, with the time of their end.
+    /// Connections that have ended but may still have to answer late segments, with the time of
+    /// their end.
     waiting: VecDeque<(Time, u32)>,
     broken: u64,
     bypassed: u64,
@@ -152,7 +157,7 @@ impl Split {
         }
     }
 
-    /// Returns the number of bytes in the proxy at this time.
+    /// Returns the current number of bytes in the proxy.
     pub fn buffered(&self) -> u64 {
         self.buffered_bytes
     }
@@ -173,7 +178,8 @@ impl Split {
         place
     }
 
-    /// Completes any event of a pair: relays it, sends what may be sent, sets its timer.
+    /// Updates a pair after any event: relays its events, sends all segments that may be sent, and
+    /// sets its timer.
     fn update(&mut self, now: Time, place: u32, arrived: Option<Time>, out: &mut Outbox) {
         let Some(pair) = &mut self.pairs[place as usize] else { return };
         let flow = &mut self.flows[pair.flow as usize];
@@ -213,7 +219,7 @@ impl Split {
         let Some(pair) = &mut self.pairs[place as usize] else { return };
         pair.ended = true;
         self.broken += u64::from(pair.failure().is_some());
-        // Its buffered data will not be sent any more.
+        // The buffered data of the pair will not be sent.
         self.buffered_bytes -= std::mem::take(&mut pair.held_bytes);
         let flow = &mut self.flows[pair.flow as usize];
         for (leg, sent) in pair.legs.iter_mut().zip(&mut flow.sent) {
@@ -292,7 +298,7 @@ impl Stage for Split {
         out.consume(packet);
         self.update(now, place, Some(birth), out);
         if self.next_wake().is_some_and(|wake| wake <= now) {
-            // A driver on a real clock may be late with a wake that was due before this packet.
+            // On a real clock, a wake that was due before this packet may be late.
             self.wake(now, out);
         }
     }
@@ -339,7 +345,8 @@ impl Flow {
             let config = config.side(&served.links[side], served.transport.tcp());
             Side { congestion: supply.congestion(&config), config, random: stream.bits() }
         });
-        // Data towards the destination is sent by the leg there, and received by the other.
+        // Data towards the destination is received by the source's leg and sent by the
+        // destination's leg.
         let probes = served.traced.iter().map(|names| {
             let [there, back] = names.each_ref().map(|name| at(name, proxy));
             [(&back, &there), (&there, &back)].map(|(sends, receives)| Probes {

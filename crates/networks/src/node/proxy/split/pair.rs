@@ -1,4 +1,4 @@
-//! A split connection: one connection with its source, one with its destination, and the data
+//! A split connection: one connection with the source, one with the destination, and the data
 //! between them.
 
 use super::config::Accept;
@@ -14,22 +14,22 @@ pub const SOURCE: usize = 0;
 /// Index of the leg towards the destination.
 pub const DESTINATION: usize = 1;
 
-/// A split connection: a leg towards the source and one towards the destination.
+/// A split connection: a leg towards the source and a leg towards the destination.
 pub struct Pair {
-    /// Index of the flow among those of the proxy.
+    /// Index of the flow among the flows of the proxy.
     pub flow: u32,
     /// Number of the connection in its flow.
     pub number: u16,
     pub legs: [Leg; 2],
     /// The source's SYN, until the destination has accepted.
     held_syn: Option<Box<Segment>>,
-    /// The reason for which it failed, and the leg.
+    /// The leg that failed, and the reason.
     failure: Option<(usize, Failure)>,
-    /// Maximum number of bytes of each direction in the proxy.
+    /// Maximum number of bytes in the proxy for each direction.
     buffer: u64,
-    /// True if it has ended, except for late segments.
+    /// True if the pair has ended and only answers late segments.
     pub ended: bool,
-    /// Number of bytes in the proxy when this was last updated.
+    /// Number of bytes in the proxy at the last update of the pair.
     pub held_bytes: u64,
 }
 
@@ -57,13 +57,13 @@ impl Pair {
         pair
     }
 
-    /// Returns the reason for which it failed.
+    /// Returns the reason for which the connection failed, if it failed.
     pub fn failure(&self) -> Option<Failure> {
         self.failure.map(|(_, failure)| failure)
     }
 
-    /// Returns the number of bytes of a direction in the proxy, by the leg on which they arrived; 0
-    /// once the pair is over.
+    /// Returns the number of bytes in the proxy that arrived on leg `from`; 0 after the pair has
+    /// ended.
     pub fn buffered(&self, from: usize) -> u64 {
         if self.ended {
             return 0;
@@ -82,7 +82,7 @@ impl Pair {
             && self.legs.iter().all(|leg| matches!(leg.connection().phase(), Phase::Closed | Phase::TimeWait))
     }
 
-    /// Handles a segment of one side.
+    /// Handles a segment that arrives on leg `side`.
     pub fn receive(
         &mut self,
         now: Time,
@@ -93,7 +93,8 @@ impl Pair {
     ) {
         self.legs[1 - side].dscp = packet.dscp;
         if side == SOURCE && self.held_syn.is_some() {
-            // Its SYN again, or a reset if it has given up.
+            // The source has retransmitted its SYN, or resets the connection because it has given
+            // up.
             if segment.flags.contains(SegmentFlags::RST) {
                 self.held_syn = None;
                 self.fail(now, SOURCE, Failure::Reset);
@@ -108,7 +109,7 @@ impl Pair {
         self.legs.iter_mut().for_each(|leg| leg.wake(now));
     }
 
-    /// Relays the events of each leg to the other.
+    /// Relays the events of each leg to the other leg.
     pub fn relay(
         &mut self,
         now: Time,
@@ -138,19 +139,19 @@ impl Pair {
         }
     }
 
-    /// Handles the failure of one leg: the other end sees what it would have seen from the end
-    /// itself.
+    /// Handles the failure of one leg. The other end observes the same failure as without the
+    /// proxy.
     fn fail(&mut self, now: Time, from: usize, failure: Failure) {
         self.failure.get_or_insert((from, failure));
         match self.held_syn.take() {
-            // If the end is silent, the other end gets no answer either.
+            // If the destination does not answer, the source gets no answer either.
             Some(_) if failure == Failure::Handshake => {}
             Some(syn) => self.answer(now, &syn, false),
             None => self.legs[1 - from].connection_mut().abort(),
         }
     }
 
-    /// Answers the source's SYN, which is accepted or refused.
+    /// Answers the source's SYN: accepts or refuses the connection.
     fn answer(&mut self, now: Time, syn: &Segment, accepts: bool) {
         let connection = self.legs[SOURCE].connection_mut();
         if accepts {
@@ -159,7 +160,7 @@ impl Pair {
         connection.receive(now, syn);
     }
 
-    /// Lets the previous leg receive as many bytes as the next one has acknowledged.
+    /// Opens the receive window of each leg by the bytes that the other leg's end has acknowledged.
     fn make_room(&mut self) {
         for side in [SOURCE, DESTINATION] {
             let gone = self.legs[1 - side].acknowledged();
