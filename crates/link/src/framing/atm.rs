@@ -7,9 +7,9 @@
 //! - VC multiplexing (RFC 2684, section 6): no header.
 //! - LLC/SNAP (RFC 2684, section 5.1, routed protocols): 8 bytes (AA-AA-03, 00-00-00, 08-00).
 //! - Bridged Ethernet (RFC 2684, section 5.2, without the checksum of Ethernet): 24 bytes. These
-//! are 8 bytes of LLC and SNAP, 2 bytes of padding and an Ethernet header of 14 bytes.
+//!   are 8 bytes of LLC and SNAP, 2 bytes of padding and an Ethernet header of 14 bytes.
 //! - LANE (ATM Forum, LAN Emulation over ATM 1.0, section 4.1.1): 16 bytes. These are a LAN
-//! emulation header of 2 bytes and an Ethernet header of 14 bytes.
+//!   emulation header of 2 bytes and an Ethernet header of 14 bytes.
 //! - PPP (RFC 2364, section 5, LLC encapsulation): 6 bytes.
 //!
 //! Bridged and emulated Ethernet frames have at least 60 bytes. A TCP acknowledgment of 40 bytes
