@@ -178,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
         record(table)
     elif code:
         print(
-            "!: more than 1 % above the table. If the change needs more instructions: benchmarks/instructions.py --update REASON"
+            "!: more than 1 % above the table. If the change needs this: benchmarks/instructions.py --update REASON"
         )
     return code
 
