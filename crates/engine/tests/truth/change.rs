@@ -258,7 +258,8 @@ fn the_later_of_two_changes_at_one_time_applies() {
     let with = |changes: &str| results(&scenario(&format!("{BUSY}{changes}")));
     let change =
         |at: u32, rate: u32| format!("[[change]]\nat = \"{at} s\"\nset.link.wire.rate = \"{rate} kbit/s\"\n");
-    // Each change computes the end of the packet in transmission again.
+    // Each change computes the end of the packet in transmission again. A change from 1 Mbit/s to 250
+    // kbit/s needs no rounding.
     let two = with(&(change(9, 500) + &change(5, 250) + &change(5, 700)));
     let one = with(&(change(5, 700) + &change(9, 500)));
     assert!(two == one);
