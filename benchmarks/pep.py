@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures `bentpipe machine pep`: client, proxy and server in namespaces, compared with kernel forwarding.
+"""Measures `bentpipe machine pep`: client, proxy and server in namespaces, compared with kernel
+forwarding.
 
     benchmarks/pep.py [--only CASE] [--short] [--against PYTHON]
 

@@ -1,4 +1,5 @@
-"""The process that keeps a network of ``bentpipe net up`` up: ``python -P -m bentpipe.live.daemon``.
+"""The process that keeps a network of ``bentpipe net up`` up: ``python -P -m
+bentpipe.live.daemon``.
 
 The process reads the description of the network from standard input, and writes to standard output
 when the network is up. It ends on SIGTERM. If the network was started for another process, it also
@@ -80,7 +81,8 @@ def start(
     if "error" in answer:
         _end(daemon)
         raise InputError(answer["error"]) if answer["input"] else OSError(answer["error"])
-    # The daemon outlives this process. A return code keeps Popen from warning about a running child.
+    # The daemon outlives this process. A return code keeps Popen from warning about a running
+    # child.
     daemon.returncode = 0
     return state.Record(**answer["record"])
 

@@ -144,8 +144,8 @@ def run(living: LiveNetwork, host: str, command: Sequence[str], signals: Signals
             signals.detach()
             ended.set()
 
-    # Python calls signal handlers only in the main thread. The main thread therefore waits here, and
-    # another thread waits in the engine.
+    # Python calls signal handlers only in the main thread. The main thread therefore waits here,
+    # and another thread waits in the engine.
     threading.Thread(target=wait, name="program").start()
     ended.wait()
     (result,) = outcome

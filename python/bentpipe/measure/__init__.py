@@ -1,4 +1,4 @@
-"""Measurement of the path between two hosts, the fourth instrument.
+"""The instrument `measure`: measurement of the path between two hosts.
 
 One host runs a reflector (``bentpipe reflect``). The other host sends probes to it
 (``bentpipe measure``). Probes and replies are STAMP packets (RFC 8762), so reflectors of other

@@ -100,7 +100,8 @@ class Stamps:
 
     #: Time from the kernel's stamp of a departure to its stamp of the arrival, in seconds.
     kernel: Times
-    #: Time from the kernel's stamp of the arrival until the program has read the packet, in seconds.
+    #: Time from the kernel's stamp of the arrival until the program has read the packet, in
+    #: seconds.
     program: Times
     #: Concurrent load in bit/s.
     bit_s: float

@@ -36,8 +36,8 @@ def controls() -> list[str]:
     try:
         allowed = file.read_text(encoding="ascii").split()
     except OSError:
-        # This file exists only in the initial network namespace. Other namespaces have only the list
-        # of loaded congestion controls.
+        # This file exists only in the initial network namespace. Other namespaces have only the
+        # list of loaded congestion controls.
         allowed = []
     try:
         loaded = file.with_name("tcp_available_congestion_control").read_text(encoding="ascii").split()

@@ -51,8 +51,8 @@ EDGE_S: Final = 0.3
 MIN_ERROR_S: Final = 20e-6
 #: Error of the slope of the delay for element sets some days old, in seconds per second.
 SLOPE: Final = 1e-6
-#: Additional error of the slope for an unknown gateway, in seconds per second. The distance to the
-#: gateway changes by up to about 5 km/s.
+#: Error of the slope if the gateway is unknown, in seconds per second. The distance to the gateway
+#: changes by up to about 5 km/s.
 UNKNOWN_SLOPE: Final = 25e-6
 #: Variation of the path's remainder between slots in seconds, caused by schedulers and queues.
 LEVEL_S: Final = 0.3e-3

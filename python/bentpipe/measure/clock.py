@@ -141,15 +141,15 @@ def delays(
         drift = abs(skews[0] - skews[1]) / 2 * float(np.ptp(arrived[here]))
         fields[4][here] = _above(arrived[here] - sent[here] - skew * arrived[here])
         fields[5][here] = _above(returned[here] - left[here] + skew * left[here])
-        # If several delays are close to the minimum, it is the true minimum. A single smallest delay
-        # may be far above the true minimum. The skew is estimated from both directions, so an error
-        # in one direction affects the other.
+        # If several delays are close to the minimum, it is the true minimum. A single smallest
+        # delay may be far above the true minimum. The skew is estimated from both directions, so an
+        # error in one direction affects the other.
         again = [
             float(np.sort(fields[side][here])[min(MIN_NEAR_DELAYS, last - first - 1)]) for side in (4, 5)
         ]
         own = [drift + sum(again)] * 2
-        # With capacity on demand, one direction rarely reaches its minimum delay. The skew estimated
-        # from the other direction alone is then more accurate than the mean of both.
+        # With capacity on demand, one direction rarely reaches its minimum delay. The skew
+        # estimated from the other direction alone is then more accurate than the mean of both.
         gaps = (
             arrived[here] - sent[here] - skews[0] * arrived[here],
             returned[here] - left[here] + skews[1] * left[here],

@@ -7,9 +7,9 @@ between two probes.
 
 Steps do not occur at every slot boundary, because a satellite may stay for several slots. A busy
 host can also add a step at any time. The slots are therefore the grid that is least likely to occur
-by chance. Two steps that are m slots apart determine a grid with slots of length L. Let k of n steps
-lie within r of a border of the grid. If the steps have random times, the expected number of such
-grids is at most
+by chance. Two steps that are m slots apart determine a grid with slots of length L. Let k of n
+steps lie within r of a border of the grid. If the steps have random times, the expected number of
+such grids is at most
 
     P m (m + 1) C(n - 2, k - 2) (4 r / L)^(k - 2)
 

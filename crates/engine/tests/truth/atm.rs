@@ -46,9 +46,10 @@ fn pairs(leg: &str) -> String {
     text
 }
 
-/// Without frame discard, the leg also carries cells of frames that have already lost a cell. Partial
-/// packet discard drops the remaining cells of such frames. Early packet discard drops whole frames
-/// instead. Source: A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM Networks", 1995.
+/// Without frame discard, the leg also carries cells of frames that have already lost a cell.
+/// Partial packet discard drops the remaining cells of such frames. Early packet discard drops
+/// whole frames instead. Source: A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM
+/// Networks", 1995.
 #[test]
 fn goodput_by_frame_discard_on_a_shared_leg() {
     let policies = [

@@ -22,8 +22,8 @@ transport = {transport}
 const TRANSPORTS: [&str; 3] =
     [r#""sip""#, r#""iax2""#, r#"{ kind = "iax2", trunk = "20 ms", timestamps = true }"#];
 
-/// The offered load is 5 erlangs on 8 lines. A call occupies its line for a round trip, the ringing,
-/// and the holding time.
+/// The offered load is 5 erlangs on 8 lines. A call occupies its line for a round trip, the
+/// ringing, and the holding time.
 #[test]
 fn calls_are_blocked_as_by_erlang_b() {
     let cases = [
@@ -42,8 +42,8 @@ fn calls_are_blocked_as_by_erlang_b() {
             let value = |column| report.value("calls", "f.source", column).unwrap();
             let expected = blocking(load, 8);
             let share = value("blocked") / value("attempts");
-            // Blocked calls come in clusters, so the share has about twice the standard deviation of
-            // independent calls. The tolerance is four of these deviations.
+            // Blocked calls come in clusters, so the share has about twice the standard deviation
+            // of independent calls. The tolerance is four of these deviations.
             let error = 8.0 * (expected * (1.0 - expected) / calls).sqrt();
             assert!(value("attempts") > 0.9 * calls, "{transport}: {}", value("attempts"));
             assert!(
@@ -88,8 +88,8 @@ fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
     }
 }
 
-/// A call is refused if the destination has no free line. It is not answered if there is no path. The
-/// row of the call contains the reason.
+/// A call is refused if the destination has no free line. It is not answered if there is no path.
+/// The row of the call contains the reason.
 #[test]
 fn a_failed_call_reports_its_reason() {
     let app = r#"calls = 2, load = 4, holding = "20 s", lines = 4"#;

@@ -1,5 +1,5 @@
-//! Changes of parameters while a network runs. Every changeable key has an effect. All other keys are
-//! refused with a message that lists the changeable keys. A change in the scenario has the same
+//! Changes of parameters while a network runs. Every changeable key has an effect. All other keys
+//! are refused with a message that lists the changeable keys. A change in the scenario has the same
 //! effect as a call of `Network::change`.
 
 use crate::bad_scenarios::{loaded, GOOD};
@@ -143,8 +143,8 @@ app = { kind = "cbr", rate = "1 Mbit/s", on = "1 s", off = "2 s" }
 transport = "udp"
 "#;
 
-/// Returns [`BUSY`] with ACM in both directions of the link and the star. The signals fade, and then
-/// recover by less than the hysteresis.
+/// Returns [`BUSY`] with ACM in both directions of the link and the star. The signals fade, and
+/// then recover by less than the hysteresis.
 fn adaptive() -> String {
     let of = |names: &str, more: &str| {
         format!(
@@ -170,8 +170,8 @@ delay = "20 ms""#,
         )
 }
 
-/// Returns a scenario that has the key: [`CELLS`] for keys of an ATM network, [`adaptive`] for keys of
-/// ACM, and otherwise [`BUSY`], with the scheme `mix` if the key needs it.
+/// Returns a scenario that has the key: [`CELLS`] for keys of an ATM network, [`adaptive`] for keys
+/// of ACM, and otherwise [`BUSY`], with the scheme `mix` if the key needs it.
 fn busy(key: &str) -> String {
     if ["legs", "access", "contract", "others"].iter().any(|own| key.ends_with(&format!("network.sat.{own}")))
     {
@@ -258,8 +258,8 @@ fn the_later_of_two_changes_at_one_time_applies() {
     let with = |changes: &str| results(&scenario(&format!("{BUSY}{changes}")));
     let change =
         |at: u32, rate: u32| format!("[[change]]\nat = \"{at} s\"\nset.link.wire.rate = \"{rate} kbit/s\"\n");
-    // Each change computes the end of the packet in transmission again. A change from 1 Mbit/s to 250
-    // kbit/s needs no rounding.
+    // Each change computes the end of the packet in transmission again. A change from 1 Mbit/s to
+    // 250 kbit/s needs no rounding.
     let two = with(&(change(9, 500) + &change(5, 250) + &change(5, 700)));
     let one = with(&(change(5, 700) + &change(9, 500)));
     assert!(two == one);
@@ -297,8 +297,8 @@ fn goodput_follows_the_rate() {
         run.network.run_until(now);
         value(&run.network.report(now), "flow_destination", "f", "delivered_bytes") * 8.0
     };
-    // Segments have 1460 bytes of payload and 40 bytes of headers, so a full link delivers 97.33 % of
-    // its rate. The measurement begins ten seconds after each change.
+    // Segments have 1460 bytes of payload and 40 bytes of headers, so a full link delivers 97.33 %
+    // of its rate. The measurement begins ten seconds after each change.
     for (from, to, rate) in [(10, 30, 4e6), (40, 60, 1e6), (70, 90, 3e6)] {
         let goodput = (-delivered(from) + delivered(to)) / f64::from((to - from) as u32);
         assert!((0.95..0.974).contains(&(goodput / rate)), "{goodput} at {rate}");
@@ -327,8 +327,8 @@ fn kinded() -> [(&'static str, Vec<String>); 3] {
 }
 
 /// Keys that have different meanings in two kinds, as old kind, new kind and key. The `burst` of a
-/// shaper is a size, but the `burst` of PIE is a time. The `rate` of bit errors is a probability, but
-/// the `rate` of signal states is a bit rate.
+/// shaper is a size, but the `burst` of PIE is a time. The `rate` of bit errors is a probability,
+/// but the `rate` of signal states is a bit rate.
 const OTHER_MEANING: [(&str, &str, &str); 3] =
     [("shaper", "pie", "burst"), ("shaper", "red-bytes", "burst"), ("bit", "snr-states", "rate")];
 

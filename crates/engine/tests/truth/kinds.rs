@@ -277,7 +277,8 @@ fn service(role: &str, keys: &str) -> String {
     )
 }
 
-/// Returns a scenario with two sites under a shell of satellites. `keys` are more keys of the network.
+/// Returns a scenario with two sites under a shell of satellites. `keys` are more keys of the
+/// network.
 fn sky(shell: &str, keys: &str) -> String {
     format!(
         r#"{}network.sky.kind = "constellation"

@@ -123,8 +123,8 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
         let report = report(&scenario, 1);
         let queued = value(&report, "link", "l", "wait_mean") / 0.003;
         println!("vegas alpha {alpha}, beta {beta}: {queued:.2} packets wait");
-        // The queue is empty at first, which lowers the mean. Vegas's `diff` is slightly larger than
-        // the queue (see vegas.c).
+        // The queue is empty at first, which lowers the mean. Vegas's `diff` is slightly larger
+        // than the queue (see vegas.c).
         assert!(
             (f64::from(alpha) - 1.0..=f64::from(beta) + 0.2).contains(&queued),
             "{alpha}..{beta}: {queued}"
@@ -146,8 +146,8 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
 ///
 /// The other congestion controls are not expected to share equally:
 ///
-/// - `scalable` keeps the initial ratio (D. Chiu and R. Jain, "Analysis of the Increase and Decrease
-///   Algorithms", 1989, on multiplicative increase).
+/// - `scalable` keeps the initial ratio (D. Chiu and R. Jain, "Analysis of the Increase and
+///   Decrease Algorithms", 1989, on multiplicative increase).
 /// - `vegas` and `vegas95` are stable for all windows that leave alpha to beta segments queued.
 /// - `lp` also yields to other `lp` flows.
 /// - `fixed_rate` sends at a fixed rate.
@@ -170,8 +170,8 @@ const EQUAL_SHARES: [(&str, u32); 14] = [
 
 #[test]
 fn two_equal_flows_have_equal_shares_over_a_long_run() {
-    // At a single rate, the phase of the flows decides which flow finds the queue full: CUBIC's first
-    // flow gets up to 62 % of the link. The test therefore averages over several rates.
+    // At a single rate, the phase of the flows decides which flow finds the queue full: CUBIC's
+    // first flow gets up to 62 % of the link. The test therefore averages over several rates.
     let rates = [9.4, 9.55, 9.7, 10.0, 10.3, 10.45, 10.6];
     for (name, packets) in EQUAL_SHARES {
         let (mut first, mut both) = (0.0, 0.0);
