@@ -265,7 +265,7 @@ impl<'a> Builder<'a> {
             exit[node.0 as usize] = Some(port);
         }
         for (node, &port) in exit.iter().enumerate().filter(|(node, _)| out_degree[*node] == 1) {
-            self.nodes[node].router.set_default(port.expect("a node without a router table has one exit"));
+            self.nodes[node].router.set_default(port.expect("a node with one outgoing edge has an exit"));
         }
         let mut beyond = vec![Vec::new(); self.unbuilt.len()];
         // A node with a single exit sends all packets to this exit, so it needs no table with equal

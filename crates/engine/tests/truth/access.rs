@@ -87,10 +87,10 @@ const SCHEMES: &[(&str, &str)] = &[
 #[test]
 fn schemes_under_allocators_and_loads() {
     let mut table = "\
-Eight terminals on the preset dvb-rcs, L = 11; on/off datagrams for 90 s, two terminals offer three times what each other does
-load: offered over the return link's 2048 kbit/s; one constant slot each, with cra a share of all
-delay: mean from creation to delivery, and the greatest of the flows' 95th percentiles
-eff.: used over assigned capacity; Jain: over the delivered shares of what each flow sent
+Eight terminals on the preset dvb-rcs, L = 11; on/off datagrams for 90 s, two terminals each offer three times the load of another terminal
+load: offered load divided by the return link's 2048 kbit/s; each terminal has one constant slot, or with cra an equal share
+delay: mean from creation to delivery; p95: maximum of the flows' 95th percentiles
+eff.: used capacity divided by assigned capacity; Jain: fairness index of the flows' delivered fractions
 
 scheme       allocator     load  delivered   delay      p95   eff.  Jain
                                          %      ms       ms      %
@@ -124,7 +124,7 @@ scheme       allocator     load  delivered   delay      p95   eff.  Jain
 fn the_cost_of_lost_requests_and_plans() {
     let mut table = "\
 The same at load 0.4, without constant slots; requests and plans are lost with the same probability
-delay: mean from creation to delivery; penalty: what the losses add to it
+delay: mean from creation to delivery; penalty: increase of the delay by the losses
 
 scheme       lost  delivered   delay  penalty   eff.
                 %          %      ms       ms      %

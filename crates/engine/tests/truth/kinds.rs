@@ -32,7 +32,7 @@ use std::fmt::Write as _;
 /// scenarios, and runs in all scenarios that accept it.
 struct List {
     name: &'static str,
-    /// Names of the variants.
+    /// Names of the variants, in the order of the list.
     kinds: Vec<&'static str>,
     /// A sample of each variant, in the same order.
     samples: Vec<String>,

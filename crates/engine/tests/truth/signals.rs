@@ -47,11 +47,11 @@ transport = {{ kind = "tcp", congestion = "reno", profile = "classic", initial_s
     )
 }
 
-/// Results of the download.
+/// Measured results of the download.
 struct Download {
     timeouts: f64,
     retransmissions: f64,
-    /// Goodput in Mbit/s.
+    /// Mean goodput in Mbit/s over the run.
     mbit: f64,
 }
 
@@ -74,8 +74,8 @@ fn handover_signals_avoid_time_outs_and_raise_the_goodput() {
         ("adapt", ", on_handover = [\"adapt\"]"),
         ("both, 1.2 s before", ", on_handover = [\"freeze\", \"adapt\"], freeze_warning = \"1.2 s\""),
     ];
-    let mut text = "What ends make of knowing that handovers come: a download over a satellite (2 Mbit/s), from 21 s on a wire (8 \
-                    Mbit/s), from 41 s on the satellite again, with breaks of a second that lose what is on the link\n\n"
+    let mut text = "Handover signals to the ends of a download: over a satellite (2 Mbit/s), from 21 s on a wire (8 \
+                    Mbit/s), from 41 s on the satellite again, with breaks of a second that drop all packets on the link\n\n"
         .to_owned();
     let _ = writeln!(text, "{:28} {:>9} {:>15} {:>7}", "variant", "time-outs", "retransmissions", "Mbit/s");
     let all = variants.map(|(name, transport)| {

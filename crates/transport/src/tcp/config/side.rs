@@ -67,8 +67,8 @@ impl Side {
         &self.config
     }
 
-    /// Returns the congestion control of the side; `None` if the side uses the congestion control of
-    /// each flow.
+    /// Returns the congestion control of the side; `None` if the side uses the congestion control
+    /// of each flow.
     pub fn own_congestion(&self) -> Option<&str> {
         (!self.inherits).then_some(self.config.congestion.as_str())
     }

@@ -1,6 +1,6 @@
-//! The state machine of a connection (RFC 9293, section 3.3.2), without I/O. Its inputs are arriving
-//! segments, timers and requests of the application. [`Connection::next_segment`] returns the
-//! segments to send, one per call. [`Connection::next_event`] returns the events for the
+//! The state machine of a connection (RFC 9293, section 3.3.2), without I/O. Its inputs are
+//! arriving segments, timers and requests of the application. [`Connection::next_segment`] returns
+//! the segments to send, one per call. [`Connection::next_event`] returns the events for the
 //! application.
 //!
 //! - Set-up: [`super::handshake`]. The window of a SYN and a SYN-ACK is not scaled, so the first
@@ -185,8 +185,8 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once. If the other end knows the connection, it is informed by a reset
-    /// (RFC 9293, section 3.10.5).
+    /// Ends the connection at once. If the other end knows the connection, it is informed by a
+    /// reset (RFC 9293, section 3.10.5).
     pub fn abort(&mut self) {
         let phase = self.phase;
         self.end();

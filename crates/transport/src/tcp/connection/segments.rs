@@ -7,21 +7,22 @@ use bentpipe_core::Time;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 
 impl Connection {
-    /// Returns true if routers may mark the last segment from `next_segment` instead of dropping it.
-    /// Only new data may be marked (RFC 3168, sections 6.1.4 and 6.1.5).
+    /// Returns true if routers may mark the last segment from `next_segment` instead of dropping
+    /// it. Only new data may be marked (RFC 3168, sections 6.1.4 and 6.1.5).
     #[inline]
     pub fn may_be_marked(&self) -> bool {
         self.ecn.capable
     }
 
-    /// Returns true if [`next_segment`](Self::next_segment) would return `None` and change no state.
+    /// Returns true if [`next_segment`](Self::next_segment) would return `None` and change no
+    /// state.
     #[inline]
     pub fn is_silent(&self) -> bool {
         self.pending == Pending::Nothing && !self.receiver.must_acknowledge() && self.sender.is_silent()
     }
 
-    /// Returns the next segment to send now. The caller repeats the call until it returns `None`. The
-    /// function is always inlined, so that the segment stays in registers.
+    /// Returns the next segment to send now. The caller repeats the call until it returns `None`.
+    /// The function is always inlined, so that the segment stays in registers.
     #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         self.ecn.capable = false;
