@@ -3,9 +3,9 @@
 
     .venv/bin/python benchmarks/expect.py [--turns 3] [--only WORDS]
 
-Each case is one call of `bentpipe.simulate`, including writing the results, in a separate process
-that has already imported all modules. The time is the minimum over the turns of the call's user +
-system time. Prints a line per case, and then the lines for the page.
+Each case is one call of `bentpipe.simulate`, including writing the results. The call runs in a
+separate process that has already imported all modules. The CPU time is the user + system time of
+the call; the turn with the minimum counts. Prints a line per case, and then the lines for the page.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from scenarios import beam, bulk_tcp, calls, dvb_rcs, saturated_wifi, starlink
 
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples"
 
-#: The program of a case. Its arguments: the scenario, the folder of results, and "yes" to write
-#: traces.
+#: The program of a case. Its arguments are the scenario, the folder of results, and "yes" to write
+#: traces or "no" to write none.
 PROGRAM: Final = """
 import json, resource, sys, time
 import bentpipe as bp
@@ -40,10 +40,10 @@ print(json.dumps({"seconds": seconds, "cpu_s": cpu, "bytes": memory}))
 
 def cases() -> dict[str, str | Path]:
     """Returns the scenarios, or their paths, by their labels in the figure."""
-    one = bulk_tcp(400, flows=1, rate_mbps=10, delay_ms=250)
+    one_flow = bulk_tcp(400, flows=1, rate_mbps=10, delay_ms=250)
     return {
-        "one flow, 10 Mbit/s, 250 ms": one,
-        "one flow, every acknowledgment traced": one,
+        "one flow, 10 Mbit/s, 250 ms": one_flow,
+        "one flow, every acknowledgment traced": one_flow,
         "100 flows, 100 Mbit/s, 250 ms": bulk_tcp(60, flows=100, rate_mbps=100, delay_ms=250),
         "10 flows, 1 Gbit/s, 250 ms": bulk_tcp(60, flows=10, rate_mbps=1000, delay_ms=250),
         "50 saturated Wi-Fi stations": saturated_wifi(20, 50),
@@ -69,7 +69,7 @@ def main() -> None:
     for name, scenario in cases().items():
         if arguments.only not in name:
             continue
-        best = min((measured(name, scenario) for _ in range(arguments.turns)), key=lambda one: one["cpu_s"])
+        best = min((measured(name, scenario) for _ in range(arguments.turns)), key=lambda run: run["cpu_s"])
         times = best["seconds"] / best["cpu_s"]
         print(
             f"{name:40} {best['seconds']:6.0f} s in {best['cpu_s']:8.3f} s: {times:8.0f} times, "
@@ -81,7 +81,8 @@ def main() -> None:
 
 
 def measured(name: str, scenario: str | Path) -> dict[str, float]:
-    """Runs a case. Returns simulated seconds, CPU seconds and peak memory."""
+    """Runs a case. Returns the simulated seconds (`seconds`), the CPU time (`cpu_s`) and the peak
+    memory (`bytes`)."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "case.toml"
         if isinstance(scenario, str):

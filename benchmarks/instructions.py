@@ -4,10 +4,11 @@
     benchmarks/instructions.py [--only PATTERN] [--update REASON]
 
 Counts of repeated runs differ by less than a millionth, also on a busy machine. They depend on the
-compiler, which the table names, and on the profile, which is that of the tests, `release`. Exit
-status: 1 if a count is more than 1 % above the table. After a change that must cost more, or one
-that costs less, `--update REASON` replaces the counts and records the reason. cachegrind is part of
-valgrind (Debian: `valgrind`).
+compiler, which the table names, and on the profile. The profile is `release`, as in the tests. Exit
+status: 1 if a count is more than 1 % above the table.
+
+After a change that saves instructions, or that needs more for a good reason, `--update REASON`
+replaces the counts and records the reason. cachegrind is part of valgrind (Debian: `valgrind`).
 """
 
 from __future__ import annotations
@@ -40,12 +41,15 @@ COLUMNS = ("scenario", "instructions", "packets", "compiler", "reason")
 
 @dataclass(frozen=True)
 class Count:
-    """The instructions of a run, and its number of arrived data packets."""
+    """The counts of a run: a row of the table."""
 
     scenario: str
     instructions: int
+    #: Data packets that arrived at their destination.
     packets: int
+    #: Version of the compiler and architecture of the processor.
     compiler: str
+    #: The reason for the last change of the count.
     reason: str = ""
 
     @property
@@ -66,21 +70,22 @@ def cases() -> dict[str, str]:
 
 
 def compiler() -> str:
-    """Returns the version of the compiler and the processor's architecture, on which counts
-    depend."""
+    """Returns the version of the compiler and the architecture of the processor. The counts depend
+    on both."""
     version = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=True).stdout
     return f"{version.split()[1]} {platform.machine()}"
 
 
 def reason_to_skip() -> str | None:
-    """Returns the reason why this machine cannot count instructions; None if it can."""
+    """Returns the reason why this machine cannot count instructions, or None if it can."""
     if shutil.which("valgrind") is None:
         return "valgrind is not installed"
     return None
 
 
 def build() -> None:
-    """Builds the counted program with the features of the tests, on which counts depend."""
+    """Builds the counted program with the features of the tests, because counts depend on the
+    features."""
     features = subprocess.run([ROOT / "scripts/features"], capture_output=True, text=True, check=True)
     named = [*features.stdout.split(), "--features", "pyo3/extension-module"]
     command = ["cargo", "build", "--quiet", "--release", "--workspace", *named, "--example", "bench_run"]
@@ -88,7 +93,7 @@ def build() -> None:
 
 
 def count(scenario: str, text: str, by: str) -> Count:
-    """Runs a scenario under cachegrind.
+    """Runs a scenario under cachegrind and returns its counts. `by` is the compiler.
 
     Raises:
         RuntimeError: The run failed.
@@ -106,8 +111,8 @@ def count(scenario: str, text: str, by: str) -> Count:
             raise RuntimeError(f"{scenario}: {run.stderr.strip()}")
         last = out.read_text(encoding="utf-8").rstrip().splitlines()[-1]
         packets = int(json.loads(run.stdout.splitlines()[-1])["packets"])
-    word, _, number = last.partition(": ")
-    if word != "summary":
+    label, _, number = last.partition(": ")
+    if label != "summary":
         raise RuntimeError(f"{scenario}: cachegrind wrote {last!r} instead of a summary")
     return Count(scenario, int(number), packets, by)
 
@@ -138,7 +143,8 @@ def exceeds(new: Count, old: Count) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Counts, compares and prints. Returns the exit status."""
+    """Counts the instructions of the selected scenarios and compares them with the table. Returns
+    the exit status."""
     parser = argparse.ArgumentParser(
         description="Counts the instructions of five scenarios and compares them with the committed table."
     )
@@ -172,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
         record(table)
     elif code:
         print(
-            "!: more than 1 % above the table. If a change must cost more: benchmarks/instructions.py --update REASON"
+            "!: more than 1 % above the table. If the change needs this: benchmarks/instructions.py --update REASON"
         )
     return code
 

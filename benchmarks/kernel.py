@@ -4,7 +4,7 @@
     .venv/bin/python benchmarks/kernel.py [--only PATTERN]
 
 A row is one run, or ten runs in parallel. The real time includes the start and the end of the
-guest; `cpu` is the CPU time of all processes of the guest.
+guest. `cpu s` is the CPU time of all processes of the guest.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ VARIANTS = ("reno", "cubic", "hybla", "bbr", "westwood", "vegas", "veno", "illin
 
 
 def link(rate_mbps: float, delay_ms: float, flows: Sequence[str], seconds: int) -> str:
-    """Returns a scenario of endless transfers over one link with a buffer of one bandwidth-delay
-    product."""
+    """Returns a scenario with endless transfers over one link. The link has a buffer of one
+    bandwidth-delay product. `flows` has the congestion control of each transfer."""
     packets = max(50, int(rate_mbps * 1e6 * 2 * delay_ms / 1e3 / 8 / 1500))
     text = f"""
 name = "bench"
@@ -55,7 +55,7 @@ transport = {{ kind = "tcp", congestion = "{congestion}" }}
 
 
 def dvb_rcs(seconds: int) -> str:
-    """Returns a scenario of one upload over a return link with RBDC."""
+    """Returns a scenario with one upload over a return link with RBDC."""
     return f"""
 name = "bench"
 duration = "{seconds} s"
@@ -69,6 +69,7 @@ transport = {{ kind = "tcp", congestion = "reno" }}
 """
 
 
+#: The rows by name: the virtual duration in seconds, and a function that returns the scenarios.
 ROWS: dict[str, tuple[int, Callable[[], list[str]]]] = {
     "one flow, 10 Mbit/s": (60, lambda: [link(10, 250, ["reno"], 60)]),
     "one flow, 100 Mbit/s": (20, lambda: [link(100, 250, ["reno"], 20)]),

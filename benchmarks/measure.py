@@ -1,6 +1,6 @@
-"""Measures single processes, and judges their rows against baselines and targets.
+"""Measures single processes, and compares rows with their baselines and targets.
 
-run.py documents the protocol of the processes.
+run.py documents the protocol that the processes follow.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ REQUIRED = ("cpu_s", "events", "packets", "peak_rss_bytes")
 
 @dataclass(frozen=True)
 class Figure:
-    """A row's figure, computed from its runs and those of its baseline, with its target."""
+    """The figure that a row reports, with its target."""
 
+    #: Computes the figure from the runs of the row and the runs of its baseline.
     value: Callable[[Summary, Summary | None], float]
     unit: str
+    #: Minimum that meets the target.
     at_least: float | None = None
+    #: Maximum that meets the target.
     at_most: float | None = None
 
     def verdict(self, value: float) -> str:
-        """Returns `met` or `MISSED`; empty without a target."""
+        """Returns `met` or `MISSED`, or an empty string if the figure has no target."""
         if self.at_least is None and self.at_most is None:
             return ""
         low = self.at_least is not None and value < self.at_least
@@ -40,7 +43,7 @@ class Figure:
         return "MISSED" if low or high or math.isnan(value) else "met"
 
     def target(self) -> str:
-        """Returns the target as text; empty if there is none."""
+        """Returns the target as text, or an empty string if the figure has no target."""
         if self.at_least is not None:
             return f">={short(self.at_least)}"
         return f"<={short(self.at_most)}" if self.at_most is not None else ""
@@ -54,8 +57,9 @@ class Row:
     command: list[str]
     baseline: str | None = None
     figure: Figure | None = None
+    #: Simulated duration of a run, in seconds.
     simulated_s: float = 0.0
-    #: The result of the prototype, in words.
+    #: The result that a prototype reached, as text.
     floor: str = ""
     #: Minimum number of turns of the row's group. Differences of a few percent need many turns.
     turns: int = 1
@@ -63,10 +67,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished process: CPU time, elapsed time and the printed line."""
+    """The measurements of a finished process."""
 
+    #: User + system time of the process, in seconds.
     cpu_s: float
+    #: Elapsed real time, in seconds.
     wall_s: float
+    #: The line of JSON that the process printed.
     values: dict[str, Any]
 
 
@@ -117,7 +124,8 @@ class Summary:
         return ratio(self.loop_s * 1e9, self.median("packets"))
 
     def median(self, key: str) -> float:
-        """Returns the median of a number that the runs reported; NaN if one did not report it."""
+        """Returns the median of a key's value over the runs, or NaN if a run did not report the
+        key."""
         return float(statistics.median(run.values.get(key, math.nan) for run in self.runs))
 
     def report(self) -> dict[str, Any]:
@@ -127,7 +135,7 @@ class Summary:
             return out | {"skipped": self.skipped}
         if self.failed:
             return out | {"failed": self.failed}
-        judged = self.row.figure
+        figure = self.row.figure
         return out | {
             "cpu_s": {"median": self.cpu_s, "min": self.min_cpu_s},
             "peak_rss_bytes": self.rss_bytes,
@@ -135,9 +143,9 @@ class Summary:
             "events_per_packet": finite(self.events_per_packet),
             "ns_per_packet": finite(self.ns_per_packet),
             "figure": finite(self.figure),
-            "unit": judged.unit if judged else None,
-            "at_least": judged.at_least if judged else None,
-            "at_most": judged.at_most if judged else None,
+            "unit": figure.unit if figure else None,
+            "at_least": figure.at_least if figure else None,
+            "at_most": figure.at_most if figure else None,
             "verdict": self.verdict or None,
             "runs": [
                 {**run.values, "process_cpu_s": run.cpu_s, "process_wall_s": run.wall_s} for run in self.runs
@@ -150,11 +158,11 @@ class ProtocolError(Exception):
 
 
 def run_once(command: list[str], limit_s: float, padding: int = 0) -> Run:
-    """Runs `command`. Returns its resource use and its printed line.
+    """Runs `command`. Returns its CPU time, its elapsed time and the line that it printed.
 
     The environment gets `padding` extra bytes, which move the position of the stack. Raises
-    ProtocolError if the command ends with an error, takes longer than `limit_s`, or does not print
-    the protocol's line.
+    ProtocolError if the command exits with an error, takes longer than `limit_s`, or does not print
+    the line that the protocol requires.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         begin = time.perf_counter()
@@ -166,23 +174,23 @@ def run_once(command: list[str], limit_s: float, padding: int = 0) -> Run:
             start_new_session=True,
             env={**os.environ, "BENCH_PADDING": "x" * padding},
         )
-        late = threading.Event()
+        killed = threading.Event()
 
-        def end() -> None:
-            late.set()
+        def kill() -> None:
+            killed.set()
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
 
-        watch = threading.Timer(limit_s, end)
-        watch.start()
+        timer = threading.Timer(limit_s, kill)
+        timer.start()
         try:
-            _, status, used = os.wait4(child.pid, 0)
+            _, status, usage = os.wait4(child.pid, 0)
         except BaseException:
-            end()
+            kill()
             child.wait()
             raise
         finally:
-            watch.cancel()
+            timer.cancel()
         child.returncode = os.waitstatus_to_exitcode(status)
         wall = time.perf_counter() - begin
 
@@ -190,17 +198,17 @@ def run_once(command: list[str], limit_s: float, padding: int = 0) -> Run:
             stream.seek(0)
             return stream.read().decode(errors="replace").strip()
 
-        if late.is_set():
+        if killed.is_set():
             raise ProtocolError(f"took longer than {limit_s:g} s")
         if child.returncode != 0:
             complaint = text(err).splitlines()[-3:]
             raise ProtocolError(f"ended with {child.returncode}: " + " / ".join(complaint))
         values = parse(text(out))
-    return Run(used.ru_utime + used.ru_stime, wall, values)
+    return Run(usage.ru_utime + usage.ru_stime, wall, values)
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Parses the protocol's line, the last line of `text`."""
+    """Parses the last line of `text`, which must be a line of the protocol."""
     last = text.splitlines()[-1] if text else ""
     try:
         values = json.loads(last)
@@ -212,19 +220,19 @@ def parse(text: str) -> dict[str, Any]:
     return dict(values)
 
 
-def judge(found: list[Summary], to_target: bool) -> None:
-    """Computes the figures, and the verdicts if the runs have the length that the targets
-    assume."""
-    by_name = {summary.row.name: summary for summary in found}
-    for summary in found:
-        judged = summary.row.figure
-        if judged is None or not summary.done:
+def judge(summaries: list[Summary], to_target: bool) -> None:
+    """Computes the figures of the rows. With `to_target`, also compares the figures with their
+    targets."""
+    by_name = {summary.row.name: summary for summary in summaries}
+    for summary in summaries:
+        figure = summary.row.figure
+        if figure is None or not summary.done:
             continue
         base = by_name.get(summary.row.baseline) if summary.row.baseline else None
         if base is not None and not base.done:
             continue
-        summary.figure = judged.value(summary, base)
-        summary.verdict = judged.verdict(summary.figure) if to_target else ""
+        summary.figure = figure.value(summary, base)
+        summary.verdict = figure.verdict(summary.figure) if to_target else ""
 
 
 def short(value: float) -> str:
@@ -239,10 +247,10 @@ def short(value: float) -> str:
 
 
 def ratio(a: float, b: float) -> float:
-    """Returns the quotient; NaN if `b` is 0."""
+    """Returns the quotient a / b, or NaN if `b` is 0."""
     return a / b if b else math.nan
 
 
 def finite(value: float | None) -> float | None:
-    """Returns a finite number unchanged, and None otherwise, since JSON has no NaN."""
+    """Returns a finite number unchanged. Returns None for NaN and infinity, which JSON lacks."""
     return None if value is None or not math.isfinite(value) else value

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures `bentpipe machine pep`: client, proxy and server in namespaces, compared with kernel forwarding.
+"""Measures `bentpipe machine pep`: client, proxy and server in namespaces, compared with kernel
+forwarding.
 
     benchmarks/pep.py [--only CASE] [--short] [--against PYTHON]
 
@@ -18,12 +19,13 @@ run prints the reason. Exit status: 1 if a target that does not depend on the ma
     simulated      the same on the virtual clock with the simulated proxy: the median of nine seeds,
                    and the goodput of the satellite's leg alone; needs neither root nor programs
 
---against PYTHON repeats the cases throughput and short alternately with the proxy of this build and
-the proxy of another build, which PYTHON runs (.venv/bin/python of another checkout). It prints
-medians of the ratios within each round, since machines are noisy.
+--against PYTHON repeats the cases throughput and short, alternating between the kernel, the proxy
+of this build and the proxy of another build. PYTHON runs the other build (.venv/bin/python of
+another checkout). Ratios are computed within each round, and their medians are printed, because
+other load changes the rates from round to round.
 
-The processor time is that of client, server, proxy and the kernel's softirq threads. It depends
-less on the load of the machine than rates do.
+The processor time is the sum over client, server, proxy and the kernel's softirq threads. It
+depends less on the load of the machine than rates do.
 """
 
 from __future__ import annotations
@@ -63,18 +65,19 @@ class MissedError(Exception):
 
 
 class Bench(Lab):
-    """A lab with a running server, whose process id is `serving`."""
+    """A lab with a running server."""
 
-    serving: int
+    #: Process id of the server.
+    server_pid: int
 
 
 @contextmanager
 def laboratory() -> Iterator[Bench]:
     """Creates a lab with a running server, until the end of the block."""
     lab = Bench()
-    ports(lab.client, 0, 1)
-    process = subprocess.Popen([*lab.server.inside, *serving()], stdout=subprocess.DEVNULL)
-    lab.serving = process.pid
+    assign_ports(lab.client, 0, 1)
+    process = subprocess.Popen([*lab.server.inside, *server_command()], stdout=subprocess.DEVNULL)
+    lab.server_pid = process.pid
     try:
         until(lambda: lab.server("ss", "-tlnH"))
         yield lab
@@ -84,8 +87,8 @@ def laboratory() -> Iterator[Bench]:
         lab.close()
 
 
-def ports(client: Place, number: int, count: int) -> None:
-    """Gives the client a separate range of ports for the mode ``number`` of ``count`` modes.
+def assign_ports(client: Place, number: int, count: int) -> None:
+    """Gives the client the range of ports for mode ``number`` (from 0) of ``count`` modes.
 
     A forwarded connection must not have the addresses and ports of a connection that the proxy
     handled in the previous minute: the kernel does not forward packets for which a socket is in
@@ -96,7 +99,7 @@ def ports(client: Place, number: int, count: int) -> None:
     client("sysctl", "-qw", f"net.ipv4.ip_local_port_range={first} {first + each - 1}")
 
 
-def serving() -> tuple[str, ...]:
+def server_command() -> tuple[str, ...]:
     """Returns the command of a server for many short connections."""
     if not LOAD.exists():
         raise FileNotFoundError(f"no {LOAD}: cargo build --profile dist -p bentpipe-pep --example bench_load")
@@ -120,11 +123,13 @@ class Load(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run of a client, with the seconds of processor time per connection or gigabyte."""
+    """A run of a client, with its processor time."""
 
     load: Load
-    everything: float
-    proxy: float
+    #: Processor time of all processes, in seconds per connection or gigabyte.
+    total_cost: float
+    #: Processor time of the proxy, in seconds per connection or gigabyte.
+    proxy_cost: float
 
 
 def processor_seconds(*pids: int) -> float:
@@ -142,7 +147,8 @@ def softirq_threads() -> list[int]:
     return [pid for pid, path in names if path.exists() and path.read_text().startswith("ksoftirqd/")]
 
 
-#: The modes by name: the proxy's options and the Python of its build; None for no proxy.
+#: The modes by name. The value has the proxy's options and the Python of its build, or is None for
+#: a mode without a proxy.
 Modes = dict[str, tuple[tuple[str, ...], str] | None]
 
 
@@ -157,28 +163,29 @@ def turns(lab: Bench, modes: Modes, rounds: int, load: Callable[[], Load]) -> di
             mode = modes[name]
             if mode:
                 lab.start(*mode[0], "--server-congestion", CONGESTION, python=mode[1])
-            ports(lab.client, names.index(name), len(names))
+            assign_ports(lab.client, names.index(name), len(names))
             proxies = [lab.worker_process] if mode else []
-            others = [lab.serving, *softirqs]
+            others = [lab.server_pid, *softirqs]
             before = processor_seconds(*others), processor_seconds(*proxies), children_seconds()
             done = load()
             after = processor_seconds(*others), processor_seconds(*proxies), children_seconds()
-            took = [late - early for early, late in zip(before, after, strict=True)]
-            runs[name].append(Run(done, sum(took) / done.amount, took[1] / done.amount))
+            used = [late - early for early, late in zip(before, after, strict=True)]
+            runs[name].append(Run(done, sum(used) / done.amount, used[1] / done.amount))
             if mode:
                 lab.stop()
     return runs
 
 
 def children_seconds() -> float:
-    """Returns the processor time of this process's ended children, which are clients."""
+    """Returns the processor time of this process's ended children, which are the clients, in
+    seconds."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
-def times(one: list[Run], other: list[Run], figure: Callable[[Run], float]) -> float:
-    """Returns the median of a figure's ratio over the rounds."""
-    return statistics.median(figure(a) / figure(b) for a, b in zip(one, other, strict=True))
+def times(runs: list[Run], baseline: list[Run], figure: Callable[[Run], float]) -> float:
+    """Returns the median ratio of a figure to the baseline's figure of the same round."""
+    return statistics.median(figure(a) / figure(b) for a, b in zip(runs, baseline, strict=True))
 
 
 def rate(run: Run) -> float:
@@ -188,7 +195,7 @@ def rate(run: Run) -> float:
 
 def cost(run: Run) -> float:
     """Returns the processor time per connection or gigabyte, in seconds."""
-    return run.everything
+    return run.total_cost
 
 
 def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
@@ -197,11 +204,12 @@ def median(runs: list[Run], figure: Callable[[Run], float]) -> float:
 
 
 def costs(runs: list[Run], kernel: list[Run], unit: str, scale: float) -> str:
-    """Formats the processor time of runs, with its ratio to the kernel's for runs with a proxy."""
+    """Formats the processor time of runs. Runs with a proxy also get the ratio to the runs with
+    kernel forwarding."""
     text = f"processor time {median(runs, cost) * scale:.3g} {unit}"
     if runs is not kernel:
-        own = median(runs, lambda run: run.proxy) * scale
-        text += f" ({times(runs, kernel, cost):.2f} of the kernel's), of which the proxy {own:.3g}"
+        proxy = median(runs, lambda run: run.proxy_cost) * scale
+        text += f" ({times(runs, kernel, cost):.2f} of the kernel's; proxy alone {proxy:.3g})"
     return text
 
 
@@ -218,13 +226,14 @@ def throughput(short: bool) -> None:
 
 
 def against(short: bool, other: str) -> None:
-    """Compares this build with another one and with the kernel, in turns."""
+    """Compares this build with another build and with kernel forwarding, alternating between
+    them."""
     modes: Modes = {"kernel": None, "this": ((), sys.executable), "other": ((), other)}
 
     def compare(label: str, lab: Bench, load: Callable[[], Load]) -> None:
         runs = turns(lab, modes, 5 if short else 15, load)
         for figure, name in ((rate, label), (cost, "processor time")):
-            ratios = (times(runs["this"], runs[beside], figure) for beside in ("other", "kernel"))
+            ratios = (times(runs["this"], runs[baseline], figure) for baseline in ("other", "kernel"))
             shown = ", ".join(f"{mode} {median(runs[mode], figure):.3g}" for mode in modes)
             show(
                 "against", name, "this to other {:.3f}, to the kernel {:.3f}".format(*ratios) + f" ({shown})"
@@ -235,9 +244,9 @@ def against(short: bool, other: str) -> None:
         compare("one connection, Gbit/s", lab, lambda: bulk(lab, 1))
 
 
-def client(lab: Bench, kind: str, *words: int) -> dict[str, Any]:
+def client(lab: Bench, kind: str, *arguments: int) -> dict[str, Any]:
     """Runs a client of `bench_load`. Returns the results that it prints."""
-    text = lab.client(str(LOAD), kind, SERVER, str(PORT), str(PORTS), *map(str, words))
+    text = lab.client(str(LOAD), kind, SERVER, str(PORT), str(PORTS), *map(str, arguments))
     result: dict[str, Any] = json.loads(text)
     return result
 
@@ -253,9 +262,9 @@ def spread(runs: list[Run]) -> str:
     return f"{median(runs, rate):.1f} ({min(map(rate, runs)):.1f} to {max(map(rate, runs)):.1f})"
 
 
-def load(lab: Bench, count: int, at_once: int = 32) -> Load:
-    """Opens short connections, `at_once` concurrently."""
-    result = client(lab, "short", count, at_once)
+def load(lab: Bench, count: int, concurrency: int = 32) -> Load:
+    """Opens `count` short connections, `concurrency` at the same time."""
+    result = client(lab, "short", count, concurrency)
     if result["failed"]:
         raise MissedError(f"{result['failed']} of {count} connections failed")
     return Load(result["per_second"], count, result["p50_us"] / 1000, result["p99_us"] / 1000)
@@ -281,7 +290,7 @@ OBJECTS = re.compile(r"^(TCP|sock_inode_cache|eventpoll_\w+|ep_head|filp|tcp_bin
 
 
 def kernel_bytes() -> int:
-    """Returns the kernel memory of all objects that connections use."""
+    """Returns the kernel memory of all objects that connections use, in bytes."""
     total = 0
     for line in Path("/proc/slabinfo").read_text().splitlines():
         if OBJECTS.match(line):
@@ -304,8 +313,8 @@ def hold(short: bool) -> None:
 
     @contextmanager
     def held(lab: Lab) -> Iterator[None]:
-        words = [*lab.client.inside, str(LOAD), "hold", SERVER, str(PORT), str(PORTS), str(count)]
-        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        command = [*lab.client.inside, str(LOAD), "hold", SERVER, str(PORT), str(PORTS), str(count)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdout and process.stdin
             if b"held" not in process.stdout.readline():
                 raise MissedError(f"the client could not hold {count} connections")
@@ -316,22 +325,22 @@ def hold(short: bool) -> None:
         before = kernel_bytes()
         with held(lab):
             end_to_end = kernel_bytes() - before
-    # Starts a new server, since the first one still has its connections.
+    # A new server is needed, because the first server still has its connections.
     with laboratory() as lab:
         lab.start(*METRICS)
         time.sleep(0.5)
         base, before = resident(lab.worker_process), kernel_bytes()
         with held(lab):
-            own, kernel = resident(lab.worker_process) - base, kernel_bytes() - before - end_to_end
-            there = int(lab.metric("connections"))
+            process, kernel = resident(lab.worker_process) - base, kernel_bytes() - before - end_to_end
+            proxied = int(lab.metric("connections"))
             descriptors = lab.descriptors()
-        if there != count:
-            raise MissedError(f"only {there} of {count} connections pass through the proxy")
+        if proxied != count:
+            raise MissedError(f"only {proxied} of {count} connections pass through the proxy")
         lab.stop()
     show(
         "hold",
         f"{count} connections",
-        f"{own / count:.0f} bytes per connection in the process, {kernel / count:.0f} in the kernel",
+        f"{process / count:.0f} bytes per connection in the process, {kernel / count:.0f} in the kernel",
     )
     show("", "", f"{descriptors} descriptors; the process without connections: {base / 1e6:.0f} MB")
 
@@ -346,14 +355,14 @@ def leak(short: bool) -> None:
         descriptors, memory = lab.descriptors(), resident(lab.worker_process)
         done = load(lab, count)
         until(lambda: lab.metric("connections") == lab.metric("handshakes") == 0)
-        left, more = lab.descriptors() - descriptors, resident(lab.worker_process) - memory
+        left, growth = lab.descriptors() - descriptors, resident(lab.worker_process) - memory
         if lab.metric("accepted_total") != count + 1000:
             raise MissedError("some connections bypassed the proxy")
         lab.stop()
     show(
         "leak",
         f"{count} connections",
-        f"{left} descriptors left open, {more / 1024:+.0f} KiB; {done.rate:.0f} per second",
+        f"{left} descriptors left open, {growth / 1024:+.0f} KiB; {done.rate:.0f} per second",
     )
     if left:
         raise MissedError(f"{left} descriptors are left open")
@@ -362,8 +371,8 @@ def leak(short: bool) -> None:
 def satellite(short: bool) -> None:
     """Measures an upload over an emulated link, end to end and split by a proxy at the terminal.
 
-    The client is behind a host of the emulated network. It has that host's address, and the host
-    only forwards.
+    The client is behind the terminal, a host of the emulated network. The client has the address of
+    the terminal, and the terminal only forwards.
     """
     if shutil.which("iperf3") is None:
         raise FileNotFoundError("no iperf3")
@@ -381,8 +390,8 @@ def satellite(short: bool) -> None:
 
 
 def goodput(congestion: str | None, seconds: int) -> float:
-    """Returns the server's goodput in Mbit/s, with a congestion control of the proxy (None: no
-    proxy)."""
+    """Measures the goodput of the upload at the server, in Mbit/s. `congestion` is the congestion
+    control of the proxy; None measures without a proxy."""
     with tempfile.TemporaryDirectory() as folder:
         bentpipe = Bentpipe(Path(folder))
         error = 'link.sat.error={ kind = "packet", probability = 0.01 }'
@@ -394,8 +403,8 @@ def goodput(congestion: str | None, seconds: int) -> float:
             address, server = hosts["user"]["ipv4"], hosts["server"]["ipv4"]
             inside = ["nsenter", f"--net={hosts['user']['namespace']}"]
 
-            def terminal(*words: str) -> str:
-                return subprocess.run([*inside, *words], check=True, capture_output=True, text=True).stdout
+            def terminal(*command: str) -> str:
+                return subprocess.run([*inside, *command], check=True, capture_output=True, text=True).stdout
 
             # Moves the address from the terminal to the client behind the terminal.
             interface = json.loads(terminal("ip", "-j", "-4", "addr", "show", "to", address))[0]["ifname"]
@@ -430,8 +439,7 @@ def goodput(congestion: str | None, seconds: int) -> float:
                 "net", "exec", "sky", "server", "--", "iperf3", "-s", "-1", stdout=subprocess.DEVNULL
             )
             until(lambda: "5201" in bentpipe("net", "exec", "sky", "server", "--", "ss", "-tlnH"))
-            words = ("iperf3", "-c", server, "-t", str(seconds), "-C", "cubic", "-J")
-            text = lab.client(*words)
+            text = lab.client("iperf3", "-c", server, "-t", str(seconds), "-C", "cubic", "-J")
             listener.wait(60)
             if congestion:
                 lab.stop()
@@ -441,7 +449,8 @@ def goodput(congestion: str | None, seconds: int) -> float:
             bentpipe("net", "down", "--all")
 
 
-#: The network of `goodput`, with the client on a wire before the terminal, which hosts the proxy.
+#: The network of `goodput`. A wire joins the client to the terminal, and the terminal hosts the
+#: proxy.
 SIMULATED = """
 name = "satellite"
 duration = "{seconds} s"
@@ -472,13 +481,13 @@ mechanism = {{ kind = "split", sides.sat = {{ congestion = "{congestion}" }} }}
 
 
 def simulated(short: bool) -> None:
-    """Simulates the case `satellite`, and the satellite's leg alone, whose goodput a split should
-    reach."""
+    """Simulates the case `satellite`, and the satellite leg alone. A split should reach the goodput
+    of the satellite leg."""
     import bentpipe
 
     seconds = 10 if short else 40
 
-    def carried(congestion: str, begin: str = "client", proxy: str = "") -> float:
+    def median_goodput(congestion: str, begin: str = "client", proxy: str = "") -> float:
         text = SIMULATED.format(seconds=seconds, begin=begin, congestion=congestion) + proxy
         with tempfile.TemporaryDirectory() as folder:
             settings = ['link.sat.error={ kind = "packet", probability = 0.01 }', "record.traces=[]"]
@@ -491,11 +500,11 @@ def simulated(short: bool) -> None:
             bytes_ = [run.flows.row(0, named=True)["delivered_bytes"] for run in runs]
         return statistics.median(bytes_) * 8 / seconds / 1e6
 
-    base = carried("cubic")
+    base = median_goodput("cubic")
     show("simulated", "end to end, cubic", f"{base:.2f} Mbit/s")
     for case in ("cubic", "bbr", "hybla", "westwood", "vegas"):
-        split = carried("cubic", proxy=SPLIT.format(congestion=case))
-        alone = carried(case, begin="user")
+        split = median_goodput("cubic", proxy=SPLIT.format(congestion=case))
+        alone = median_goodput(case, begin="user")
         text = f"{split:.2f} Mbit/s, {split / base:.1f} times; satellite leg alone {alone:.2f} Mbit/s"
         show("", f"split, {case} over the satellite", text)
 

@@ -15,21 +15,22 @@ NS3 = ROOT / "target/ns3/compare"
 NS3_WIFI = ROOT / "target/ns3/wifi"
 EARLIER = ROOT / "target/earlier"
 
-#: Earlier commits as baselines of the engine: the end of the first issue, the last commit before
-#: TCP behaved like Linux, and the last commit before the access layer had all schemes.
+#: Baseline of the engine: the last commit of the first issue.
 FIRST = "9d8f3fc"
+#: Baseline of the engine: the last commit before TCP behaved like Linux.
 BEFORE_LINUX = "f2c4c65"
+#: Baseline of the engine: the last commit before the access layer had all schemes.
 BEFORE_ACCESS = "b865601"
 
 
-def earlier(commit: str) -> Path:
-    """Returns the path of a commit's `bench_run`."""
+def earlier_program(commit: str) -> Path:
+    """Returns the path of `bench_run`, built from an earlier commit."""
     return EARLIER / commit / "target/dist/examples/bench_run"
 
 
 def build_earlier(program: Path) -> str | None:
-    """Builds a missing `bench_run` of an earlier commit, in some minutes. Returns the reason of a
-    failure."""
+    """Builds `bench_run` of an earlier commit if it is missing, which takes some minutes. Returns
+    the reason if the build fails, otherwise None."""
     if os.access(program, os.X_OK):
         return None
     folder = EARLIER / program.relative_to(EARLIER).parts[0]
@@ -42,19 +43,19 @@ def build_earlier(program: Path) -> str | None:
         ([*build, "bench_run", "--target-dir", str(folder / "target")], {"cwd": source}),
     ):
         try:
-            made = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+            done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
         except OSError as error:
             return f"{command[0]} cannot be started: {error.strerror}"
-        if made.returncode != 0:
-            last = made.stderr.strip().splitlines()[-1:] or ["no message"]
+        if done.returncode != 0:
+            last = done.stderr.strip().splitlines()[-1:] or ["no message"]
             return f"{folder.name} cannot be built: {command[0]}: {last[0]}"
     return None
 
 
 def build_ns3() -> str | None:
-    """Builds the ns-3 programs. Returns the reason of a failure."""
+    """Builds the ns-3 programs. Returns the reason if the build fails, otherwise None."""
     try:
-        made = subprocess.run(
+        done = subprocess.run(
             ["make", "-s", "-C", str(ROOT / "benchmarks/ns3"), f"OUT={NS3.parent}"],
             capture_output=True,
             text=True,
@@ -62,16 +63,16 @@ def build_ns3() -> str | None:
         )
     except OSError as error:
         return f"make cannot be started: {error.strerror}"
-    if made.returncode != 0:
-        lines = made.stderr.strip().splitlines()
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
         return "the ns-3 program does not build: " + (lines[0] if lines else "no message")
-    if made.stdout.startswith("skipped: "):
-        return made.stdout.strip().removeprefix("skipped: ")
+    if done.stdout.startswith("skipped: "):
+        return done.stdout.strip().removeprefix("skipped: ")
     return None
 
 
 def unavailable(row: Row, ns3: str | None) -> str | None:
-    """Returns the reason why a row cannot run on this machine; None if it can."""
+    """Returns the reason why a row cannot run on this machine, or None if it can run."""
     program = Path(row.command[0])
     if program in (NS3, NS3_WIFI) and ns3:
         return ns3

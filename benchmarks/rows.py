@@ -24,14 +24,16 @@ from scenarios import beam, bulk_tcp, calls, chain, dvb_rcs, loaded_return_link,
 
 @dataclass
 class Plan:
-    """The folder of scenarios, and the factor by which they are shortened."""
+    """Settings that apply to all rows."""
 
+    #: The folder into which the scenarios are written.
     folder: Path
+    #: Factor on all simulated durations.
     scale: float = 1.0
 
-    def seconds(self, stated: float) -> float:
-        """Returns the stated simulated seconds, shortened by the factor."""
-        return stated * self.scale
+    def seconds(self, unscaled: float) -> float:
+        """Returns a simulated duration in seconds, multiplied by the scale."""
+        return unscaled * self.scale
 
     def bentpipe(self, name: str, scenario: str, *options: str) -> list[str]:
         """Writes a scenario to the folder. Returns the command that runs it."""
@@ -41,8 +43,8 @@ class Plan:
 
 
 def against_ns3(plan: Plan, name: str, seconds: float, *, flows: int, rate_mbps: int) -> Iterator[Row]:
-    """Yields a row of ns-3, with its cheapest equivalent (two nodes, no timestamp option), and of
-    bentpipe."""
+    """Yields two rows: bulk TCP in ns-3, in its cheapest form (two nodes, no timestamp option), and
+    the same flows in bentpipe."""
     delay_ms = 250
     command = [str(programs.NS3), f"--flows={flows}", f"--rate={rate_mbps}000000", f"--delay={delay_ms}"]
     yield Row(f"ns3 {name}", [*command, f"--duration={seconds:g}"], simulated_s=seconds)
@@ -73,7 +75,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         s,
     )
 
-    # 40 000 packets are in flight, and as many are lost when slow start overshoots.
+    # 40 000 packets are in flight. When slow start overshoots, another 40 000 packets are lost.
     s, longer = plan.seconds(20), plan.seconds(60)
     yield Row(
         "large windows",
@@ -108,22 +110,22 @@ def rows(plan: Plan) -> Iterator[Row]:
         s,
     )
 
-    # The limit allows for the page granularity of a small resident set.
+    # The target of 1.1 allows for the page size, which matters for a small resident set.
     base = None
-    for stated in (100, 400, 1600):
-        s = plan.seconds(stated)
-        name = f"memory {stated} s"
+    for unscaled in (100, 400, 1600):
+        s = plan.seconds(unscaled)
+        name = f"memory {unscaled} s"
         yield Row(
             name,
-            plan.bentpipe(f"memory{stated}", bulk_tcp(s, flows=1, rate_mbps=10, delay_ms=250)),
+            plan.bentpipe(f"memory{unscaled}", bulk_tcp(s, flows=1, rate_mbps=10, delay_ms=250)),
             base,
             Figure(times_the_memory, "x memory", at_most=1.1) if base else None,
             s,
         )
         base = base or name
 
-    for terminals, stated in ((1, 1000), (10, 1000), (30, 1000), (100, 400), (1000, 100)):
-        s = plan.seconds(stated)
+    for terminals, unscaled in ((1, 1000), (10, 1000), (30, 1000), (100, 400), (1000, 100)):
+        s = plan.seconds(unscaled)
         yield Row(
             f"terminals {terminals}",
             plan.bentpipe(f"terminals{terminals}", dvb_rcs(s, terminals)),
@@ -131,7 +133,7 @@ def rows(plan: Plan) -> Iterator[Row]:
             simulated_s=s,
         )
 
-    # 1000 concurrent calls, 28 000 packets per second, without and with all traces.
+    # 1000 concurrent calls send 28 000 packets per second. The second row records all traces.
     s = plan.seconds(60)
     scenario = calls(s, 1000)
     yield Row(
@@ -163,7 +165,7 @@ def rows(plan: Plan) -> Iterator[Row]:
         simulated_s=s,
     )
 
-    # A simulated hour, without and with nine thousand additional idle terminals.
+    # A simulated hour. The second row has 9000 additional idle terminals.
     s = plan.seconds(3600)
     name = "1000 terminals, 32 carriers"
     yield Row(
@@ -180,29 +182,29 @@ def rows(plan: Plan) -> Iterator[Row]:
         s,
     )
 
-    yield from earlier(plan)
+    yield from regressions(plan)
     yield from emulation()
 
 
-def earlier(plan: Plan) -> Iterator[Row]:
-    """Yields rows of the engine against earlier commits, and of congestion controls against each
-    other."""
-    # Resolving the allowed few percent takes a dozen turns.
+def regressions(plan: Plan) -> Iterator[Row]:
+    """Yields rows that compare the engine with earlier commits, and congestion controls with
+    Reno."""
+    # A difference of a few percent is visible only in the median of at least eleven turns.
     turns = 11
 
     def pair(
         name: str, commit: str, file: str, scenario: str, simulated_s: float, limit: float
     ) -> Iterator[Row]:
         command = plan.bentpipe(file, scenario)
-        before = [str(programs.earlier(commit)), *command[1:]]
+        before = [str(programs.earlier_program(commit)), *command[1:]]
         yield Row(f"{name}, {commit}", before, simulated_s=simulated_s, turns=turns)
         figure = Figure(times_the_loop, "x the loop", at_most=limit)
         yield Row(f"{name} now", command, f"{name}, {commit}", figure, simulated_s)
 
     s = plan.seconds(400)
     scenario = bulk_tcp(s, flows=1, rate_mbps=10, delay_ms=250)
-    yield from pair("one", programs.FIRST, "first", scenario, s, 1.1)
-    yield from pair("tcp", programs.BEFORE_LINUX, "linux", scenario, s, 1.1)
+    yield from pair("engine", programs.FIRST, "first", scenario, s, 1.1)
+    yield from pair("linux", programs.BEFORE_LINUX, "linux", scenario, s, 1.1)
     yield Row("reno", plan.bentpipe("reno", scenario), simulated_s=s, turns=turns)
     for congestion in ("cubic", "bbr"):
         yield Row(
@@ -219,7 +221,7 @@ def earlier(plan: Plan) -> Iterator[Row]:
 
 
 def emulation() -> Iterator[Row]:
-    """Yields rows of the emulation's data plane, with results of prototypes
+    """Yields rows that measure the data plane of emulations. `floor` is the result of the prototype
     (docs/notes/emulation-ports.md)."""
 
     def row(name: str, measurement: str, figure: Figure, floor: str = "") -> Row:
@@ -250,5 +252,5 @@ def emulation() -> Iterator[Row]:
         ("tcp-jumbo", "--rate 2200000000 --mtu 9000", 2e9, ""),
     ):
         yield row(name, f"tcp {options}", Figure(reported("goodput_bps"), "bit/s", at_least=target), floor)
-    # `--delay 200` would take ten minutes.
+    # A delay of 200 instead of 5 would take ten minutes.
     yield row("deep", "deep --delay 5", Figure(reported("lost"), "lost", at_most=0))

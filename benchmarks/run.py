@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Measures whole runs of bentpipe against their baselines, in one session.
 
-    benchmarks/run.py [--repeat 3] [--only PATTERN] [--json FILE] [--strict]
+    benchmarks/run.py [--repeat N] [--only PATTERN] [--json FILE] [--strict] [--scale FACTOR]
+                      [--limit SECONDS] [--list]
 
 rows.py contains the table of rows. A row and its baseline alternate, so that other load on the
-machine affects both. Each turn has an environment of a different length, which moves the stack. CPU
-time is the user + system time of the finished process as counted by the kernel, including start-up.
+machine affects both. The environment has a different length in each turn, because its length moves
+the stack. The column `cpu s` of the table is the user + system time of the whole process as counted
+by the kernel, including start-up.
 
 The protocol
 ------------
-A command performs one run, prints one line of JSON as the last line on standard output, and ends
-with 0. Any other behaviour is a failure, which is reported with the command's standard error.
+A command performs one run, prints one line of JSON as the last line on standard output, and exits
+with status 0. Otherwise the run has failed, and the report contains the command's standard error.
 bentpipe's programs are
 
     target/dist/examples/bench_run SCENARIO.toml [--seed N] [--traces DIR]
@@ -21,6 +23,8 @@ with --traces it writes all traces of the scenario's stages to DIR, as a normal 
 them. The keys of its line:
 
     cpu_s            user + system time of the event loop alone, in seconds
+                     (the JSON report has the time of the whole process as
+                     `process_cpu_s`)
     events           executed events
     packets          data packets (TCP segments with payload, datagrams) that
                      arrived at their destination host, including duplicates
@@ -34,10 +38,12 @@ them. The keys of its line:
 losses that the engine adds to them. Its source documents its keys.
 
 `cpu_s`, `events`, `packets` and `peak_rss_bytes` are required. Other keys are copied to the JSON
-report. benchmarks/ns3/compare prints the same keys.
+report. The programs of benchmarks/ns3 print the required keys. Their `packets` are counted
+differently (see compare.cc and wifi.cc), and they do not print `hops`.
 
 A row whose program is missing is reported as skipped, with the reason, and is not a failure. Exit
-status: 1 if a command failed, or, with --strict, if a target was missed; otherwise 0.
+status: 1 if a command failed, or, with --strict, if a target was missed; 2 if an argument is
+invalid or --only selects no row; otherwise 0.
 """
 
 from __future__ import annotations
@@ -61,23 +67,23 @@ import programs
 from measure import ProtocolError, Row, Summary, judge, run_once, short
 from rows import Plan, rows
 
-#: Bytes by which the environment grows from turn to turn. The position of the stack changes a
-#: program's speed by up to 12 %, so the rows of a turn share one position, and a median covers
-#: several.
+#: Growth of the environment from one turn to the next, in bytes. The position of the stack changes
+#: a program's speed by up to 12 %. All rows of a turn therefore have the same position, and the
+#: median covers several positions.
 PADDING = 149
 
 
 def groups(table: list[Row]) -> list[list[Row]]:
-    """Returns the groups of rows that are compared with each other, each with its baseline
-    first."""
-    found: dict[str, list[Row]] = {}
+    """Returns the groups of rows that share a baseline. The baseline is the first row of its
+    group."""
+    by_baseline: dict[str, list[Row]] = {}
     for row in table:
-        found.setdefault(row.baseline or row.name, []).append(row)
-    return list(found.values())
+        by_baseline.setdefault(row.baseline or row.name, []).append(row)
+    return list(by_baseline.values())
 
 
 def selected(table: list[Row], pattern: str) -> list[Row]:
-    """Returns the rows whose names match, and the baselines that they need."""
+    """Returns the rows with a name that matches `pattern`, and their baselines."""
     chosen = [row for row in table if fnmatch.fnmatch(row.name, pattern)]
     names = {row.name for row in chosen} | {row.baseline for row in chosen}
     return [row for row in table if row.name in names]
@@ -90,11 +96,12 @@ def measure(
     ns3: str | None,
     progress: Callable[[str], None],
 ) -> list[Summary]:
-    """Runs all rows of a group in each turn, at least `repeat` turns, in alternating order."""
-    found = [Summary(row, skipped=programs.unavailable(row, ns3)) for row in group]
+    """Runs all rows of a group once per turn, for at least `repeat` turns. Every second turn
+    reverses the order."""
+    summaries = [Summary(row, skipped=programs.unavailable(row, ns3)) for row in group]
     repeat = max(repeat, *(row.turns for row in group))
     for turn in range(repeat):
-        for summary in found if turn % 2 == 0 else reversed(found):
+        for summary in summaries if turn % 2 == 0 else reversed(summaries):
             if summary.skipped or summary.failed:
                 continue
             progress(f"{summary.row.name}, {turn + 1} of {repeat}")
@@ -102,7 +109,7 @@ def measure(
                 summary.runs.append(run_once(summary.row.command, limit_s, PADDING * turn % 1024))
             except ProtocolError as fault:
                 summary.failed = str(fault)
-    return found
+    return summaries
 
 
 # ---------------------------------------------------------------------------
@@ -132,7 +139,7 @@ def line(summary: Summary) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Returns the properties of the machine that affect the figures."""
+    """Returns the properties of the machine that affect the measurements."""
     model = next(
         (
             text.split(":", 1)[1].strip()
@@ -159,7 +166,7 @@ def machine() -> dict[str, Any]:
 
 
 def read(path: str) -> str:
-    """Returns a file's text; empty if it cannot be read."""
+    """Returns the text of a file, or an empty string if the file cannot be read."""
     try:
         return Path(path).read_text()
     except OSError:
@@ -179,17 +186,18 @@ def positive(kind: type[int | float]) -> Callable[[str], Any]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures the selected rows, prints and reports them. Returns the exit status."""
+    """Measures the selected rows, prints a table and writes the report. Returns the exit
+    status."""
     parser = argparse.ArgumentParser(description="Measures whole runs against their baselines.")
-    parser.add_argument("--repeat", type=positive(int), default=3, help="runs of each row (3)")
-    parser.add_argument("--only", default="*", help="rows by name, with * and ?")
+    parser.add_argument("--repeat", type=positive(int), default=3, help="minimum runs of each row (3)")
+    parser.add_argument("--only", default="*", help="names of rows; * and ? are wildcards")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to this file")
-    parser.add_argument("--strict", action="store_true", help="a missed target is a failure")
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 if a target is missed")
     parser.add_argument(
         "--scale",
         type=positive(float),
         default=1.0,
-        help="factor on simulated lengths (1); targets are judged only at 1",
+        help="factor on the simulated durations (1); targets are judged only at 1",
     )
     parser.add_argument(
         "--limit", type=positive(float), default=600.0, help="time limit of a run in seconds (600)"
@@ -197,8 +205,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="list the rows and exit")
     options = parser.parse_args(arguments)
 
-    about = machine()
-    found: list[Summary] = []
+    properties = machine()
+    results: list[Summary] = []
 
     def progress(text: str) -> None:
         if sys.stderr.isatty():
@@ -213,9 +221,9 @@ def main(arguments: list[str] | None = None) -> int:
         if not table:
             print(f"run.py: no row is named {options.only!r}; see --list", file=sys.stderr)
             return 2
-        of_ns3 = {str(programs.NS3), str(programs.NS3_WIFI)}
-        ns3 = programs.build_ns3() if any(row.command[0] in of_ns3 for row in table) else None
-        print(f"{about['processor']}, {about['cores']} cores, load {about['load']:.1f}")
+        ns3_programs = {str(programs.NS3), str(programs.NS3_WIFI)}
+        ns3 = programs.build_ns3() if any(row.command[0] in ns3_programs for row in table) else None
+        print(f"{properties['processor']}, {properties['cores']} cores, load {properties['load']:.1f}")
         print(HEADER)
         for group in groups(table):
             summaries = measure(group, options.repeat, options.limit, ns3, progress)
@@ -223,25 +231,26 @@ def main(arguments: list[str] | None = None) -> int:
             progress("")
             for summary in summaries:
                 print(line(summary), flush=True)
-            found += summaries
+            results += summaries
 
     print(
-        f"cpu s: user + system, median of {options.repeat} or more, including start-up; min: smallest;\n"
+        f"cpu s: user + system time of the process, median of {options.repeat} or more runs;\n"
+        "min: minimum of the runs; MB: peak memory;\n"
         "ev/pkt, ns/pkt: events and event-loop time per data packet; !: target missed"
     )
-    for summary in found:
+    for summary in results:
         if summary.row.floor:
             print(f"{summary.row.name}: prototypes reached {summary.row.floor}")
     if options.json:
         report = {
-            "machine": about,
+            "machine": properties,
             "repeat": options.repeat,
             "scale": options.scale,
-            "rows": [summary.report() for summary in found],
+            "rows": [summary.report() for summary in results],
         }
         options.json.write_text(json.dumps(report, indent=2) + "\n")
-    failed = any(summary.failed for summary in found)
-    missed = any(summary.verdict == "MISSED" for summary in found)
+    failed = any(summary.failed for summary in results)
+    missed = any(summary.verdict == "MISSED" for summary in results)
     return 1 if failed or (options.strict and missed) else 0
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the results of two builds over constellations: ten kinds of runs, byte for byte.
+"""Compares the results of two builds byte for byte, in ten scenarios over constellations.
 
     benchmarks/same.py BEFORE AFTER [--only WORDS]
 
@@ -19,10 +19,10 @@ from pathlib import Path
 from scenarios import starlink
 
 
-def cities(seconds: float, more: str) -> str:
-    """Returns a scenario of a probe and three transfers between three sites under 66 satellites.
+def cities(seconds: float, keys: str) -> str:
+    """Returns a scenario with a probe and three transfers between three sites under 66 satellites.
 
-    Links between the satellites go up and down.
+    Inter-satellite links go up and down. `keys` is additional text of the scenario.
     """
     flows = "".join(
         f"""
@@ -39,7 +39,7 @@ transport = {{ kind = "tcp", congestion = "reno" }}
 name = "cities"
 duration = "{seconds:g} s"
 preset = "big-leo"
-{more}
+{keys}
 
 [network.sky.sites.fiji]
 latitude = "-16.5 deg"
@@ -64,14 +64,14 @@ CODEL = 'queue = { kind = "codel", packets = 200 }'
 
 
 def cases() -> dict[str, str]:
-    """Returns the scenarios by the compared feature."""
+    """Returns the scenarios by the feature that they compare."""
     return {
         "handovers and links that go down, packets forwarded": cities(900, ""),
         "handovers and links that go down, packets lost": cities(900, LOST),
         "interruptions": cities(900, '[network.sky.handover]\ninterruption = "200 ms"'),
         "overlap": cities(900, '[network.sky.handover]\noverlap = "2 s"'),
         "errors": cities(900, ERRORS),
-        "buffers that decide at departure": cities(
+        "queues that drop at departure": cities(
             900, f"[network.sky.gsl]\n{CODEL}\n[network.sky.isl]\n{CODEL}"
         ),
         "balanced paths": cities(

@@ -4,11 +4,14 @@
     benchmarks/second_opinion.py [--seconds 60] [--only NAME]
 
 The flow is one endless transfer over 10 Mbit/s and 250 ms each way, with a drop-tail queue of one
-bandwidth-delay product, an acknowledgment for each segment, an initial window of 10, and timestamps
-only if a congestion control needs them. The first table has goodput and retransmitted segments. The
-second table has experiments, each of which changes an attribute of ns-3 or a parameter of bentpipe.
-Both are tables of docs/notes/ns-3.md. Needs Debian's ns-3 (apt-get install libns3-dev, then make -C
-benchmarks/ns3); if ns-3 is missing, the program prints the reason.
+bandwidth-delay product. The receiver acknowledges each segment, and the initial window has 10
+segments. Timestamps are on only for congestion controls that need them.
+
+The first table has goodput and retransmitted segments. The second table has experiments, each with
+other attributes of ns-3 or other parameters of bentpipe. docs/notes/ns-3.md contains both tables.
+
+Needs Debian's ns-3 (apt-get install libns3-dev, then make -C benchmarks/ns3). If ns-3 is missing,
+the program prints the reason.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ NS3 = ROOT / "target/ns3/compare"
 
 RATE, DELAY_MS, QUEUE = 10_000_000, 250, 417
 
-#: Names of ns-3 for the congestion controls that both have, by bentpipe's name.
+#: Congestion controls that both simulators have: the name in ns-3, by the name in bentpipe.
 NS3_NAMES = {
     "reno": "TcpLinuxReno",
     "cubic": "TcpCubic",
@@ -129,8 +132,8 @@ def run_ns3(name: str, attributes: tuple[str, ...], seconds: float) -> tuple[flo
 
 
 def cells(*results: tuple[float, int]) -> str:
-    """Returns the table cells of results."""
-    return " | ".join(f"{goodput:.0f} | {again}" for goodput, again in results)
+    """Formats results as cells of a table: goodput, then retransmitted segments."""
+    return " | ".join(f"{goodput:.0f} | {retransmitted}" for goodput, retransmitted in results)
 
 
 def main() -> int:
@@ -147,8 +150,8 @@ def main() -> int:
             f"skipped: {NS3.relative_to(ROOT)} is missing (Debian: apt-get install libns3-dev, make -C benchmarks/ns3)"
         )
         return 0
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         print(
             "| | bentpipe kbit/s | retransmitted | ns-3 kbit/s | retransmitted | ns-3, patient kbit/s | retransmitted |"
         )
@@ -165,14 +168,15 @@ def main() -> int:
             "| | bentpipe with | kbit/s | retransmitted | ns-3 with | kbit/s | retransmitted |\n"
             "| --- | --- | ---: | ---: | --- | ---: | ---: |"
         )
-        for one in EXPERIMENTS:
-            if one.name not in names:
+        for experiment in EXPERIMENTS:
+            name, parameters = experiment.name, experiment.parameters
+            if name not in names:
                 continue
-            here = cells(run_bentpipe(one.name, one.parameters, seconds, folder))
-            there = cells(run_ns3(one.name, one.attributes, seconds))
-            attributes = ", ".join(f"`{attribute}`" for attribute in one.attributes)
+            of_bentpipe = cells(run_bentpipe(name, parameters, seconds, folder))
+            of_ns3 = cells(run_ns3(name, experiment.attributes, seconds))
+            attributes = ", ".join(f"`{attribute}`" for attribute in experiment.attributes)
             print(
-                f"| {one.name} | {f'`{one.parameters}`' if one.parameters else ''} | {here} | {attributes} | {there} |",
+                f"| {name} | {f'`{parameters}`' if parameters else ''} | {of_bentpipe} | {attributes} | {of_ns3} |",
                 flush=True,
             )
     return 0

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Measures the CPU time of set-up at two sizes: resolving, building, facts and predictions.
+"""Measures the CPU time of setting up scenarios of two sizes.
 
     .venv/bin/python benchmarks/setup.py [--small N] [--large N]
 
-Each scenario runs in a separate process, without counting the start of Python. The exponent of
-growth is log(CPU large / CPU small) / log(large / small); 1 is linear. Exit status: 1 if an
-exponent is above 1.15.
+The measured steps are loading the scenario, building the network, and computing facts and
+predictions. Each scenario is set up in a separate process. The start of Python is not counted. The
+exponent of growth is log(large CPU time / small CPU time) / log(large size / small size). An
+exponent of 1 is linear growth. Exit status: 1 if an exponent is above 1.15.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: Maximum exponent of linear growth, with a margin for noise, caches and sorting.
-LINEAR = 1.15
+#: Maximum exponent of growth. Linear growth is 1; the rest is a margin for noise, caches and
+#: sorting.
+MAX_EXPONENT = 1.15
 
-#: A program that prints the CPU time of each step in s, and the peak resident set in MB.
+#: A program that prints the CPU time of each step in seconds, and the peak resident set in MB.
 PROBE = """
 import json, resource, sys
 from bentpipe import load, predict_scenario
@@ -45,8 +47,8 @@ print(json.dumps(times))
 
 
 def hub(terminals: int) -> str:
-    """Returns the example hub with this many terminals: a carrier per 17 terminals, a call at every
-    second."""
+    """Returns the scenario examples/hub.toml with this many terminals. It has a carrier per 17
+    terminals, and every second terminal has a call."""
     text = (ROOT / "examples/hub.toml").read_text(encoding="utf-8")
     for old, new in {
         "count = 100\n": f"count = {terminals // 2}\n",
@@ -60,7 +62,7 @@ def hub(terminals: int) -> str:
 
 
 def flows(count: int) -> str:
-    """Returns a scenario of users of web pages over one link."""
+    """Returns a scenario with `count` flows over one link, each loading a web page."""
     return f"""\
 name = "flows"
 duration = "10 s"
@@ -81,7 +83,7 @@ transport = {{ kind = "tcp", congestion = "cubic" }}
 
 
 def chain(links: int) -> str:
-    """Returns a scenario of a flow over links in series."""
+    """Returns a scenario with one flow over `links` links in series."""
     link = '[[link]]\nname = "l{0}"\nfrom = "n{0}"\nto = "n{1}"\nrate = "1 Gbit/s"\ndelay = "1 us"\n'
     rows = "".join(link.format(number, number + 1) for number in range(links))
     app = 'app = { kind = "cbr", rate = "100 kbit/s" }\ntransport = "udp"\n'
@@ -90,12 +92,13 @@ def chain(links: int) -> str:
     )
 
 
-#: Kinds of scenarios, each with a factor on the sizes.
+#: Kinds of scenarios by name: the function that returns the scenario, and a factor on the size.
 KINDS = {"hub": (hub, 1), "flows": (flows, 1), "chain": (chain, 4)}
 
 
 def measured(text: str) -> dict[str, float]:
-    """Runs the probe on a scenario. Returns the measured values by step."""
+    """Runs the probe on a scenario. Returns the CPU time of each step in seconds, and the memory
+    (`MB`)."""
     file = ROOT / "target" / "setup.toml"
     file.parent.mkdir(exist_ok=True)
     file.write_text(text, encoding="utf-8")
@@ -105,7 +108,7 @@ def measured(text: str) -> dict[str, float]:
 
 
 def main() -> int:
-    """Prints a row per kind and step. Returns the exit status."""
+    """Measures all kinds at both sizes and prints a row per step. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", type=int, default=1000, metavar="N", help="smaller size (1000)")
     parser.add_argument("--large", type=int, default=10_000, metavar="N", help="larger size (10 000)")
@@ -114,7 +117,7 @@ def main() -> int:
     print(f"{'scenario':<10}{'step':<10}{'small s':>9}{'large s':>9}{'exponent':>10}")
     for name, (make, factor) in KINDS.items():
         small, large = (measured(make(factor * size)) for size in (sizes.small, sizes.large))
-        total = [sum(value for step, value in one.items() if step != "MB") for one in (small, large)]
+        total = [sum(value for step, value in steps.items() if step != "MB") for steps in (small, large)]
         exponent = math.log(total[1] / total[0]) / math.log(sizes.large / sizes.small)
         for step in (step for step in small if step != "MB"):
             print(f"{name:<10}{step:<10}{small[step]:>9.3f}{large[step]:>9.3f}")
@@ -122,7 +125,7 @@ def main() -> int:
             f"{name:<10}{'all':<10}{total[0]:>9.3f}{total[1]:>9.3f}{exponent:>10.2f}   {large['MB']:.0f} MB"
         )
         worst = max(worst, exponent)
-    return 1 if worst > LINEAR else 0
+    return 1 if worst > MAX_EXPONENT else 0
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/testbed.py [--quick]
 
-The cases are 50 users who poll while 10 runs are queued, lists and filters of 10 000 stored runs,
-and typing into a form next to a picture of 300 nodes. The test bed runs in a temporary folder. The
-last case needs Chromium and the built page; --quick leaves it out.
+There are three cases: 50 users poll while 10 runs are queued; a user lists and filters 10 000
+stored runs; a user types into a form next to a picture of 300 nodes. The test bed runs in a
+temporary folder. The last case needs Chromium and the built page; --quick skips it.
 """
 
 from __future__ import annotations
@@ -31,36 +31,37 @@ USERS = 50
 QUEUED = 10
 STORED = 10_000
 SECONDS = 20.0
-#: The requests of a page, and the seconds between two requests of a user.
+#: The paths that each user requests in turn.
 PAGES = ("/api/runs", "/api/queue", "/api/configurations", "/api/session", "/")
-EVERY_S = 1.0
+#: Interval between two requests of a user, in seconds.
+INTERVAL_S = 1.0
 
 
 def main() -> None:
     """Measures all cases and prints the results."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
-        secrets = prepared(data)
+        secrets = prepare(data)
         with serving(data) as served:
-            stored(served.url, secrets[0])
+            measure_lists(served.url, secrets[0])
             before = processor_s(served.process.pid)
             requests = asyncio.run(load(served.url, secrets))
             used = processor_s(served.process.pid) - before
             print(f"  processor time of the web process: {1000 * used / requests:.1f} ms per request")
             if "--quick" not in sys.argv:
-                keys(served.url)
+                measure_typing(served.url)
 
 
-def prepared(data: Path) -> list[str]:
-    """Creates the test bed's users, and stored runs of the first user. Returns a token of each
-    user."""
+def prepare(data: Path) -> list[str]:
+    """Creates the users of the test bed, and the stored runs of the first user. Returns a token for
+    each user."""
     settings = Settings(data)
     settings.runs.mkdir(parents=True)
     store = Store(settings.url)
     migrate(store)
     password = hashed("correct horse battery")
     with store.writing() as rows:
-        users = [User(name=f"user{place}", password=password, level="user") for place in range(USERS)]
+        users = [User(name=f"user{number}", password=password, level="user") for number in range(USERS)]
         users.append(User(name="root", password=password, level="administrator"))
         rows.add_all(users)
         rows.flush()
@@ -82,24 +83,24 @@ def prepared(data: Path) -> list[str]:
     return secrets
 
 
-def stored(url: str, secret: str) -> None:
+def measure_lists(url: str, secret: str) -> None:
     """Measures listing and filtering the stored runs."""
     with Client(base_url=url, headers={"Authorization": f"Bearer {secret}"}, timeout=60) as client:
         for about, query in (
             ("listed", {}),
             ("by state", {"state": "failed"}),
-            ("by a text in few", {"search": "stored 99"}),
-            ("by a text in none", {"search": "nothing"}),
+            ("by a text in few runs", {"search": "stored 99"}),
+            ("by a text in no run", {"search": "nothing"}),
             ("the last page", {"before": 51}),
         ):
-            took = []
+            times = []
             for _ in range(5):
                 started = time.perf_counter()
                 answer = client.get("/api/runs", params=query)
-                took.append(time.perf_counter() - started)
+                times.append(time.perf_counter() - started)
                 assert answer.status_code == 200
             print(
-                f"{STORED} runs, {about}: {1000 * statistics.median(took):.0f} ms ({len(answer.json())} rows)"
+                f"{STORED} runs, {about}: {1000 * statistics.median(times):.0f} ms ({len(answer.json())} rows)"
             )
 
 
@@ -110,24 +111,24 @@ def processor_s(process: int) -> float:
 
 
 async def load(url: str, secrets: list[str]) -> int:
-    """Measures polling users with streams of events, while runs are queued. Returns the number of
-    requests."""
-    took: list[float] = []
+    """Measures the response times of users who poll while runs are queued. Each user also follows
+    the stream of events. Returns the number of requests."""
+    times: list[float] = []
     broken = 0
     end = time.perf_counter() + SECONDS
     limits = Limits(max_connections=400)
     async with AsyncClient(base_url=url, timeout=60, limits=limits) as client:
 
-        async def user(secret: str, place: int) -> None:
+        async def user(secret: str, number: int) -> None:
             headers = {"Authorization": f"Bearer {secret}"}
-            await asyncio.sleep(EVERY_S * place / USERS)
+            await asyncio.sleep(INTERVAL_S * number / USERS)
             while time.perf_counter() < end:
                 for page in PAGES:
                     started = time.perf_counter()
                     answer = await client.get(page, headers=headers)
-                    took.append(time.perf_counter() - started)
+                    times.append(time.perf_counter() - started)
                     assert answer.status_code == 200
-                    await asyncio.sleep(EVERY_S)
+                    await asyncio.sleep(INTERVAL_S)
 
         async def follow(secret: str) -> None:
             nonlocal broken
@@ -149,20 +150,21 @@ async def load(url: str, secrets: list[str]) -> int:
             assert answer.status_code == 201, answer.text
         users = secrets[:USERS]
         await asyncio.gather(
-            *map(follow, users), *(user(secret, place) for place, secret in enumerate(users))
+            *map(follow, users), *(user(secret, number) for number, secret in enumerate(users))
         )
         queue = (await client.get("/api/queue", headers={"Authorization": f"Bearer {secrets[0]}"})).json()
-    took.sort()
+    times.sort()
     print(
-        f"{USERS} users, {QUEUED} runs queued ({queue['waiting'] + queue['running']} left): {len(took)} requests, "
-        f"median {1000 * statistics.median(took):.0f} ms, "
-        f"p95 {1000 * took[int(0.95 * len(took))]:.0f} ms, longest {1000 * took[-1]:.0f} ms; {broken} streams broken"
+        f"{USERS} users, {QUEUED} runs queued ({queue['waiting'] + queue['running']} left): {len(times)} requests, "
+        f"median {1000 * statistics.median(times):.0f} ms, "
+        f"p95 {1000 * times[int(0.95 * len(times))]:.0f} ms, maximum {1000 * times[-1]:.0f} ms; {broken} streams broken"
     )
-    return len(took)
+    return len(times)
 
 
-def keys(url: str) -> None:
-    """Measures typing into a form and into the text of a scenario of 300 nodes."""
+def measure_typing(url: str) -> None:
+    """Measures the time from a key press to the next frame, in a form and in the text of a scenario
+    with 300 nodes."""
     nodes = 300
     scenario = 'name = "Many"\nduration = "10 s"\n'
     for number in range(1, nodes):
@@ -196,21 +198,21 @@ def keys(url: str) -> None:
             field.wait_for()
             page.locator(".react-flow__node").first.wait_for()
             page.evaluate(
-                """() => { window.took = []; addEventListener('keydown', (event) => {
+                """() => { window.times = []; addEventListener('keydown', (event) => {
                     const began = event.timeStamp;
-                    requestAnimationFrame(() => setTimeout(() => window.took.push(performance.now() - began)));
+                    requestAnimationFrame(() => setTimeout(() => window.times.push(performance.now() - began)));
                 }, true); }"""
             )
             field.focus()
             field.press("End")
-            page.evaluate("window.took.length = 0")
+            page.evaluate("window.times.length = 0")
             for character in "0123456789":
                 page.keyboard.press(character)
                 page.wait_for_timeout(120)
-            took = sorted(page.evaluate("window.took"))
+            times = sorted(page.evaluate("window.times"))
             print(
                 f"{nodes} nodes, keys in {'the text' if label == 'Scenario' else 'a form'}: until drawn "
-                f"median {statistics.median(took):.0f} ms, longest {took[-1]:.0f} ms"
+                f"median {statistics.median(times):.0f} ms, maximum {times[-1]:.0f} ms"
             )
 
 

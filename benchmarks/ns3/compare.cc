@@ -7,17 +7,22 @@
 //   --mode=chain   one constant-rate UDP stream over LINKS links, no TCP
 //
 // Prints one line of JSON on standard output:
-//   cpu_s            user + system time of the event loop alone
-//   wall_s           elapsed time of the event loop alone
-//   peak_rss_bytes   largest resident set of the whole process
+//   cpu_s            user + system time of the event loop alone, seconds
+//   wall_s           elapsed time of the event loop alone, seconds
+//   peak_rss_bytes   peak resident set of the whole process
 //   events           executed events
 //   packets          bulk: packets sent on the bottleneck towards the sinks
-//                    chain: packet-hops, the packets sent on all links
+//                    chain: packet-hops, summed over the links
+//                    (bentpipe's bench_run counts arrivals at the destination instead)
 //   goodput_bytes    bytes that reached the sink applications
-//   resent           only with --watch, which costs time: segments retransmitted by
-//                    the flows that start at 0; --watch=FILE: see watch.h
+//   simulated_s      simulated duration, seconds
+//   flows            number of flows
+//   buffer_packets   size of the queues
+//   resent           segments retransmitted by the flows that start at 0; printed only
+//                    with --watch, which slows the run down
 //
-// Every attribute of ns-3 is an option, such as --ns3::TcpBbr::HighGain=2.
+// --watch=FILE writes the file that watch.h describes. Every attribute of ns-3 is an option, such as
+// --ns3::TcpBbr::HighGain=2.
 //
 // Sources: ns-3 manual and model library, release 3.37, chapters
 // "PointToPoint NetDevice", "Queues", "TCP models in ns-3" and "Applications".
@@ -46,9 +51,9 @@ using namespace ns3;
 namespace
 {
 
-// Bytes of the IPv4 and TCP headers without options, and of the timestamp option with its padding
-// (RFC 7323 appendix A).
+// IPv4 and TCP headers without options.
 constexpr uint32_t kHeaderBytes = 40;
+// TCP timestamp option with its padding (RFC 7323 appendix A).
 constexpr uint32_t kTimestampBytes = 12;
 constexpr uint32_t kPacketBytes = 1500;
 constexpr uint32_t kUdpHeaderBytes = 28;
@@ -72,14 +77,14 @@ struct Options
     std::string watch;
 };
 
-// Payload bytes of a segment that fills a packet.
+// Returns the payload bytes of a segment that fills a packet.
 uint32_t
 SegmentBytes(const Options& options)
 {
     return kPacketBytes - kHeaderBytes - (options.timestamps ? kTimestampBytes : 0);
 }
 
-// The product of the rate and the round-trip delay: the window that fills the pipe.
+// Returns the window that fills the path: the rate multiplied by the round-trip delay.
 double
 BandwidthDelayBytes(const Options& options)
 {
@@ -97,7 +102,8 @@ BufferPackets(const Options& options)
     return packets < 1.0 ? 1 : static_cast<uint32_t>(packets);
 }
 
-// Packets that a device has sent, from counters that every ns-3 queue keeps without tracing.
+// Returns the number of packets that a device has sent. Every ns-3 queue keeps the counters, so no
+// trace source is needed.
 uint64_t
 Transmitted(const Ptr<NetDevice>& device)
 {
@@ -129,9 +135,9 @@ struct Network
     std::vector<Ptr<NetDevice>> counted;
 };
 
-// A chain of nodes with a link between neighbours. The last device has the sink's address.
+// Creates a chain of nodes with one link between each pair of neighbours. The last node is the sink.
 Network
-Row(const std::vector<PointToPointHelper>& links)
+Chain(const std::vector<PointToPointHelper>& links)
 {
     NodeContainer nodes;
     nodes.Create(links.size() + 1);
@@ -164,12 +170,12 @@ BulkNetwork(const Options& options)
     PointToPointHelper bottleneck = Link(options.rate, options.delayMs, BufferPackets(options));
     if (options.topology == "direct")
     {
-        return Row({bottleneck});
+        return Chain({bottleneck});
     }
-    // Local networks of the hosts, at ten times the bottleneck's rate and almost without queues.
-    // They add two hops each way.
+    // Each host has an access link at ten times the rate of the bottleneck, which hardly queues.
+    // The access links add two hops in each direction.
     PointToPointHelper access = Link(10 * options.rate, 0.0, 1'000'000);
-    Network network = Row({access, bottleneck, access});
+    Network network = Chain({access, bottleneck, access});
     network.counted = {network.counted[1]};
     return network;
 }
@@ -178,8 +184,8 @@ void
 ConfigureTcp(const Options& options)
 {
     uint32_t segment = SegmentBytes(options);
-    // Slow start overshoots to about twice the capacity of pipe and buffer. The socket buffer is
-    // twice that size, so that it never limits the flow.
+    // Path and queue together hold two bandwidth-delay products. Slow start overshoots to about
+    // twice that. The socket buffer is twice as large again, so that it never limits the flow.
     double share = 8.0 * BandwidthDelayBytes(options) / options.flows;
     uint32_t buffer = options.socketBuffer > 0
                           ? options.socketBuffer
@@ -218,7 +224,7 @@ BulkFlows(const Options& options, const Network& network)
 Network
 ChainNetwork(const Options& options)
 {
-    return Row(std::vector<PointToPointHelper>(
+    return Chain(std::vector<PointToPointHelper>(
         options.links,
         Link(options.rate, options.delayMs, BufferPackets(options))));
 }
@@ -231,7 +237,7 @@ ChainFlow(const Options& options, const Network& network)
     ApplicationContainer sinks = sink.Install(network.sink);
     UdpClientHelper client(network.sinkAddress, kFirstPort);
     // The packet interval includes the two bytes of the point-to-point header, so that the stream
-    // has the rate of the wire.
+    // fills the link exactly.
     double interval = (kPacketBytes + 2) * 8.0 / static_cast<double>(options.rate);
     client.SetAttribute("Interval", TimeValue(Seconds(interval)));
     client.SetAttribute("PacketSize", UintegerValue(kPacketBytes - kUdpHeaderBytes));
@@ -295,10 +301,10 @@ main(int argc, char* argv[])
     cmd.AddValue("flows", "TCP flows", options.flows);
     cmd.AddValue("links", "links of the chain", options.links);
     cmd.AddValue("buffer", "queue in packets; 0 is one BDP", options.bufferPackets);
-    cmd.AddValue("socket-buffer", "socket buffers in bytes; 0 is ample", options.socketBuffer);
-    cmd.AddValue("delack", "segments per acknowledgement", options.delAckCount);
+    cmd.AddValue("socket-buffer", "socket buffers in bytes; 0 is large enough never to limit a flow", options.socketBuffer);
+    cmd.AddValue("delack", "segments per acknowledgment", options.delAckCount);
     cmd.AddValue("timestamps", "TCP timestamp option", options.timestamps);
-    cmd.AddValue("watch", "file for a line per acknowledgment; -: only count", options.watch);
+    cmd.AddValue("watch", "file that gets a line per acknowledgment; - only counts retransmissions", options.watch);
     cmd.Parse(argc, argv);
 
     bool bulk = options.mode == "bulk";

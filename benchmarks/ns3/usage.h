@@ -21,7 +21,7 @@ CpuSeconds()
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Returns the peak resident set in bytes. VmHWM starts with the program, whereas the maxrss of
+// Returns the peak resident set in bytes. VmHWM counts only this program, whereas the maxrss of
 // getrusage would include the parent's memory at the fork.
 inline uint64_t
 PeakRssBytes()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// Watches a TCP sender of ns-3. Counts retransmitted segments. If a file is given, writes a line of
-// CSV for each acknowledgment, with the state after the previous one, as in bentpipe's trace `tcp`:
+// Watches a TCP sender of ns-3 and counts retransmitted segments. If a file is given, writes a line
+// of CSV for each arriving acknowledgment. The line has the state of the sender before it processes
+// this acknowledgment:
 //
 //   time           seconds
 //   acknowledged   bytes
@@ -44,7 +45,8 @@ class Watch
         }
     }
 
-    // Watches all sockets of the node's TCP, which exist after its application has started.
+    // Watches all TCP sockets of the node. Call it after the node's applications have started,
+    // because they create the sockets.
     void Connect(ns3::Ptr<ns3::Node> node)
     {
         ns3::ObjectVectorValue sockets;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The ns-3 side of the row "50 stations": saturated stations of 802.11a at 54 Mbit/s that send to
-// one receiver, in ad hoc mode, on the yans channel, all within a metre. No trace source is
-// connected.
+// The ns-3 side of the row "50 stations": saturated stations of 802.11a send to one receiver at 54
+// Mbit/s. All stations are within about a metre, use ad hoc mode and share the yans channel. No
+// trace source is connected.
 //
-// Prints the same line of JSON as compare.cc; `packets` counts arrivals at the receiver's
-// application.
+// Prints one line of JSON with the keys cpu_s, events, packets, goodput_bytes and peak_rss_bytes of
+// compare.cc. `packets` counts arrivals at the receiver's application.
 //
 // Sources: ns-3 model library, release 3.37, chapter "Wi-Fi Module", and the manual.
 

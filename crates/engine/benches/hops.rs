@@ -1,4 +1,4 @@
-//! Packet-hops per second through a chain of links without TCP.
+//! Measures packet-hops per second: datagrams cross a chain of ten links, without TCP.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 use bentpipe_core::{NodeId, Rate, Span, Time};

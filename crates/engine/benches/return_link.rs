@@ -1,4 +1,5 @@
-//! Simulated seconds per second of an overloaded DVB-RCS return link, by number of terminals.
+//! Measures simulated seconds per second of an overloaded DVB-RCS return link, by number of
+//! terminals.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 use bentpipe_core::{NodeId, Span, Time};
@@ -14,7 +15,7 @@ fn network(scheme: &str, count: u16) -> Network {
             "return": {{"rate": "2048 kbit/s", "dama": {{"scheme": {{"{scheme}": {{}}}}, "cra": "0 bit/s"}}}},
             "terminals": [{{"prefix": "st", "count": {count}}}], "gateway": "gw"}}"#
     ))
-    .expect("the configuration is a constant");
+    .expect("the configuration of this benchmark is valid");
     let addresses: Vec<_> = (1..=count).map(NodeId).collect();
     let Star { terminals, ncc, forward } =
         build("sat", &config, NodeId(0), &addresses, &config.terminal_names(), &mut Supplies::default());
@@ -24,7 +25,7 @@ fn network(scheme: &str, count: u16) -> Network {
     let sink = graph.add("gw", Box::new(Sink));
     graph.wire((ncc, Port(0)), (sink, Port(0)));
     graph.wire((ncc, Port(1)), (forward, Port(count)));
-    // A fifth more than the capacity of the link.
+    // The terminals together offer a fifth more than the capacity of the link.
     let interval = config.return_link.rate.span_of(1500) * u64::from(count) * 5 / 6;
     for (index, terminal) in terminals.into_iter().enumerate() {
         let mac = graph.add(format!("sat.st{index}"), Box::new(terminal));

@@ -1,6 +1,6 @@
-//! The cost of a data packet with its acknowledgment under each congestion control: one flow that
-//! fills a GEO link of 10 Mbit/s with a queue of one bandwidth-delay product, 400 s. One element is
-//! one delivered data packet.
+//! Measures the cost of a data packet and its acknowledgment under each congestion control. One
+//! flow fills a GEO link of 10 Mbit/s with a queue of one bandwidth-delay product for 400 s. One
+//! element of the throughput is one delivered data packet.
 #![allow(missing_docs, reason = "criterion's macros make public items")]
 
 use bentpipe_core::{Recorder, Time};

@@ -29,8 +29,8 @@ struct Node {
     departures: Vec<(StageId, Port)>,
     /// Output ports of the router that lead to endpoints.
     endpoints: Vec<Port>,
-    /// True if packets must pass the node's router even if there is a single exit, because the
-    /// router captures or conditions them or hands them to services.
+    /// True if packets must pass the node's router even if the node has a single exit. The router
+    /// then captures or conditions packets, or hands them to services.
     has_router_tasks: bool,
     /// Services at this node that take passing packets, and the flows that each one serves.
     services: Vec<(StageId, Vec<FlowId>)>,
@@ -63,15 +63,15 @@ pub struct Builder<'a> {
     nodes: Vec<Node>,
     ids: BTreeMap<String, NodeId>,
     edges: Vec<Edge>,
-    /// Routes over the edges; computed at the first request for a path, and again after every new
-    /// edge.
+    /// Routes over the edges. They are computed at the first request for a path, and again at the
+    /// first request after a new edge.
     routes: OnceCell<Routes>,
     /// Names of the links and networks.
     parts: Vec<&'a str>,
-    /// Parts of several networks that would have the same name in results: their noun, and their
-    /// node.
+    /// The noun and the node of parts that would have the same name in results, because they belong
+    /// to several networks.
     ambiguous: BTreeSet<(&'static str, String)>,
-    /// Ports of routers by the node and the destination of the port.
+    /// Output ports of routers, by their node and destination.
     ports: BTreeMap<(NodeId, StageId, Port), Port>,
     unbuilt: Vec<Unbuilt<'a>>,
     /// Ends of the flows, by number.
@@ -83,7 +83,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Creates an empty network; traces go to `recorder`.
+    /// Creates an empty network that writes traces to `recorder`.
     pub fn new(streams: Streams, recorder: Recorder, record: &'a Record) -> Builder<'a> {
         Builder {
             graph: Graph::default(),
@@ -109,8 +109,8 @@ impl<'a> Builder<'a> {
         self.radios = Some((first, Vec::new()));
     }
 
-    /// Returns the radios that have replaced models so far, with their gates, in the order of their
-    /// numbers.
+    /// Returns the radios that have replaced models so far, with their gates, in the order of the
+    /// gate numbers.
     pub fn take_radios(&mut self) -> Vec<(RadioLink, StageId)> {
         self.radios.take().map_or_else(Vec::new, |(_, radios)| radios)
     }
@@ -184,8 +184,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the path from one node to another, if there is one: every node on it except the
-    /// last, with the link or network by which the path leaves it.
+    /// Returns the path from one node to another, if a path exists. The path has every node except
+    /// the last, each with the link or network that follows the node.
     pub fn path(&self, from: NodeId, to: NodeId) -> Option<Vec<(NodeId, &'a str)>> {
         let routes = self.routes();
         let named = |index: u32| {
@@ -257,8 +257,8 @@ impl<'a> Builder<'a> {
     pub fn finish(mut self) -> Network {
         let count = self.nodes.len();
         let routes = self.routes.take().unwrap_or_else(|| Routes::of(count, &self.edges));
-        // Routes are set by the edges out of each node: an edge into a constellation leads to
-        // several nodes.
+        // Routes are set per outgoing edge of each node, because an edge into a constellation leads
+        // to several nodes.
         let mut out_degree = vec![0u32; count];
         let mut exit = vec![None; count];
         let exits: BTreeSet<(NodeId, Port)> = self.edges.iter().map(|edge| (edge.from, edge.port)).collect();
@@ -267,10 +267,11 @@ impl<'a> Builder<'a> {
             exit[node.0 as usize] = Some(port);
         }
         for (node, &port) in exit.iter().enumerate().filter(|(node, _)| out_degree[*node] == 1) {
-            self.nodes[node].router.set_default(port.expect("there is one exit"));
+            self.nodes[node].router.set_default(port.expect("a node with one outgoing edge has an exit"));
         }
         let mut beyond = vec![Vec::new(); self.unbuilt.len()];
-        // A node with a single exit sends everything there and needs no table of equal routes.
+        // A node with a single exit sends all packets to this exit, so it needs no table with equal
+        // routes.
         let several = |node: NodeId| out_degree[node.0 as usize] > 1;
         for node in (0..count as u16).map(NodeId).filter(|node| several(*node)) {
             if let Some(up) = routes.up(node) {
@@ -341,8 +342,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Returns the delay from `node` to `destination`, if the route does not lead through the network
-/// numbered `part`.
+/// Returns the delay from `node` to `destination`; `None` if the route leads through the network
+/// with the number `part`.
 fn delay_beyond(routes: &Routes, part: u32, node: NodeId, destination: NodeId) -> Option<Span> {
     let mut edges = routes.path(node, destination)?.into_iter().map(|index| routes.edge(index));
     edges.try_fold(Span::ZERO, |delay, edge| (edge.part != part).then_some(delay + edge.delay))

@@ -1,4 +1,4 @@
-//! Signals about a scenario's handovers to the ends of flows that react to them.
+//! Signals about handovers to the ends of flows that react to handovers.
 
 use crate::builder::Builder;
 use crate::scenario::{Flow, LinkPair, Scenario};
@@ -12,12 +12,12 @@ use bentpipe_transport::app::End;
 use bentpipe_transport::tcp;
 use bentpipe_transport::tcp::handover::{Adapt, Freeze, OnHandover};
 
-/// Returns the TCP configuration of an end of `flow`, extended by signals of the handovers on its
-/// path: the intervals in which a link is down, and the following paths.
+/// Returns the TCP configuration of an end of `flow`, with signals about the handovers on its path:
+/// the intervals in which a link is down, and the properties of the new paths.
 ///
-/// The round-trip time is that of a full segment in each direction without queues, with the rates
-/// and delays at the start of the run. The ends are warned of handovers that interrupt or lose
-/// packets, and adapt when the new link is up.
+/// The ends are warned of handovers that interrupt the path or drop packets. They adapt when the
+/// new link is up. The round-trip time in a signal is the time of a full segment in each direction,
+/// without queues, with the rates and delays at the start of the run.
 pub fn with_handover_signals(
     layout: &mut Builder<'_>,
     scenario: &Scenario,
@@ -63,7 +63,7 @@ struct Path<'a> {
     packet: u64,
     scenario: &'a Scenario,
     hops: [Vec<Hop<'a>>; 2],
-    /// The multilinks on the path, and the index of the link in use in each direction.
+    /// The multilinks on the path, each with the index of the link in use in each direction.
     serving: Vec<(&'a multilink::Config, [usize; 2])>,
 }
 
@@ -118,7 +118,11 @@ impl<'a> Path<'a> {
 
     fn link(&self, multilink: &multilink::Config, place: usize) -> &'a LinkPair {
         let name = &multilink.links[place];
-        self.scenario.link.iter().find(|link| link.name == *name).expect("the names are checked")
+        self.scenario
+            .link
+            .iter()
+            .find(|link| link.name == *name)
+            .expect("the check of the scenario has found every link of a multilink")
     }
 
     /// Returns the planned handovers on the path, in order of time: the time, the index of the
@@ -144,7 +148,7 @@ impl<'a> Path<'a> {
         before != self.serving[place].1
     }
 
-    /// Returns delay and rate of a hop.
+    /// Returns the delay and the rate of a hop.
     fn of_hop(&self, hop: &Hop<'a>) -> (Span, Option<Rate>) {
         match hop {
             Hop::Fixed(delay, rate) => (*delay, *rate),
@@ -165,7 +169,7 @@ impl<'a> Path<'a> {
         })
     }
 
-    /// Returns the lowest rate on the path in the direction from `end`.
+    /// Returns the minimum rate on the path in the direction from `end`.
     fn rate(&self, end: End) -> Option<Rate> {
         let side = usize::from(end == End::Destination);
         self.hops[side].iter().filter_map(|hop| self.of_hop(hop).1).min_by_key(|rate| rate.bits_per_second())

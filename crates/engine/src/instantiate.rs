@@ -1,4 +1,4 @@
-//! Conversion of a scenario into a network that runs.
+//! Builds a network that can run from a scenario.
 
 use crate::builder::Builder;
 use crate::change::Changes;
@@ -74,10 +74,10 @@ pub fn instantiate_with_radios(
     build(scenario, seed, run, recorder, Some(hosts), true)
 }
 
-/// Builds models of the ends of the kernel's flows of `scenario`, for a network that
-/// [`instantiate_emulated`] has built with `hosts`. Returns a network of gates with the same
-/// numbers, with the ends at their hosts, and the stage of each end. Packets for an end enter its
-/// stage; its packets leave by the gate of its node.
+/// Builds models of the ends of flows that have endpoints in the kernel, for a network that
+/// [`instantiate_emulated`] has built with `hosts`. Returns the stage of each end, and a network
+/// with the ends and with gates of the same numbers. Packets for an end enter its stage. Packets
+/// from an end leave by the gate of its node.
 ///
 /// # Panics
 /// Panics if the scenario has not passed [`Scenario::check_simulated`], or if an end has no host.

@@ -9,14 +9,13 @@ use bentpipe_networks::multilink::{self, Multilink};
 use bentpipe_networks::Construction;
 use bentpipe_stage::{Port, Supply};
 
-/// Adds the nodes of `scenario` with the links and networks between them, and the ends of its
-/// flows.
+/// Adds the nodes of `scenario`, the links and networks between them, and the ends of its flows.
 pub(crate) fn lay(scenario: &Scenario, streams: Streams, recorder: Recorder) -> Builder<'_> {
     lay_with(scenario, streams, recorder, None)
 }
 
-/// Adds the nodes as [`lay`] does, with radios whose gates are numbered from `radios` on, if there
-/// are any.
+/// Adds the nodes as [`lay`] does. If `radios` is set, radios of the machine's kernel replace
+/// models, and their gates are numbered from `radios` on.
 pub(crate) fn lay_with(
     scenario: &Scenario,
     streams: Streams,
@@ -55,7 +54,7 @@ fn add_link<'a>(builder: &mut Builder<'a>, pair: &'a LinkPair) {
     }
 }
 
-/// Adds a link with retransmissions, both directions of which are one stage.
+/// Adds a link with retransmissions. Both directions of such a link are one stage.
 fn add_repeating<'a>(
     builder: &mut Builder<'a>,
     pair: &'a LinkPair,

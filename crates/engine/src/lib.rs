@@ -1,4 +1,4 @@
-//! The engine of bentpipe: the graph of stages and the one event loop.
+//! The engine of bentpipe: the graph of stages and its event loop.
 
 mod builder;
 mod change;

@@ -1,5 +1,5 @@
-//! The graph of stages and its only event loop. Drivers determine the time: the virtual clock jumps
-//! to the next wake, the real clock waits for it.
+//! The graph of stages and its event loop. A driver determines the time: the virtual clock jumps to
+//! the next wake, and the real clock waits for it.
 
 use crate::change::{Changes, Orders};
 use bentpipe_core::{Report, Span, Time, Wakes};
@@ -17,7 +17,7 @@ struct Wire {
 
 const LOOSE: Wire = Wire { stage: u32::MAX, port: Port(0) };
 
-/// The stage or router behind a stage number.
+/// The stage or router with a stage number.
 enum Place {
     Stage(Box<dyn Stage>),
     /// Forwards packets without holding them.
@@ -56,7 +56,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Adds a stage under a name that no other stage has.
+    /// Adds a stage. `name` must differ from the names of all other stages.
     pub fn add(&mut self, name: impl Into<String>, stage: Box<dyn Stage>) -> StageId {
         let id = self.reserve(name);
         self.fill(id, stage);
@@ -112,7 +112,7 @@ impl Graph {
         self.places.is_empty()
     }
 
-    /// Returns the finished network, whose stages write through `out`.
+    /// Returns the finished network. Its stages write to `out`.
     pub fn finish(self, out: Outbox) -> Network {
         let mut offsets = vec![0];
         let mut wires = Vec::new();
@@ -143,14 +143,15 @@ impl Network {
         }
     }
 
-    /// Processes everything due at `now` or earlier, in order of time. At equal times the
-    /// scenario's changes come first, then the stages in the order of their numbers.
+    /// Processes all wakes and changes that are due at `now` or earlier, in order of time. At equal
+    /// times, the scenario's changes come first, and then the stages in the order of their numbers.
     #[inline]
     pub fn step(&mut self, now: Time) {
         self.step_within(now, u64::MAX);
     }
 
-    /// Processes everything due at `now` or earlier, but stops after the event with number `last`.
+    /// Processes all wakes and changes that are due at `now` or earlier, but stops after the event
+    /// with number `last`.
     #[inline]
     fn step_within(&mut self, now: Time, last: u64) {
         loop {
@@ -165,9 +166,9 @@ impl Network {
         }
     }
 
-    /// Sets a key of the scenario to another value from `now` on, after processing everything due
-    /// by then. Key and value are written as in an override, such as `link.sat.rate` and `1
-    /// Mbit/s`. See [`changeable`](crate::changeable).
+    /// Processes all events that are due at `now` or earlier, and then sets a key of the scenario
+    /// to another value. Key and value are written as in an override, such as `link.sat.rate` and
+    /// `1 Mbit/s`. See [`changeable`](crate::changeable).
     ///
     /// # Errors
     /// Returns the problems if the key or the value is wrong, or if a later change of the scenario
@@ -179,8 +180,8 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the keys that have changed since the start, by the scenario or by hand, each with
-    /// its last value: tables such as `{"link": {"sat": {"rate": "1 Mbit/s"}}}`.
+    /// Returns the keys that the scenario or calls of `change` have changed since the start, with
+    /// their last values. The keys are in tables such as `{"link": {"sat": {"rate": "1 Mbit/s"}}}`.
     pub fn changed(&self) -> &Set {
         self.changes.made()
     }
@@ -233,8 +234,8 @@ impl Network {
         self.step(end);
     }
 
-    /// Runs on the virtual clock up to and including `end`, but stops after the moment in which
-    /// `max` events have been processed. Returns the time reached, at which nothing more is due.
+    /// Runs on the virtual clock up to and including `end`, but stops when `max` events have been
+    /// processed and no further event is due at the same time. Returns the time that was reached.
     pub fn run_some(&mut self, end: Time, max: u64) -> Time {
         let last = self.events.saturating_add(max);
         self.step_within(end, last);
@@ -250,8 +251,8 @@ impl Network {
         self.deliver(now);
     }
 
-    /// Drops a packet with a reason. The packet has left the network through the gate `stage` and
-    /// was returned, because a part outside has no room for it.
+    /// Drops a packet with a reason. The packet has left the network through the gate `stage`, but
+    /// the receiver outside had no room for it and returned it.
     pub fn drop_at(&mut self, stage: StageId, packet: Packet, reason: DropReason) {
         let out = self.out();
         out.begin(stage.0);
@@ -259,9 +260,9 @@ impl Network {
         out.drop(packet, reason);
     }
 
-    /// From `now` on, makes a stage release packets `by` earlier than in its model, after
-    /// processing everything due by then; see [`Stage::hasten`]. Returns the part of `by` that the
-    /// stage can achieve.
+    /// Processes all events that are due at `now` or earlier. From then on, makes a stage release
+    /// packets `by` earlier than in its model; see [`Stage::hasten`]. Returns the part of `by` that
+    /// the stage can achieve.
     pub fn hasten(&mut self, now: Time, stage: StageId, by: Span) -> Span {
         self.step(now);
         let Place::Stage(hastened) = &mut self.places[stage.0 as usize] else { return Span::ZERO };
@@ -270,9 +271,9 @@ impl Network {
         could
     }
 
-    /// Returns a lower bound of the time that a packet spends in any of these stages, for packets
-    /// that enter before the network's next wake
-    /// ([`Stage::least_delay`](bentpipe_stage::Stage::least_delay)); zero without stages.
+    /// Returns the minimum time that a packet spends in one of these stages, if it enters before
+    /// the network's next wake ([`Stage::least_delay`](bentpipe_stage::Stage::least_delay)).
+    /// Returns zero for an empty list of stages.
     pub fn least_delay(&self, stages: &[StageId]) -> Span {
         let delay = |stage: &StageId| match &self.places[stage.0 as usize] {
             Place::Stage(stage) => stage.least_delay(),
@@ -294,8 +295,8 @@ impl Network {
         }
     }
 
-    /// Forwards a packet that has arrived at a router. A separate function, so that packets for
-    /// other stages are moved only once.
+    /// Forwards a packet that has arrived at a router. This is a separate function, so that packets
+    /// for other stages are moved only once.
     #[inline(never)]
     fn route(&mut self, now: Time, at: u32, mut packet: Packet) {
         let Place::Router(router) = &mut self.places[at as usize] else { unreachable!("it was looked at") };
@@ -311,8 +312,8 @@ impl Network {
         self.wires[self.offsets[stage as usize] as usize + port.0 as usize]
     }
 
-    /// Delivers everything sent at this time and the packets sent in response, in the order of
-    /// sending.
+    /// Delivers all packets that were sent at this time, and the packets sent in response, in the
+    /// order of sending.
     #[inline(always)]
     fn deliver(&mut self, now: Time) {
         while let Some((stage, port)) = self.out.next_exit() {
@@ -337,7 +338,7 @@ impl Network {
         &self.names
     }
 
-    /// Returns number and size of the packets inside the stages.
+    /// Returns the number and the size of the packets inside the stages.
     pub fn held(&self) -> Held {
         self.places.iter().filter_map(Place::stage).map(Stage::held).fold(Held::default(), |sum, held| Held {
             packets: sum.packets + held.packets,

@@ -39,8 +39,8 @@ pub struct Routes {
     places: Vec<Place>,
     /// The nodes of the core.
     core: Vec<NodeId>,
-    /// By index in the core: the edge by which packets to that node leave each node of the core,
-    /// once computed.
+    /// For each destination in the core, by index: the first edge of the path from each node of the
+    /// core to this destination. Computed at the first use.
     shortest: Vec<OnceCell<Vec<Option<u32>>>>,
 }
 
@@ -117,8 +117,8 @@ impl Routes {
         Some(path)
     }
 
-    /// Returns the path down to a node from the core, starting at its end: each node's parent, and
-    /// the edge from the parent.
+    /// Returns the path from the core down to a node, in reverse order. Each entry has the parent
+    /// of a node and the edge from the parent.
     fn branch(&self, node: NodeId) -> Vec<(NodeId, u32)> {
         let mut at = node;
         std::iter::from_fn(|| {
@@ -129,8 +129,8 @@ impl Routes {
         .collect()
     }
 
-    /// Returns the edge from a node in a tree to its parent, for all packets except those to nodes
-    /// below it; `None` for a node of the core.
+    /// Returns the edge from a node in a tree to its parent. All packets take this edge, except
+    /// packets to nodes below. Returns `None` for a node of the core.
     pub fn up(&self, node: NodeId) -> Option<u32> {
         match self.places[node.0 as usize] {
             Place::Tree(branch) => Some(branch.up),
@@ -138,8 +138,9 @@ impl Routes {
         }
     }
 
-    /// Visits the nodes that need their own route to `destination`, each with its edge: those of
-    /// the core, and those of the destination's branch. All others send to their parent.
+    /// Visits the nodes that need their own route to `destination`, each with its edge. These are
+    /// the nodes of the core and the nodes of the destination's branch. All other nodes send
+    /// packets to their parent.
     pub fn visit(&self, destination: NodeId, mut look: impl FnMut(NodeId, &Edge)) {
         let mut root = destination;
         for (parent, edge) in self.branch(destination) {
@@ -212,8 +213,8 @@ fn incoming(nodes: usize, edges: &[Edge]) -> Vec<Vec<Group>> {
 /// Finds the nodes outside the core. A node is removed only if edges lead both to its neighbour and
 /// back.
 fn peel(nodes: usize, edges: &[Edge]) -> Vec<Option<Branch>> {
-    // By pair of neighbours: the shortest edge from the first to the second, or of equally short
-    // edges the one with the lowest number.
+    // The shortest edge for each pair of neighbours. Of equally short edges, the edge with the
+    // lowest number is used.
     let mut shortest: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
     for (edge, index) in edges.iter().zip(0..).filter(|(edge, _)| edge.from != edge.to) {
         let known = shortest.entry((edge.from, edge.to)).or_insert(index);

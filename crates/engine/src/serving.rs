@@ -80,7 +80,7 @@ impl PlacedService<'_> {
     }
 }
 
-/// The reason for which a flow is not served.
+/// The reason why a flow is not served.
 pub enum Obstacle {
     /// The service's `flows` does not name the flow.
     NotNamed,
@@ -96,8 +96,8 @@ pub enum Obstacle {
     OneWay,
 }
 
-/// Returns each flow of the scenario as seen by a service, or the reason for which it is not
-/// served.
+/// Returns each flow of the scenario as seen by a service, or the reason why the service does not
+/// serve the flow.
 pub fn served<'a>(
     builder: &mut Builder<'_>,
     scenario: &'a Scenario,
@@ -141,9 +141,9 @@ fn one(
     })
 }
 
-/// Returns the proxies that split the connections of each flow, by their indices in the scenario,
-/// for both directions: in the order in which data from the flow's source passes them, and in the
-/// order for data from its destination.
+/// Returns the indices of the proxies that split the connections of each flow. The first list has
+/// the proxies in the order of data from the flow's source, and the second in the order of data
+/// from its destination.
 pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
     let is_split = |at: &PlacedService<'_>| {
         let proxy = scenario.proxy.get(usize::from(at.number) - 1);
@@ -177,7 +177,7 @@ fn passing(builder: &Builder<'_>, node: NodeId, ends: [NodeId; 2]) -> Result<[St
     if ends.contains(&node) {
         return Err(Obstacle::AtItsEnd);
     }
-    // The link or network by which the path towards each end leaves the node.
+    // The first link or network after the node on the path towards each end.
     let towards = |from: NodeId, to: NodeId| {
         let path = builder.path(from, to).unwrap_or_default();
         let link = path.iter().find(|(at, _)| *at == node).map(|(_, link)| (*link).to_owned());

@@ -1,5 +1,5 @@
-//! All tables that runs write. Reference pages and the names allowed in `record.traces` are
-//! generated from this list. Each model lists its own tables ([`Tables`]).
+//! The list of all tables that runs write. The reference pages and the allowed values of
+//! `record.traces` are generated from this list. Each model lists its own tables ([`Tables`]).
 
 use bentpipe_core::{Table, Tables};
 use bentpipe_link as link;
@@ -44,7 +44,7 @@ fn of(tables: &'static [&'static Table]) -> impl Iterator<Item = &'static Table>
     tables.iter().copied()
 }
 
-/// Returns each table once; several transports or applications may write rows of the same table.
+/// Returns each table once. Several transports or applications may list the same table.
 fn distinct(tables: impl Iterator<Item = &'static Table>) -> Vec<&'static Table> {
     let mut distinct: Vec<&'static Table> = Vec::new();
     for table in tables {

@@ -1,7 +1,8 @@
 """Live networks on this machine: programs in hosts connected by an emulated network, and the
 registry of these networks.
 
-``target`` describes a network, ``network`` keeps it up in this process, ``daemon`` in a separate
-one; ``state`` registers networks, and ``teardown`` removes networks, including those whose process
-was killed.
+- ``target`` describes a network.
+- ``network`` keeps a network up in this process, and ``daemon`` in a separate process.
+- ``state`` registers networks.
+- ``teardown`` removes networks, also after their process was killed.
 """

@@ -1,5 +1,8 @@
-"""Requests from the user's other processes to a network, through a socket in the folder of the
-records. A connection carries one request and one response, each a line of JSON."""
+"""Requests from other processes of the user to a network.
+
+The network listens on a Unix socket in the folder of the records. A connection carries one request
+and one response, each a line of JSON.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,10 @@ if TYPE_CHECKING:
 
     from .state import Record
 
-#: Time limit for receiving a request, which is one line that clients send immediately.
+#: Time limit of each socket call in seconds (connect, send and receive, by the server and by the
+#: client), and of waiting for the server's thread when the server is closed.
 _LIMIT_S: Final = 5.0
+#: Maximum length of a request or response in bytes. Reading stops at this length.
 _MAX_LINE: Final = 1 << 20
 
 
@@ -29,9 +34,9 @@ class Server:
     """A server that answers requests in its own thread until it is closed."""
 
     def __init__(self, record: Record, network: Network) -> None:
-        self._questions: dict[str, Callable[[dict[str, Any]], Any]] = {
+        self._handlers: dict[str, Callable[[dict[str, Any]], Any]] = {
             "status": lambda _: json.loads(network.status()),
-            "change": lambda question: network.change(question["key"], question["value"]),
+            "change": lambda request: network.change(request["key"], request["value"]),
         }
         self._socket = socket.socket(socket.AF_UNIX)
         before = os.umask(0o177)
@@ -54,32 +59,33 @@ class Server:
     def _serve(self) -> None:
         while True:
             try:
-                caller, _ = self._socket.accept()
+                client, _ = self._socket.accept()
             except OSError:
                 return
-            with caller, contextlib.suppress(OSError):
-                caller.settimeout(_LIMIT_S)
-                if _user_of(caller) == os.geteuid():
-                    caller.sendall(json.dumps(self._answer(_line(caller))).encode() + b"\n")
+            with client, contextlib.suppress(OSError):
+                client.settimeout(_LIMIT_S)
+                if _peer_user(client) == os.geteuid():
+                    client.sendall(json.dumps(self._response(_read_line(client))).encode() + b"\n")
 
-    def _answer(self, line: bytes) -> dict[str, Any]:
+    def _response(self, line: bytes) -> dict[str, Any]:
         try:
-            question = json.loads(line)
-            return {"answer": self._questions[question["do"]](question)}
+            request = json.loads(line)
+            return {"answer": self._handlers[request["do"]](request)}
         except (ValueError, KeyError, TypeError, OSError) as error:
             return {"error": str(error), "input": isinstance(error, ValueError)}
 
 
 def ask(record: Record, do: str, **more: Any) -> Any:
-    """Sends a request to a network that another process keeps. Raises :class:`bentpipe.InputError`
-    if the network refuses the request, and ``OSError`` if it does not answer."""
+    """Sends the request ``do`` with the arguments ``more`` to a network that another process keeps
+    up. Returns the answer. Raises :class:`bentpipe.InputError` if the network refuses the request,
+    and ``OSError`` if it does not answer."""
     with socket.socket(socket.AF_UNIX) as server:
         server.settimeout(_LIMIT_S)
         try:
             with _address(record) as address:
                 server.connect(address)
             server.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
-            line = _line(server)
+            line = _read_line(server)
         except OSError as error:
             raise OSError(f"{record.id} does not answer: {error.strerror or error}") from None
     if not line:
@@ -92,8 +98,8 @@ def ask(record: Record, do: str, **more: Any) -> Any:
 
 @contextlib.contextmanager
 def _address(record: Record) -> Iterator[str]:
-    """Yields a short path of the socket through the open folder, since the length of socket
-    addresses is limited."""
+    """Yields a path of the socket that goes through a file descriptor of its folder. This path is
+    short; the operating system limits the length of socket addresses."""
     file: Path = record.file("sock")
     folder = os.open(file.parent, os.O_PATH | os.O_DIRECTORY)
     try:
@@ -102,7 +108,7 @@ def _address(record: Record) -> Iterator[str]:
         os.close(folder)
 
 
-def _line(connection: socket.socket) -> bytes:
+def _read_line(connection: socket.socket) -> bytes:
     received = b""
     while not received.endswith(b"\n") and len(received) < _MAX_LINE:
         part = connection.recv(65_536)
@@ -112,6 +118,7 @@ def _line(connection: socket.socket) -> bytes:
     return received
 
 
-def _user_of(connection: socket.socket) -> int:
+def _peer_user(connection: socket.socket) -> int:
+    """Returns the user id of the process at the other end of a connection."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     return int(struct.unpack("3i", credentials)[1])

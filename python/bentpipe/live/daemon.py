@@ -1,8 +1,9 @@
-"""The process that keeps a network of ``bentpipe net up``: ``python -P -m bentpipe.live.daemon``.
+"""The process that keeps a network of ``bentpipe net up`` up: ``python -P -m
+bentpipe.live.daemon``.
 
-The process reads the description of the network from standard input and reports on standard output
-that the network is up. It ends on SIGTERM, or at the end of the process for which the network is
-up, if any.
+The process reads the description of the network from standard input, and writes to standard output
+when the network is up. It ends on SIGTERM. If the network was started for another process, it also
+ends when that process ends.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from . import processes, state
 if TYPE_CHECKING:
     from .target import Target
 
-#: Time limit for a network to come up. The largest networks need some seconds.
+#: Time limit in seconds for a network to come up. The largest networks need some seconds.
 _LIMIT_S: Final = 120.0
 
 #: Time limit in seconds for a daemon to end after SIGTERM before it is killed.
@@ -39,10 +40,11 @@ def start(
     elsewhere: dict[str, str],
     process: int | None = None,
 ) -> state.Record:
-    """Starts a process that keeps a network, and returns when the network is up. The network ends
-    with ``process``, if given. Raises ``OSError`` if the start fails."""
+    """Starts a process that keeps a network up. Returns the record when the network is up. The
+    network ends when the process with the id ``process`` ends, if given. Raises ``OSError`` if the
+    start fails."""
     scenario = {"toml": target.scenario.toml, "source": target.scenario.source or target.label}
-    question = {
+    request = {
         "target": {field.name: getattr(target, field.name) for field in fields(target)}
         | {"scenario": scenario},
         "name": name,
@@ -50,7 +52,7 @@ def start(
         "elsewhere": elsewhere,
         "process": process,
     }
-    # -P: do not search for modules in the current folder, which is arbitrary.
+    # With -P, Python does not import modules from the current folder.
     daemon = subprocess.Popen(
         [sys.executable, "-P", "-m", "bentpipe.live.daemon"],
         stdin=subprocess.PIPE,
@@ -61,7 +63,7 @@ def start(
     try:
         assert daemon.stdin is not None and daemon.stdout is not None
         with daemon.stdin as stdin, contextlib.suppress(BrokenPipeError):
-            stdin.write(json.dumps(question).encode())
+            stdin.write(json.dumps(request).encode())
             stdin.flush()
         with daemon.stdout as stdout:
             # The daemon answers with one line in one write.
@@ -79,7 +81,8 @@ def start(
     if "error" in answer:
         _end(daemon)
         raise InputError(answer["error"]) if answer["input"] else OSError(answer["error"])
-    # The daemon continues after this process, which does not wait for its end.
+    # The daemon outlives this process. A return code keeps Popen from warning about a running
+    # child.
     daemon.returncode = 0
     return state.Record(**answer["record"])
 
@@ -95,7 +98,7 @@ def _end(daemon: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    """Keeps a network until SIGTERM, or until the end of the process for which it is up."""
+    """Keeps a network up until SIGTERM, or until the process ends for which it was started."""
     from bentpipe.scenario.scenarios import ScenarioText, load
 
     from .network import LiveNetwork, acquire
@@ -105,23 +108,23 @@ def main() -> None:
     # From here on, signals stay pending until the process waits for them, so no signal interrupts
     # the creation of the network.
     signal.pthread_sigmask(signal.SIG_BLOCK, ending)
-    question: dict[str, Any] = json.load(sys.stdin)
-    scenario = load(ScenarioText(**question["target"].pop("scenario")))
-    target = Target(scenario=scenario, **question["target"])
+    request: dict[str, Any] = json.load(sys.stdin)
+    scenario = load(ScenarioText(**request["target"].pop("scenario")))
+    target = Target(scenario=scenario, **request["target"])
     try:
-        acquire(internet=question["internet"])
+        acquire(internet=request["internet"])
         with LiveNetwork(
             target,
             "up",
-            name=question["name"],
-            internet=question["internet"],
-            elsewhere=question["elsewhere"],
-        ) as living:
-            _say({"record": asdict(living.record)})
-            _detach(living.record)
-            _wait(ending, question["process"])
+            name=request["name"],
+            internet=request["internet"],
+            elsewhere=request["elsewhere"],
+        ) as live:
+            _answer({"record": asdict(live.record)})
+            _detach(live.record)
+            _wait(ending, request["process"])
     except (InputError, OSError, ValueError) as error:
-        _say({"error": str(error), "input": not isinstance(error, OSError)})
+        _answer({"error": str(error), "input": not isinstance(error, OSError)})
         sys.exit(1)
 
 
@@ -137,27 +140,27 @@ def _wait(ending: set[signal.Signals], process: int | None) -> None:
         return
     try:
         while not processes.wait(file, 0):
-            said = signal.sigtimedwait(ending, 1)
-            if said is not None and said.si_signo != signal.SIGHUP:
+            received = signal.sigtimedwait(ending, 1)
+            if received is not None and received.si_signo != signal.SIGHUP:
                 return
     finally:
         os.close(file)
 
 
-def _say(answer: dict[str, Any]) -> None:
-    # The caller may be gone, and output after the answer belongs in the log.
+def _answer(answer: dict[str, Any]) -> None:
+    # The process that started the daemon may have ended.
     with contextlib.suppress(OSError, ValueError):
         print(json.dumps(answer), flush=True)
 
 
 def _detach(record: state.Record) -> None:
-    """Detaches from the terminal and from the caller."""
+    """Detaches from the terminal and from the caller. Error messages go to the log from now on."""
     log = os.open(record.file("log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream, file in ((0, nothing), (1, nothing), (2, log)):
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream, file in ((0, null), (1, null), (2, log)):
         os.dup2(file, stream)
     os.close(log)
-    os.close(nothing)
+    os.close(null)
 
 
 if __name__ == "__main__":

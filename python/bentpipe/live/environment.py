@@ -20,14 +20,14 @@ _RESOLVER: Final = Path("/etc/resolv.conf")
 #: File in which systemd-resolved lists its upstream servers.
 _UPSTREAM: Final = Path("/run/systemd/resolve/resolv.conf")
 
-#: Node names that are valid host names (RFC 1123, with underscores). Other node names may be any
-#: text.
+#: Node names that are valid host names (RFC 1123, with underscores). A scenario may also have node
+#: names that are not valid host names.
 _NAME: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
 #: The address ranges from which the engine assigns addresses.
 _NETWORKS: Final = (ipaddress.ip_network("198.18.0.0/15"), ipaddress.ip_network("fd62:656e:7470::/48"))
 
-#: The interface of a host to the network.
+#: Name of the interface that connects a host to the network.
 INTERFACE: Final = "sat0"
 
 
@@ -51,12 +51,12 @@ def environment(record: Record, host: str) -> list[tuple[str, str]]:
 
 
 def write_hosts(record: Record) -> None:
-    """Writes the file that programs see as /etc/hosts: the hosts' names, followed by this machine's
-    file."""
+    """Writes the file that programs see as /etc/hosts. It has the names of the hosts, followed by
+    the contents of this machine's /etc/hosts."""
     machine = _HOSTS.read_text(encoding="utf-8", errors="replace") if _HOSTS.is_file() else ""
     if record.rules is None:
-        # A network without Internet access does not reach an enclosing network either, so omit the
-        # hosts of that network.
+        # Without Internet access, the hosts cannot reach an enclosing network either. The hosts of
+        # the enclosing network are therefore left out.
         machine = "\n".join(line for line in machine.splitlines() if not _is_in_network(line))
     file = record.file("hosts")
     file.write_text(hosts_text({**record.hosts, **record.elsewhere}, machine), encoding="utf-8")
@@ -65,9 +65,10 @@ def write_hosts(record: Record) -> None:
 
 
 def hosts_text(hosts: Mapping[str, Host | Elsewhere], machine: str) -> str:
-    """Returns a hosts file with the network's hosts, followed by the text ``machine``. IPv6
-    addresses have separate names, because programs would try IPv6 first and servers often listen on
-    IPv4 only.
+    """Returns the text of a hosts file: the hosts of the network, followed by ``machine``.
+
+    IPv6 addresses have separate names with the prefix ``ip6-``. With a common name, programs would
+    try IPv6 first, but servers often listen on IPv4 only.
 
     >>> print(hosts_text({"st1": {"ipv4": "198.18.0.2", "ipv6": "fd62::2", "namespace": "", "inode": 1}},
     ...                  "127.0.0.1 localhost st1  # machine"))
@@ -90,8 +91,8 @@ def hosts_text(hosts: Mapping[str, Host | Elsewhere], machine: str) -> str:
 
 
 def overlays(record: Record) -> list[tuple[str, str]]:
-    """Returns the files that replace others for programs, as pairs of a file and the path that it
-    covers."""
+    """Returns the files that replace files of the machine for programs in a host, as pairs of the
+    new file and the replaced path."""
     files = []
     if _HOSTS.is_file() and record.file("hosts").is_file():
         files.append((str(record.file("hosts")), str(_HOSTS)))
@@ -101,16 +102,16 @@ def overlays(record: Record) -> list[tuple[str, str]]:
 
 
 def _resolver() -> Path | None:
-    """Returns the configuration with upstream servers if the machine's configuration works only in
-    its own namespace; None otherwise."""
+    """Returns the resolver configuration of systemd-resolved with upstream servers, if the
+    machine's configuration works only in the machine's namespace. Otherwise returns None."""
     if not _RESOLVER.is_file() or not _local_only(_RESOLVER):
         return None
     return _UPSTREAM if _UPSTREAM.is_file() and not _local_only(_UPSTREAM) else None
 
 
 def _local_only(file: Path) -> bool:
-    """Returns true if all name servers in a file are on the loopback interface, which is separate
-    in each namespace."""
+    """Returns true if all name servers in a file have loopback addresses. Such servers are not
+    reachable from other namespaces."""
     servers = re.findall(r"^\s*nameserver\s+([^\s%]+)", file.read_text(errors="replace"), flags=re.MULTILINE)
     return all(ipaddress.ip_address(server).is_loopback for server in servers if _is_address(server))
 

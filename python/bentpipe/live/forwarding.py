@@ -1,5 +1,5 @@
-"""Machine-wide state of Internet access: a table of rules, and IP forwarding, which the last
-network switches off again."""
+"""The state of Internet access outside the network: an nftables table of each network, and IP
+forwarding. The last network switches IP forwarding off again if it was off before."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from . import processes
 if TYPE_CHECKING:
     from .state import Record
 
-#: Time limit for nft in seconds. The kernel needs milliseconds.
+#: Time limit of a call of nft in seconds. A call normally takes milliseconds.
 _LIMIT_S: Final = 30.0
 
 _SWITCH: Final = Path("/proc/sys/net/ipv4/ip_forward")
 
 
 def will_switch(record: Record, others: Iterable[Record]) -> bool:
-    """Returns true if forwarding was off before the first network. Call it with the state
-    locked."""
+    """Returns true if forwarding was off before the first network. The caller must hold the lock on
+    the state."""
     if _SWITCH.read_text().strip() == "0":
         return True
     return any(other.switched for other in _in_same_namespace(record, others))
@@ -31,12 +31,12 @@ def will_switch(record: Record, others: Iterable[Record]) -> bool:
 
 def remove(record: Record, others: Iterable[Record]) -> None:
     """Removes a network's rules. Switches forwarding off if it was off before and no other network
-    needs it. Call it with the state locked, in the namespace of the rules."""
+    needs it. The caller must hold the lock on the state and be in the namespace of the rules."""
     if record.rules is None or not _exists(record.rules):
         return
     if record.switched and not any(other.alive for other in _in_same_namespace(record, others)):
         _SWITCH.write_text("0")
-    # Remove the table last, because the removal can be repeated as long as the table exists.
+    # The table is removed last: as long as the table exists, a failed removal can be repeated.
     _native.remove_internet_rules(record.rules, False)
 
 
@@ -64,7 +64,7 @@ def _in_same_namespace(record: Record, others: Iterable[Record]) -> list[Record]
 
 def _exists(table: str) -> bool:
     try:
-        asked = subprocess.run(
+        done = subprocess.run(
             ["nft", "list", "table", "ip", table],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -76,4 +76,4 @@ def _exists(table: str) -> bool:
     except FileNotFoundError:
         # nft created the table. If nft was removed since, the table counts as missing.
         return False
-    return asked.returncode == 0
+    return done.returncode == 0

@@ -1,10 +1,10 @@
-"""The guard of a network, which ends the programs in its hosts if the process that keeps the
-network is killed.
+"""The guard of a network: a process that ends the programs in the hosts if the process that keeps
+the network up is killed.
 
-A killed process cleans up nothing, and the programs that ``bentpipe net exec`` started in the hosts
-are not its children. They would continue in namespaces without a network. Therefore each process
-that keeps a network has a child process that only waits for its end. ``bentpipe net down`` removes
-the other remains of a killed network.
+A killed process cannot clean up. The programs that ``bentpipe net exec`` started in the hosts are
+not its children, so they would continue in namespaces without a network. Therefore, each process
+that keeps a network up has a child process, the guard, which only waits for the end of its parent.
+``bentpipe net down`` removes the other remains of a killed network.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal
 
 
 class Guard:
-    """A child process that receives the record of the network through a pipe, and acts when the
-    pipe is closed.
+    """A child process that receives the record of the network through a pipe. When the pipe is
+    closed, it ends the programs of the last record that it has received.
 
-    Start it before the first thread."""
+    Create the guard before the first thread, because it forks."""
 
     def __init__(self) -> None:
         reading, self._pipe = os.pipe()
@@ -37,7 +37,7 @@ class Guard:
         os.close(reading)
 
     def tell(self, record: Record) -> None:
-        """Sends the record of the network to guard from now on."""
+        """Sends the current record of the network to the guard."""
         self._write({"inodes": sorted(record.inodes), "token": record.token})
 
     def close(self) -> None:
@@ -47,10 +47,10 @@ class Guard:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
 
-    def _write(self, what: dict[str, Any] | None) -> None:
-        # The guard may have been killed, which is no error here.
+    def _write(self, message: dict[str, Any] | None) -> None:
+        # A guard that was killed is not an error.
         with contextlib.suppress(BrokenPipeError):
-            os.write(self._pipe, json.dumps(what).encode() + b"\n")
+            os.write(self._pipe, json.dumps(message).encode() + b"\n")
 
 
 def _watch(reading: int) -> None:
@@ -63,14 +63,15 @@ def _watch(reading: int) -> None:
         # Close the inherited files, which would otherwise stay open.
         os.closerange(1, os.sysconf("SC_OPEN_MAX"))
         os.chdir("/")
-        said = b""
-        while more := os.read(0, 4096):
-            said += more
-        known = json.loads(said.splitlines()[-1]) if said else None
-        if known:
-            found = processes.inside(known["inodes"])
+        received = b""
+        while part := os.read(0, 4096):
+            received += part
+        message = json.loads(received.splitlines()[-1]) if received else None
+        if message:
+            found = processes.inside(message["inodes"])
             # The kernel reuses namespace numbers. A namespace belongs to the network if a process
             # in it was started with the network's token.
-            processes.end({inode for pid, inode in found.items() if processes.carries(pid, known["token"])})
+            token = message["token"]
+            processes.end({inode for pid, inode in found.items() if processes.carries(pid, token)})
     finally:
         os._exit(0)

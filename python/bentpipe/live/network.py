@@ -1,5 +1,5 @@
-"""A network that this process keeps up. It is registered before its creation, and everything
-created for it is removed at its end."""
+"""A network that this process keeps up. The network is registered before it is created. When it
+ends, everything that was created for it is removed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from .guard import Guard
 if TYPE_CHECKING:
     from .target import Target
 
-#: Number of open files that the engine needs per host, and in addition.
-_FILES_PER_HOST, _FILES = 3, 64
+#: Number of open files that the engine needs for each host.
+_FILES_PER_HOST: Final = 3
+#: Number of open files that the engine needs independently of the number of hosts.
+_FILES: Final = 64
 
 _NO_WAY_OUT: Final = (
     "access to the machine's own network needs root: run the command as root, or without --internet. "
@@ -30,8 +32,8 @@ _NO_WAY_OUT: Final = (
 
 
 def acquire(*, internet: bool) -> None:
-    """Makes sure that this process may create networks, by entering a user namespace if needed.
-    Call it before starting threads."""
+    """Makes sure that this process may create networks. Enters a user namespace if needed, so call
+    it before starting threads."""
     try:
         entered = _native.enter_user_namespace()
     except OSError as error:
@@ -46,8 +48,8 @@ def acquire(*, internet: bool) -> None:
 
 
 class LiveNetwork:
-    """A context manager that keeps a network up. ``command`` is the command that brings it up: run,
-    shell or up. ``elsewhere`` maps hosts on other machines to their addresses."""
+    """A context manager that keeps a network up. ``command`` is the user's command: run, shell or
+    up. ``elsewhere`` has the addresses of hosts on other machines by name."""
 
     def __init__(
         self,
@@ -96,11 +98,11 @@ class LiveNetwork:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.close()
-        left = processes.end(self.record.inodes)
+        survivors = processes.end(self.record.inodes)
         self._guard.close()
-        if left:
+        if survivors:
             print(
-                f"bentpipe: {self.record.id}: these processes still run after SIGKILL: {left}",
+                f"bentpipe: {self.record.id}: these processes still run after SIGKILL: {survivors}",
                 file=sys.stderr,
             )
         try:
@@ -116,10 +118,11 @@ class LiveNetwork:
 
 
 def _allow_files(wanted: int) -> None:
-    """Raises the limit of open files to the required number, as far as allowed."""
+    """Raises this process's limit of open files, if it is below the number of wanted files. The
+    hard limit bounds the new limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted += len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

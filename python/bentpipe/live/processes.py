@@ -23,8 +23,8 @@ def boot() -> str:
 
 
 def started(pid: int) -> int | None:
-    """Returns the start time of a process in ticks since boot, which identifies the process
-    together with its number; None if it has ended."""
+    """Returns the start time of a process in ticks since boot, or None if the process has ended.
+    The start time and the process id together identify a process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -35,8 +35,8 @@ def started(pid: int) -> int | None:
 
 
 def namespace(pid: int | str) -> int | None:
-    """Returns the number of the network namespace of a process, or of "self"; None if it has ended
-    or is not readable."""
+    """Returns the inode number of the network namespace of a process. ``pid`` can be "self".
+    Returns None if the process has ended or must not be read."""
     try:
         return int(str(Path(f"/proc/{pid}/ns/net").readlink()).partition("[")[2].rstrip("]"))
     except (OSError, ValueError):
@@ -44,8 +44,8 @@ def namespace(pid: int | str) -> int | None:
 
 
 def inside(inodes: Iterable[int]) -> dict[int, int]:
-    """Returns the processes in these network namespaces, except this process, with the namespace of
-    each."""
+    """Returns the namespace of each process in these network namespaces, by process id. This
+    process is not included."""
     wanted = set(inodes)
     if not wanted:
         return {}
@@ -64,21 +64,22 @@ def carries(pid: int, token: str) -> bool:
 
 
 def end(inodes: Iterable[int], grace_s: float = GRACE_S) -> list[int]:
-    """Ends all processes in network namespaces by SIGTERM, then by SIGKILL. Returns the processes
-    that survive."""
+    """Ends all processes in network namespaces by SIGTERM, and after ``grace_s`` seconds by
+    SIGKILL. Returns the ids of processes that still run."""
     inodes = set(inodes)
-    _tell(inside(inodes), inodes, (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT))
-    # New processes may start during the wait for others.
-    if _gone(inodes, grace_s):
+    _send(inside(inodes), inodes, (signal.SIGTERM, signal.SIGHUP, signal.SIGCONT))
+    if _wait_until_empty(inodes, grace_s):
         return []
+    # The processes may start new processes in the meantime, so the signal is repeated.
     for _ in range(20):
-        _tell(inside(inodes), inodes, (signal.SIGKILL,))
-        if _gone(inodes, 0.25):
+        _send(inside(inodes), inodes, (signal.SIGKILL,))
+        if _wait_until_empty(inodes, 0.25):
             return []
     return sorted(inside(inodes))
 
 
-def _gone(inodes: set[int], limit_s: float) -> bool:
+def _wait_until_empty(inodes: set[int], limit_s: float) -> bool:
+    """Waits until no process runs in the namespaces. Returns false after the time limit."""
     limit = time.monotonic() + limit_s
     while any(started(pid) is not None for pid in inside(inodes)):
         if time.monotonic() > limit:
@@ -87,13 +88,13 @@ def _gone(inodes: set[int], limit_s: float) -> bool:
     return True
 
 
-def _tell(pids: Iterable[int], inodes: set[int], signals: Iterable[signal.Signals]) -> None:
+def _send(pids: Iterable[int], inodes: set[int], signals: Iterable[signal.Signals]) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             process = os.pidfd_open(pid)
             try:
-                # From here on, the process number cannot be reused. Check that it is still the same
-                # process.
+                # The pidfd refers to one process, even if the process id is reused. Check that this
+                # process is in the namespaces.
                 if namespace(pid) in inodes:
                     for number in signals:
                         signal.pidfd_send_signal(process, number)
@@ -102,7 +103,8 @@ def _tell(pids: Iterable[int], inodes: set[int], signals: Iterable[signal.Signal
 
 
 def wait(process: int, limit_s: float) -> bool:
-    """Waits for the process of a pidfd. Returns true if the process ended in time."""
+    """Waits for the end of the process of a pidfd. Returns true if it ends within the time
+    limit."""
     poll = select.poll()
     poll.register(process, select.POLLIN)
     return bool(poll.poll(1000 * limit_s))

@@ -1,5 +1,5 @@
-"""A program in a host, in the foreground. It shares the streams and the terminal of this process,
-and receives its signals."""
+"""A program that runs in a host in the foreground. The program shares the standard streams and the
+terminal of this process. Signals to this process are forwarded to the program."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .environment import environment, overlays
 if TYPE_CHECKING:
     from .network import LiveNetwork
 
-#: Signals of the terminal. The program receives them directly if this process is in the foreground
-#: of the terminal.
+#: Signals that the terminal sends. If this process is in the foreground of the terminal, the
+#: terminal also sends them to the program.
 _TERMINAL: Final = (signal.SIGINT, signal.SIGQUIT)
 
-#: Time in seconds after the start during which a program may miss the terminal's signals, because
-#: it was still part of this process.
+#: Time in seconds after the start of a program during which it may miss signals of the terminal,
+#: because it is still a fork of this process. Signals are also forwarded during this time.
 _STARTING_S: Final = 0.5
 
 #: Signals of other processes that request the end of this process.
@@ -33,8 +33,9 @@ _ENDING: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 def _in_foreground() -> bool:
-    """Returns true if a signal may come from the terminal, which then also sends it to the program.
-    Otherwise another process sent the signal to this process only."""
+    """Returns true if this process is in the foreground of its terminal. A signal may then come
+    from the terminal, which sends it to the program too. Otherwise, another process has sent the
+    signal to this process only."""
     try:
         with Path("/dev/tty").open() as terminal:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
@@ -43,7 +44,7 @@ def _in_foreground() -> bool:
 
 
 class CannotRun(OSError):  # noqa: N818 - as a shell says it
-    """A command that cannot be run. ``exit_code`` is the exit code of a shell in this case."""
+    """A command that cannot be run. ``exit_code`` is the exit code that a shell returns for it."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -51,8 +52,7 @@ class CannotRun(OSError):  # noqa: N818 - as a shell says it
 
 
 def check(command: Sequence[str]) -> None:
-    """Raises :class:`CannotRun` for a command that does not exist or cannot be run, like a
-    shell."""
+    """Raises :class:`CannotRun` if a command does not exist or is not executable."""
     name = command[0]
     if "/" in name:
         if not Path(name).exists():
@@ -64,8 +64,8 @@ def check(command: Sequence[str]) -> None:
 
 
 class Signals:
-    """Context manager in which no signal ends this process. Requests to end are stored, and
-    forwarded to the program once it runs."""
+    """Context manager in which no signal ends this process. Signals that arrive before the program
+    runs are stored, and forwarded to the program when it runs."""
 
     def __init__(self) -> None:
         self.received: int | None = None
@@ -75,8 +75,8 @@ class Signals:
 
     def __enter__(self) -> Self:
         for number in (*_TERMINAL, *_ENDING):
-            # The program also ignores the signals that this process ignores (nohup, a background
-            # job).
+            # The program inherits ignored signals, for example under nohup or in a background job.
+            # They stay ignored.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._take)
         return self
@@ -98,9 +98,9 @@ class Signals:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._process, number)
         if number in _ENDING:
-            late = threading.Timer(processes.GRACE_S, self._kill)
-            late.daemon = True
-            late.start()
+            timer = threading.Timer(processes.GRACE_S, self._kill)
+            timer.daemon = True
+            timer.start()
 
     def _kill(self) -> None:
         self._send(signal.SIGKILL)
@@ -120,8 +120,8 @@ class Signals:
 
 
 def run(living: LiveNetwork, host: str, command: Sequence[str], signals: Signals) -> int:
-    """Runs a program in a host and waits for it. Returns its exit code in the convention of
-    shells."""
+    """Runs a program in a host and waits for its end. Returns its exit code; for a program that a
+    signal has ended, 128 plus the signal number, as in a shell."""
     if signals.received is not None:
         return 128 + signals.received
     outcome: list[int | BaseException] = []
@@ -144,8 +144,8 @@ def run(living: LiveNetwork, host: str, command: Sequence[str], signals: Signals
             signals.detach()
             ended.set()
 
-    # Python calls signal handlers in the main thread, which therefore waits here and not in the
-    # engine.
+    # Python calls signal handlers only in the main thread. The main thread therefore waits here,
+    # and another thread waits in the engine.
     threading.Thread(target=wait, name="program").start()
     ended.wait()
     (result,) = outcome

@@ -1,7 +1,7 @@
-"""The registry of live networks: one file per network in a private folder of the user.
+"""The registry of live networks: one record per network, in a private folder of the user.
 
-The file is written before the network is created, and contains everything needed to remove the
-network.
+The record is a file of JSON. It is written before the network is created, and contains everything
+that is needed to remove the network.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from bentpipe.errors import InputError, unknown
 
 from . import processes
 
-#: Time limit in seconds for acquiring the lock on shared state, which is normally held for
-#: milliseconds.
+#: Time limit in seconds for acquiring the lock on shared state. Processes normally hold the lock
+#: for milliseconds.
 _LIMIT_S: Final = 60.0
 
 #: Environment variable that replaces the default folder.
@@ -56,24 +56,28 @@ class Elsewhere(TypedDict):
 
 @dataclass
 class Record:
-    """The record of a network: the process that keeps it, its hosts, and its other state on the
-    machine.
-
-    ``token`` is contained only in the environment of the network's programs. ``rules`` is the
-    nftables table for Internet access, in the network namespace ``outside``. ``switched`` is true
-    if forwarding was off in that namespace before.
-    """
+    """The record of a network: the process that keeps the network up, its hosts, and its other
+    state on the machine."""
 
     id: str
     label: str
+    #: The command that started the network: run, shell or up.
     command: str
+    #: Id of the process that keeps the network up.
     pid: int
+    #: Start time of this process, in ticks since boot.
     started: int
+    #: Identifier of the machine's boot.
     boot: str
+    #: Time at which the network was registered, in seconds since the epoch.
     since: float
+    #: Random text in the environment of the network's programs, which identifies these programs.
     token: str
+    #: Inode number of the network namespace in which the network was started.
     outside: int
+    #: Name of the nftables table for Internet access in the namespace ``outside``.
     rules: str | None = None
+    #: True if IP forwarding was off in the namespace ``outside`` before the first network.
     switched: bool = False
     near: str = ""
     hosts: dict[str, Host] = field(default_factory=dict)
@@ -81,13 +85,13 @@ class Record:
 
     @property
     def alive(self) -> bool:
-        """True if the process that keeps the network still runs; another process with the same
-        number does not count."""
+        """True if the process that keeps the network up still runs. A later process with the same
+        id does not count."""
         return self.boot == processes.boot() and processes.started(self.pid) == self.started
 
     def ends(self, within_s: float) -> bool:
-        """Returns true if the network ends within this time. An ending network removes its socket
-        before its process ends."""
+        """Waits for the network to end. Returns true if it ends within this time. An ending network
+        removes its socket before its process ends, so a missing socket also counts as an end."""
         limit = time.monotonic() + within_s
         while self.alive and self.file("sock").exists():
             if time.monotonic() > limit:
@@ -110,23 +114,23 @@ Switching = Callable[[Record, Iterable[Record]], bool]
 
 
 def folder() -> Path:
-    """Returns the folder of the records. Creates it if missing, and refuses a folder that others
-    could write to."""
-    place = _place()
+    """Returns the folder of the records, and creates it if it is missing. Raises ``OSError`` if
+    other users can access the folder."""
+    path = _folder_path()
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        about = place.lstat()
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.lstat()
     except OSError as error:
-        raise OSError(f"the state of networks cannot be stored in {place}: {error.strerror}") from None
-    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o077:
+        raise OSError(f"the state of networks cannot be stored in {path}: {error.strerror}") from None
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise OSError(
-            f"{place} is not a folder that only you can access, so it cannot store the state of networks: "
+            f"{path} is not a folder that only you can access, so it cannot store the state of networks: "
             "remove it, or change its owner to you and its mode to 700"
         )
-    return place
+    return path
 
 
-def _place() -> Path:
+def _folder_path() -> Path:
     if chosen := os.environ.get(FOLDER_VARIABLE):
         return Path(chosen)
     if os.geteuid() == 0 and os.access("/run", os.W_OK):
@@ -139,8 +143,8 @@ def _place() -> Path:
 
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
-    """Context manager that locks the state shared by networks. Raises ``OSError`` if another
-    process keeps the lock too long."""
+    """Context manager that locks the state that all networks share. Raises ``OSError`` if another
+    process holds the lock for longer than the time limit."""
     limit = time.monotonic() + _LIMIT_S
     with (folder() / "lock").open("w") as file:
         while True:
@@ -161,23 +165,23 @@ def sweep() -> None:
     """Removes unfinished records of processes that were killed while writing."""
     with locked():
         for file in folder().glob("*.new"):
-            # The first record of a network is written with the state locked. An updated record has
-            # its predecessor in the same folder.
+            # The first record of a network is written while the state is locked, so no process is
+            # writing it now. When a record is updated, the old record exists in the same folder.
             if not file.with_suffix(".json").exists():
                 file.unlink()
 
 
 def records() -> list[Record]:
-    """Returns all records, including those whose process has ended, the oldest first."""
-    found = []
+    """Returns all records from the oldest to the newest, including networks that were killed."""
+    known = []
     for file in folder().glob("*.json"):
-        # The record may be removed in the meantime.
+        # Another process may remove the record in the meantime.
         with contextlib.suppress(FileNotFoundError):
             try:
-                found.append(Record(**json.loads(file.read_text(encoding="utf-8"))))
+                known.append(Record(**json.loads(file.read_text(encoding="utf-8"))))
             except (ValueError, TypeError):
                 raise OSError(f"{file} is damaged; remove this file while no network is up") from None
-    return sorted(found, key=lambda record: record.since)
+    return sorted(known, key=lambda record: record.since)
 
 
 def find(run: str | None) -> Record:
@@ -197,11 +201,11 @@ def find(run: str | None) -> Record:
 
 
 def claim(label: str, command: str, name: str | None, *, switching: Switching | None) -> Record:
-    """Returns a record for a network of this process, under ``name`` or under a free name made from
-    ``label``.
+    """Registers a network of this process and returns its record. The network gets the id ``name``,
+    or a free id derived from ``label``.
 
-    ``switching`` is given for a network with Internet access. It is called with the state locked,
-    and returns true if the network must switch forwarding on.
+    ``switching`` is given for a network with Internet access. It is called while the state is
+    locked, and returns true if the network must switch forwarding on.
     """
     if name is not None and not _ID.fullmatch(name):
         raise InputError(
@@ -226,8 +230,8 @@ def claim(label: str, command: str, name: str | None, *, switching: Switching | 
             numbered = (stem if count == 1 else f"{stem}-{count}" for count in range(1, len(taken) + 2))
             record.id = next(free for free in numbered if free not in taken)
         elif name in taken:
-            how = "is already up" if taken[name].alive else "was killed and has remains"
-            raise InputError(f"{name} {how}: run `bentpipe net down {name}`, or choose another name")
+            reason = "is already up" if taken[name].alive else "was killed and has remains"
+            raise InputError(f"{name} {reason}: run `bentpipe net down {name}`, or choose another name")
         if switching is not None:
             record.rules = f"bentpipe_{record.id.replace('-', '_').replace('.', '_')}_{pid}"
             record.switched = switching(record, taken.values())
@@ -236,7 +240,7 @@ def claim(label: str, command: str, name: str | None, *, switching: Switching | 
 
 
 def write(record: Record) -> None:
-    """Writes a record completely or not at all."""
+    """Writes a record atomically."""
     new = record.file("new")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW

@@ -9,13 +9,13 @@ from bentpipe.quantities import rate_text, span_text
 
 Status = Mapping[str, Any]
 
-#: The headings and the rows of a table.
+#: A table: its headings and its rows.
 Shown = tuple[Sequence[str], list[list[str]]]
 
 
 def rates(now: Status, before: Status | None) -> dict[tuple[str, str], dict[str, float]]:
-    """Returns the change of each value per second since ``before``, or since the network came
-    up."""
+    """Returns the change per second of each value, by table and entity. The change is since
+    ``before``, or since the network came up if ``before`` is None."""
     span = now["time"] - (before["time"] if before else 0.0)
     old = {(row["table"], row["entity"]): row["values"] for row in before["rows"]} if before else {}
     return {
@@ -29,7 +29,7 @@ def rates(now: Status, before: Status | None) -> dict[tuple[str, str], dict[str,
 
 
 def links(now: Status, before: Status | None) -> Shown:
-    """Returns a table of the links and forward links."""
+    """Returns a table of the links, including the forward links of DVB-RCS networks."""
     per_second = rates(now, before)
     rows = []
     for row in _of(now, "link"):

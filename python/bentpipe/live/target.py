@@ -1,5 +1,5 @@
-"""The target of a live network: its scenario, its hosts, and the hosts of the command and of the
-Internet access."""
+"""The target of a live network: its scenario, its hosts, the host in which the command runs, and
+the host that provides Internet access."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from bentpipe.scenario.starters import ends, preset_named
 
 @dataclass(frozen=True)
 class Target:
-    """The description of a network to bring up.
+    """The description of a network to bring up."""
 
-    ``label`` is the user's name for it. ``hosts`` are the nodes at which programs run. ``near`` is
-    the host of the command, and ``far`` the host that is connected to the machine's own network.
-    ``mtu`` is the maximum packet size of the hosts' interfaces in bytes.
-    """
-
+    #: The name of the preset, or the name of the scenario file without its ending.
     label: str
     scenario: Scenario
+    #: The nodes at which programs can run.
     hosts: list[str]
+    #: The host in which the command runs.
     near: str
+    #: The host that is connected to the machine's own network for Internet access.
     far: str
+    #: Maximum packet size of the hosts' interfaces, in bytes.
     mtu: int = 1500
 
 
 def target(argument: str, overrides: Sequence[str] = (), host: str | None = None, mtu: int = 1500) -> Target:
-    """Returns the target that ``argument`` names: a preset by its name or an unambiguous prefix, or
-    else a scenario file.
+    """Returns the target for ``argument``, which is the name of a preset, an unambiguous prefix of
+    such a name, or the path of a scenario file.
 
-    ``host`` is the node at which the command runs, by default the source of the first flow, or the
-    first station of a Wi-Fi network, or the beginning of the first link, or the first terminal. The
-    other end provides Internet access.
+    ``host`` is the node at which the command runs. By default it is the first of these that exists:
+    the source of the first flow, the first station of a Wi-Fi network, the beginning of the first
+    link, or the first terminal. The other end provides Internet access.
     """
     preset = None if _is_file_name(argument) else _preset(argument)
     if preset is not None:
-        # The other required keys have no effect on a live network, so any value will do.
+        # The keys ``name`` and ``duration`` are required, but have no effect on a live network.
         scenario = load({"name": preset, "duration": "1 h", "preset": preset}, overrides)
     else:
         scenario = load(argument, overrides)
@@ -53,13 +53,14 @@ def target(argument: str, overrides: Sequence[str] = (), host: str | None = None
     return Target(preset or Path(argument).stem, scenario, hosts, near, far, mtu)
 
 
-def elsewhere(target: Target, places: Sequence[str]) -> dict[str, str]:
-    """Returns the addresses of hosts on other machines by name, from ``NAME=ADDRESS`` each."""
-    found: dict[str, str] = {}
-    for place in places:
-        name, equals, address = place.partition("=")
+def elsewhere(target: Target, arguments: Sequence[str]) -> dict[str, str]:
+    """Returns the addresses of hosts on other machines by name. Each argument is
+    ``NAME=ADDRESS``."""
+    addresses: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, address = argument.partition("=")
         if not equals or not address:
-            raise InputError(f'"{place}" is not a host and its address; allowed: NAME=ADDRESS')
+            raise InputError(f'"{argument}" is not a host and its address; allowed: NAME=ADDRESS')
         if name not in target.hosts:
             raise unknown("host", name, target.hosts, target.label)
         if name == target.near:
@@ -67,8 +68,8 @@ def elsewhere(target: Target, places: Sequence[str]) -> dict[str, str]:
                 f"your programs run in {name}, so {name} must be on this machine; only other hosts can be "
                 "on other machines"
             )
-        found[name] = address
-    return found
+        addresses[name] = address
+    return addresses
 
 
 def _is_file_name(argument: str) -> bool:

@@ -1,5 +1,5 @@
-"""Removal of networks, including those whose process was killed. Only recorded items are
-removed."""
+"""Removal of networks, also after the process of a network was killed. Only items in the record of
+a network are removed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from . import forwarding, processes, state
 
-#: Time limit in seconds for a network to end by itself: the time limit of its programs, plus a
-#: margin.
+#: Time limit in seconds for the process of a network to end after SIGTERM: the time limit of the
+#: programs in its hosts, plus a margin.
 _LIMIT_S = processes.GRACE_S + 10
 
 
@@ -27,8 +27,9 @@ def down(record: state.Record) -> None:
 
 
 def in_order(records: Iterable[state.Record]) -> list[state.Record]:
-    """Returns networks in the order in which they can be ended. Dead networks follow live ones,
-    which may contain their namespaces. Networks that contain this process come last."""
+    """Returns networks in the order in which they can be removed. Running networks come before
+    killed ones, because they may contain the namespaces of killed networks. Networks that contain
+    this process come last."""
     here = processes.namespace("self")
     return sorted(records, key=lambda record: (here in record.inodes, not record.alive))
 
@@ -39,7 +40,8 @@ def _stop(record: state.Record) -> None:
         try:
             if record.alive:
                 signal.pidfd_send_signal(process, signal.SIGTERM)
-                # A stopped process (for example by Ctrl-Z) would not receive the signal.
+                # A process that was stopped, for example by Ctrl-Z, handles SIGTERM only after
+                # SIGCONT.
                 signal.pidfd_send_signal(process, signal.SIGCONT)
                 if not processes.wait(process, _LIMIT_S):
                     signal.pidfd_send_signal(process, signal.SIGKILL)
@@ -56,9 +58,10 @@ def _clear(record: state.Record) -> None:
         # was started with the network's token.
         found = processes.inside(record.inodes)
         ours = {inode for pid, inode in found.items() if processes.carries(pid, record.token)}
-    left = processes.end(ours)
-    if left:
-        raise OSError(f"{record.id}: these processes still run after SIGKILL: {', '.join(map(str, left))}")
+    survivors = processes.end(ours)
+    if survivors:
+        listed = ", ".join(map(str, survivors))
+        raise OSError(f"{record.id}: these processes still run after SIGKILL: {listed}")
     with state.locked():
         known = state.records()
         if record.boot == processes.boot():

@@ -1,9 +1,8 @@
-"""The fourth instrument: measuring the path between two hosts.
+"""The instrument `measure`: measurement of the path between two hosts.
 
-One host runs a reflector (``bentpipe reflect``), the other sends probes to it
-(``bentpipe measure``). Probes and their replies are STAMP packets (RFC 8762), so other
-implementations of a reflector also work. The result is a run folder like those of the other
-instruments.
+One host runs a reflector (``bentpipe reflect``). The other host sends probes to it
+(``bentpipe measure``). Probes and replies are STAMP packets (RFC 8762), so reflectors of other
+implementations also work. The result is a run folder, as from the other instruments.
 """
 
 from .plan import PLANS, Plan, read_plan

@@ -1,13 +1,15 @@
 """Estimates of an access scheduler from impulses at random times: the superframe, the time from a
 request to its capacity, and the capacity categories in use (EN 301 790, section 6.6.1.2).
 
-An impulse that finds an empty queue leaves at the constant rate (CRA), if there is one, until
-requested capacity arrives. This is the *onset*: from here on the impulse leaves faster. Onsets are
-in step with the superframe, so their times modulo its length cluster for any phase of the impulses
-(the Rayleigh statistic of M. Fisher, "Statistical analysis of circular data", 1993, section 4.3;
-figure 4 of the study VOTOS shows such impulses). A second impulse soon after the first finds
-capacity that is still assigned if the terminal requests rates (RBDC). If it requests volumes
-(VBDC), the second impulse needs a new request.
+An impulse that finds an empty queue first leaves at the constant rate (CRA), if there is one. When
+the requested capacity arrives, the impulse leaves faster. This time is the *onset*. Onsets are
+synchronous with the superframe, so their times modulo the length of the superframe cluster, even if
+the impulses start at random times (the Rayleigh statistic of M. Fisher, "Statistical analysis of
+circular data", 1993, section 4.3; figure 4 of the study VOTOS shows such impulses).
+
+A second impulse soon after the first distinguishes the capacity categories. If the terminal
+requests rates (RBDC), the second impulse finds capacity that is still assigned. If the terminal
+requests volumes (VBDC), the second impulse needs a new request.
 """
 
 from __future__ import annotations
@@ -20,19 +22,19 @@ import numpy as np
 from .clock import Times
 from .load_results import Loaded
 
-#: Shortest and longest superframe to search for, in seconds.
+#: Minimum and maximum length of the superframe, in seconds.
 PERIODS: Final = (5e-3, 2.0)
-#: Minimum length of the mean vector of onsets on the circle for an accepted period; 1 means
-#: identical phases.
+#: Minimum length of the mean vector of the onsets' phases for an accepted period. At 1, all phases
+#: are equal.
 MIN_RESULTANT: Final = 0.85
-#: Probability of finding a period in onsets without one.
+#: Probability of finding a period in onsets at random times.
 FALSE_ALARM: Final = 0.01
 #: Minimum number of impulses for an estimate.
 MIN_IMPULSES: Final = 6
 #: Minimum ratio of a constant rate to the rate of the measurement's own probes. Capacity that the
 #: probes request is rounded up to slots and stays assigned for some superframes.
 MIN_OWN_RATIO: Final = 2.0
-#: Minimum logarithm of the likelihood ratio of two rates to one for an impulse to have an onset.
+#: Minimum logarithm of the likelihood ratio of two rates to one rate for an onset.
 MIN_RATIO: Final = 4.0
 
 
@@ -51,10 +53,9 @@ class Access:
     response: int | None
     #: Constant rate; 0 without one.
     cra: float
-    #: The highest rate at which an impulse has left after its onset; None if none had one.
+    #: Maximum rate at which an impulse has left after its onset; None without onsets.
     rate: float | None
-    #: "CRA", "RBDC" or "VBDC", or "CRA + RBDC" and "CRA + VBDC" with a constant rate; None if
-    #: unknown.
+    #: "CRA", "RBDC", "VBDC", "CRA + RBDC" or "CRA + VBDC"; None if unknown.
     scheme: str | None
 
 
@@ -70,7 +71,7 @@ class _Impulse:
         return self.start + float(self.waits[-1])
 
     def onset(self) -> int | None:
-        """Returns the index of the first packet that leaves faster; None if all leave at one
+        """Returns the index of the packet at the onset, or None if all packets leave at one
         rate."""
         count, last = len(self.waits), float(self.waits[-1])
         best, found = MIN_RATIO, None
@@ -119,7 +120,7 @@ def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | 
     slow = [(at, float(one.waits[at])) for one, at in cold]
     constant = 0.0
     if np.median([count for count, _ in slow]) >= 3:
-        # Some may still be served by the rates of those before them.
+        # Some impulses may still use capacity that earlier impulses requested, hence the quantile.
         constant = (
             8 * load.size * float(np.quantile([count / time for count, time in slow if time > 0], 0.25))
         )
@@ -150,7 +151,7 @@ def access(one: Loaded, beside: float = 0.0, least: float = np.inf) -> Access | 
 
 
 def period(times: Times) -> float | None:
-    """Returns the longest period of times; ``None`` if they have none.
+    """Returns the longest period of times, or ``None`` if the times are not periodic.
 
     >>> source = np.random.default_rng(1)
     >>> found = period(0.094 * source.integers(0, 2000, 25) + source.uniform(0, 0.01, 25))
@@ -182,7 +183,7 @@ def period(times: Times) -> float | None:
 
 
 def _slope(impulses: list[_Impulse]) -> float:
-    """Returns the rate at which impulses leave that have no onset, in bit/s."""
+    """Returns the mean rate at which impulses without an onset leave, in bit/s."""
     total = sum(8 * one.size * (len(one.waits) - 1) for one in impulses)
     time = sum(float(one.waits[-1] - one.waits[0]) for one in impulses)
     return total / time if time > 0 else 0.0

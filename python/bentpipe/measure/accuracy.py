@@ -23,22 +23,23 @@ from .sockets import clock_error_s, departures, opened, received
 
 #: Programs that synchronise a clock, by their kernel names (at most 15 characters).
 SYNCHRONISERS: Final = ("chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys", "openntpd")
-#: Largest 99th percentile of the error of a time stamp, in seconds.
+#: Maximum accepted 99th percentile of the error of a time stamp, in seconds.
 GOAL_S: Final = 50e-6
 #: Datagrams sent to test time stamps.
 TRIALS: Final = 2000
-#: Load of a second test, in bit/s; the fraction of it that counts as reached; and the duration in
-#: seconds.
+#: Load during the second test of time stamps, in bit/s.
 LOAD_BIT_S: Final = 1e9
+#: Minimum fraction of this load that the test must reach.
 MIN_LOAD_FRACTION: Final = 0.9
+#: Duration of the second test in seconds.
 LOADED_S: Final = 1.5
 
-#: SO_MAX_PACING_RATE of <asm-generic/socket.h>, in bytes a second.
+#: SO_MAX_PACING_RATE of <asm-generic/socket.h>. The value of this option is in bytes per second.
 _SO_MAX_PACING_RATE: Final = 47
 
 
 def examine() -> list[dict[str, Any]]:
-    """Returns findings, each with its subject, status, result and remedy."""
+    """Examines this host. Returns findings, each with its subject, status, result and remedy."""
     return [_clock(), *_interfaces(), _stamps(), _stamps(LOAD_BIT_S), _buffers(), _controls(), _log()]
 
 
@@ -95,12 +96,14 @@ def _interfaces() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Stamps:
-    """Errors of time stamps over loopback, in seconds: from the kernel's stamp of a departure to
-    that of the arrival, and from that arrival to the time at which the program read the packet.
-    ``bit_s`` is the concurrent load."""
+    """Errors of time stamps over loopback."""
 
+    #: Time from the kernel's stamp of a departure to its stamp of the arrival, in seconds.
     kernel: Times
+    #: Time from the kernel's stamp of the arrival until the program has read the packet, in
+    #: seconds.
     program: Times
+    #: Concurrent load in bit/s.
     bit_s: float
 
     def high(self) -> float:
@@ -109,9 +112,9 @@ class Stamps:
 
 
 def stamp_errors(count: int = TRIALS, bit_s: float = 0.0) -> Stamps | None:
-    """Returns the errors of the stamps of datagrams over loopback. Meanwhile a TCP transfer at
-    ``bit_s`` runs in the same program, as the loads of a measurement do. None without stamps from
-    the kernel."""
+    """Measures the errors of the stamps of datagrams over loopback. A TCP transfer at ``bit_s``
+    runs in the same program at the same time, as the loads of a measurement do. Returns None if the
+    kernel provides no stamps."""
     sent, arrived, read = (np.zeros(count, dtype=np.int64) for _ in range(3))
     with opened(socket.AF_INET) as there, opened(socket.AF_INET, departing=True) as here, _load(bit_s) as got:
         there.bind(("127.0.0.1", 0))
@@ -128,7 +131,7 @@ def stamp_errors(count: int = TRIALS, bit_s: float = 0.0) -> Stamps | None:
         rate = 8 * (got.total - before) / (time.monotonic() - begin)
         for own, stamp in departures(here):
             sent[own] = stamp
-    # The kernel begins to stamp a moment after the first socket has asked for it.
+    # The kernel starts to stamp packets shortly after the first socket has requested stamps.
     good = (sent > 0) & (arrived > 0)
     if good.sum() < count / 2:
         return None
@@ -138,8 +141,8 @@ def stamp_errors(count: int = TRIALS, bit_s: float = 0.0) -> Stamps | None:
 
 @contextlib.contextmanager
 def _load(bit_s: float) -> Iterator[bulk.Received]:
-    """Runs a TCP transfer over loopback at a rate, with the code of measurements; yields the
-    received data."""
+    """Runs a TCP transfer over loopback at ``bit_s``, with the same code as measurements. Yields
+    the received data."""
     found = bulk.Received()
     if not bit_s:
         yield found

@@ -1,4 +1,5 @@
-"""Bulk transfers over TCP: one host sends for a given time, the other counts arrivals."""
+"""Bulk transfers over TCP: one host sends for a given time, and the other host counts the arriving
+bytes."""
 
 from __future__ import annotations
 
@@ -13,29 +14,30 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-#: Bytes written and read at a time.
+#: Number of bytes per call of send or receive.
 CHUNK: Final = 1 << 16
-#: Seconds per entry of the record of arrivals.
+#: Duration of an entry of the record of arrivals, in seconds.
 BIN_S: Final = 0.05
-#: Memory of a socket in bytes that holds the largest receive window of a profile, which is the
-#: maximum of Linux.
+#: Socket memory in bytes that holds the largest receive window of any profile. This is the maximum
+#: of Linux.
 WHOLE: Final = 32 << 20
-#: Minimum initial memory in bytes: with less, a window does not hold two segments.
+#: Minimum initial socket memory in bytes. With less memory, the window holds fewer than two
+#: segments.
 SMALLEST: Final = 8192
-#: Record of arrivals: time of the last bytes of each entry, in nanoseconds, and its number of
+#: An entry of the record of arrivals: the time of its last bytes in nanoseconds, and its number of
 #: bytes.
 COUNTED: Final = np.dtype([("at", "<i8"), ("bytes", "<i8")])
 
 
 def controls() -> list[str]:
-    """Returns the congestion controls that this user may choose on this host, the host's default
-    first."""
+    """Returns the congestion controls that this user may choose on this host. The default of the
+    host is first."""
     file = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
     try:
         allowed = file.read_text(encoding="ascii").split()
     except OSError:
-        # Only the machine's own network namespace has this list; other namespaces list the loaded
-        # controls.
+        # This file exists only in the initial network namespace. Other namespaces have only the
+        # list of loaded congestion controls.
         allowed = []
     try:
         loaded = file.with_name("tcp_available_congestion_control").read_text(encoding="ascii").split()
@@ -57,8 +59,8 @@ def can_choose(name: str) -> bool:
 
 
 def receive_memory() -> list[int] | None:
-    """Returns the receive memory of this host's sockets in bytes: minimum, initial value and
-    maximum (tcp_rmem); None where it cannot be read."""
+    """Returns the receive memory of this host's sockets in bytes (tcp_rmem): minimum, initial value
+    and maximum. Returns None if it cannot be read."""
     try:
         text = Path("/proc/sys/net/ipv4/tcp_rmem").read_text(encoding="ascii")
         least, start, most = map(int, text.split())
@@ -119,8 +121,8 @@ def receive(
     should_continue: Callable[[], bool],
     found: Received | None = None,
 ) -> Received:
-    """Reads until the other end closes or resets the connection, or ``should_continue`` returns
-    false. Arrivals are added to ``found``, if given."""
+    """Receives until the other end closes or resets the connection, or until ``should_continue``
+    returns false. Returns the received data, and also adds it to ``found``, if given."""
     found, room = found or Received(), bytearray(CHUNK)
     sock.settimeout(0.25)
     while should_continue():
@@ -140,7 +142,7 @@ def send(sock: socket.socket, seconds: float, should_continue: Callable[[], bool
     """Sends for ``seconds``, then resets the connection, so that no retransmissions keep the path's
     queues filled. Returns the reason if the transfer ended early."""
     chunk, end = bytes(CHUNK), time.monotonic() + seconds
-    # The data that waits in this host exceeds the capacity of the path only slightly.
+    # The send buffer holds only slightly more data than the path can carry.
     sock.settimeout(0.25)
     reason = None
     while time.monotonic() < end and should_continue():

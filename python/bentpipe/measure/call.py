@@ -26,12 +26,13 @@ from .datagrams import PATTERN, Records
 if TYPE_CHECKING:
     from bentpipe.voice.emodel import Codec
 
-#: Version, marker and payload type, sequence number, time stamp, SSRC.
+#: The RTP header: version, marker and payload type, sequence number, time stamp, SSRC.
 _HEADER: Final = struct.Struct("!BBHI4s")
 _VERSION: Final = 0x80
 _MARKER: Final = 0x80
-#: Place and bytes of the SSRC.
+#: Offset of the SSRC in a packet, in bytes.
 PLACE: Final = 8
+#: Length of the SSRC in bytes.
 SSRC: Final = 4
 #: The first byte of every packet.
 FIRST: Final = bytes([_VERSION])
@@ -63,8 +64,8 @@ def packed(name: bytes, number: int, codec: Codec) -> bytes:
 
 
 def read(packet: bytes, units: int) -> tuple[bytes, int] | None:
-    """Returns SSRC and number of an RTP packet, whose time stamps advance by ``units``; ``None``
-    for other bytes."""
+    """Returns the SSRC and the number of an RTP packet, or ``None`` if the bytes are not an RTP
+    packet. ``units`` is the increment of the time stamp from packet to packet."""
     if len(packet) < _HEADER.size or packet[0] != _VERSION:
         return None
     _, _, _, stamp, source = _HEADER.unpack_from(packet)

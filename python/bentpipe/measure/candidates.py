@@ -38,24 +38,27 @@ if TYPE_CHECKING:
 
 #: Speed of light in m/s.
 LIGHT: Final = 299_792_458.0
-#: Number of parts of a slot whose medians are compared, its minimum, and the minimum number of
-#: probes per part.
+#: Number of parts into which a slot is divided. Each part is compared by its median.
 PARTS: Final = 12
+#: Minimum number of parts with enough probes.
 MIN_PARTS: Final = 5
+#: Minimum number of probes in a part.
 MIN_PROBES: Final = 3
 #: Seconds ignored at both ends of a slot, because the time of a handover is not known exactly.
 EDGE_S: Final = 0.3
-#: Minimum error of a median, from hosts and from element sets with position errors of some
-#: kilometres.
+#: Minimum error of a median in seconds. It covers hosts, and element sets with position errors of
+#: some kilometres.
 MIN_ERROR_S: Final = 20e-6
-#: Error of the change of the delay, in seconds per second: for elements some days old; and for an
-#: unknown gateway, whose distance changes by up to about 5 km/s.
+#: Error of the slope of the delay for element sets some days old, in seconds per second.
 SLOPE: Final = 1e-6
+#: Error of the slope if the gateway is unknown, in seconds per second. The distance to the gateway
+#: changes by up to about 5 km/s.
 UNKNOWN_SLOPE: Final = 25e-6
-#: Variation of a path's remainder between slots, from schedulers and queues; and the fraction of
-#: slots in which the remainder may have any value within a range.
+#: Variation of the path's remainder between slots in seconds, caused by schedulers and queues.
 LEVEL_S: Final = 0.3e-3
+#: Fraction of slots in which the remainder may have any value within the range RANGE_S.
 OUTLIER_FRACTION: Final = 0.05
+#: Range of these values in seconds.
 RANGE_S: Final = 50e-3
 #: Minimum number of slots for an estimate of the remainder.
 MIN_SLOTS: Final = 3
@@ -63,8 +66,8 @@ MIN_SLOTS: Final = 3
 
 @dataclass(frozen=True)
 class Place:
-    """A place on the ground: latitude and longitude in degrees, north and east positive, and height
-    in metres."""
+    """A position on the ground: latitude and longitude in degrees (north and east are positive),
+    and height in metres."""
 
     latitude: float
     longitude: float
@@ -115,9 +118,10 @@ class Sky:
         return cls(file, text, terminal, gateway, mask)
 
     def looks(self, start: str, times: list[list[float]]) -> list[Any]:
-        """Returns the satellites that are visible at the middle of each list of seconds after a
-        start. Raises :class:`bentpipe.InputError` if the file has no element sets, or element sets
-        that are not valid at that time."""
+        """Returns the visible satellites for each list of times. ``times`` are in seconds after
+        ``start``. A satellite counts as visible if it is visible at the middle of the list. Raises
+        :class:`bentpipe.InputError` if the file has no element sets, or if its element sets are not
+        valid at that time."""
         sites = [place.row for place in (self.terminal, self.gateway) if place is not None]
         try:
             return _native.in_sight(self.text, sites, start, times, self.mask)

@@ -19,9 +19,9 @@ from typing import Any, Final, Self
 
 #: The first bytes of a control connection.
 MAGIC: Final = b"bentpipe-control"
-#: Bytes of a random number, of an HMAC and of the name of a transfer.
+#: Length of a random number, of an HMAC and of the name of a transfer, in bytes.
 NUMBER: Final = 16
-#: The longest message, in bytes.
+#: Maximum length of a message in bytes.
 MAX_MESSAGE: Final = 64 << 20
 
 _LENGTHS: Final = struct.Struct("!II")
@@ -32,8 +32,8 @@ class ChannelError(Exception):
 
 
 def exactly(sock: socket.socket, count: int, end: float) -> bytes:
-    """Returns ``count`` bytes, received before the monotonic clock reaches ``end``. Raises
-    :class:`ChannelError`."""
+    """Receives exactly ``count`` bytes and returns them. Raises :class:`ChannelError` if they have
+    not arrived when the monotonic clock reaches ``end``, or if the connection fails."""
     parts = bytearray()
     while len(parts) < count:
         left = end - time.monotonic()
@@ -61,7 +61,8 @@ class Channel:
 
     @classmethod
     def opened(cls, sock: socket.socket, key: bytes, patience: float) -> Self:
-        """Opens the control connection over a new connection. Raises :class:`ChannelError`."""
+        """Opens the control connection over a new TCP connection. Waits for the answer for at most
+        ``patience`` seconds. Raises :class:`ChannelError`."""
         own = os.urandom(NUMBER)
         end = time.monotonic() + patience
         try:
@@ -75,8 +76,8 @@ class Channel:
 
     @classmethod
     def accepted(cls, sock: socket.socket, key: bytes, end: float) -> Self:
-        """Answers the other end, whose first bytes, :data:`MAGIC`, have been read. Raises
-        :class:`ChannelError`."""
+        """Answers the HELLO of the other end. The caller has already read its first bytes,
+        :data:`MAGIC`. Raises :class:`ChannelError`."""
         hello = exactly(sock, 2 * NUMBER, end)
         if not hmac.compare_digest(hello[NUMBER:], _digest(key, MAGIC, hello[:NUMBER])):
             raise ChannelError("the other host has another key")
@@ -97,7 +98,7 @@ class Channel:
             raise ChannelError(error.strerror or str(error)) from error
 
     def hear(self, patience: float) -> tuple[dict[str, Any], bytes]:
-        """Returns the next message; waits for at most ``patience`` seconds. Raises
+        """Waits for the next message for at most ``patience`` seconds and returns it. Raises
         :class:`ChannelError`."""
         end = time.monotonic() + patience
         head = exactly(self.sock, _LENGTHS.size, end)

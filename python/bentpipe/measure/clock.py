@@ -1,12 +1,17 @@
 """One-way delays from times of two clocks, as intervals.
 
-When the remote clock shows ``t``, it is ``offset + skew * t`` ahead of the local one. A delay is
-never shorter than the propagation time of light, so every probe bounds that difference from above
-and every reply bounds it from below (V. Paxson, "On calibrating measurements of packet transit
-times", SIGMETRICS 1998; S. B. Moon, P. Skelly, D. Towsley, "Estimation and removal of clock skew
-from network delay measurements", INFOCOM 1999; L. Zhang, Z. Liu, C. H. Xia, "Clock synchronization
-algorithms for network measurements", INFOCOM 2002, whose lower convex hulls are used here for both
-directions at once). The interval of a delay spans all lines that fit between the two hulls.
+When the remote clock shows ``t``, it is ``offset + skew * t`` ahead of the local clock. A delay is
+never shorter than the propagation time of light. Every probe therefore bounds this difference from
+above, and every reply bounds it from below. The bounds of all probes and of all replies form two
+convex hulls. The interval of a delay spans all lines that fit between the two hulls.
+
+Sources:
+
+- V. Paxson, "On calibrating measurements of packet transit times", SIGMETRICS 1998.
+- S. B. Moon, P. Skelly, D. Towsley, "Estimation and removal of clock skew from network delay
+  measurements", INFOCOM 1999.
+- L. Zhang, Z. Liu, C. H. Xia, "Clock synchronization algorithms for network measurements", INFOCOM
+  2002. It uses a lower convex hull for one direction; this module uses both directions together.
 """
 
 from __future__ import annotations
@@ -19,69 +24,76 @@ from numpy.typing import NDArray
 
 Times = NDArray[np.float64]
 
-#: Largest skew that a clock may have: 500 ppm, the most that NTP corrects (RFC 5905, appendix
+#: Maximum skew of a clock: 500 ppm, which is the maximum that NTP corrects (RFC 5905, appendix
 #: A.5.5.2).
 MAX_SKEW: Final = 500e-6
-#: Number of times at which the bounds of the difference are computed in a part; the bounds are
-#: interpolated between them.
+#: Number of times per part at which the bounds of the clock difference are computed. Between these
+#: times, the bounds are interpolated.
 INSTANTS: Final = 17
-#: Number of delays close to the minimum that make the minimum certain.
+#: Number of other delays close to the minimum that are needed to trust the minimum.
 MIN_NEAR_DELAYS: Final = 3
 #: Error of the variation, in seconds, above which a direction may use the skew estimated from that
 #: direction alone.
 MAX_VARIATION_ERROR_S: Final = 5e-3
-#: Factor by which the error must shrink for that skew to be used.
+#: Minimum factor by which the skew estimated from one direction must reduce the error to be used.
 MIN_ERROR_RATIO: Final = 4.0
-#: Error that a direction's own skew adds, as a multiple of the error of its minimum delays.
+#: Error of a skew estimated from one direction, as a multiple of the error of the direction's
+#: minimum delay.
 OWN_SKEW_ERROR: Final = 8.0
 
 
 @dataclass(frozen=True)
 class Part:
-    """A period without clock steps: bounds of the remote minus the local clock, in seconds, at
-    times ``at`` of the remote clock."""
+    """A period without clock steps, with bounds of the clock difference: the time of the remote
+    clock minus the time of the local clock, in seconds."""
 
+    #: Times of the remote clock for which the bounds are computed.
     at: Times
+    #: Minimum clock difference at each of these times.
     low: Times
+    #: Maximum clock difference at each of these times.
     high: Times
-    #: Bounds of the skew, remote against local, in seconds per second.
+    #: Bounds of the skew of the remote clock relative to the local clock, in seconds per second.
     skew: tuple[float, float]
 
     def bounds(self, when: Times) -> tuple[Times, Times]:
-        """Returns the minimum and the maximum difference at each time. Linear interpolation of the
-        minimum and the maximum of many lines is conservative."""
+        """Returns the minimum and the maximum clock difference at each time ``when``. The linear
+        interpolation is conservative, because the bounds are the minimum and the maximum of many
+        lines."""
         return np.interp(when, self.at, self.low), np.interp(when, self.at, self.high)
 
 
 @dataclass(frozen=True)
 class Delays:
-    """One-way delays in seconds, in the order of the probes: the minimum and the maximum that the
-    times allow."""
+    """One-way delays of both directions in seconds, in the order of the probes. ``low`` and
+    ``high`` are the minimum and the maximum delay that the times allow."""
 
     forward_low: Times
     forward_high: Times
     backward_low: Times
     backward_high: Times
-    #: Delays above the minimum of their direction, assuming that the minimum does not drift, and
-    #: the error of each direction under this assumption.
+    #: Forward delays in excess of their minimum, assuming that the minimum does not drift.
     forward_variation: Times
+    #: Backward delays in excess of their minimum, under the same assumption.
     backward_variation: Times
+    #: Error of the variation, forward and backward, in seconds.
     variation_errors: tuple[float, float]
     parts: list[Part]
-    #: Number of the probe at which each further part begins: a clock was stepped before it.
+    #: Index of the first probe of each part except the first. A clock was stepped before this
+    #: probe.
     steps: list[int]
     #: True if the times contradict the clock errors that the hosts report.
     contradicted: bool = False
 
     def bounds(self, when: Times) -> tuple[Times, Times]:
-        """Returns the minimum and the maximum difference of the clocks at times of the remote
-        clock, from the part nearest to each time."""
+        """Returns the minimum and the maximum clock difference at times of the remote clock. Each
+        time uses the bounds of its part."""
         low, high = np.empty(len(when)), np.empty(len(when))
         ends = [part.at[-1] for part in self.parts[:-1]]
-        which = np.searchsorted(np.array(ends), when)
+        numbers = np.searchsorted(np.array(ends), when)
         for number, part in enumerate(self.parts):
-            mine = which == number
-            low[mine], high[mine] = part.bounds(when[mine])
+            inside = numbers == number
+            low[inside], high[inside] = part.bounds(when[inside])
         return low, high
 
 
@@ -95,11 +107,11 @@ def delays(
 ) -> Delays:
     """Returns the one-way delays of probes and replies.
 
-    ``sent`` and ``returned`` are local times of each probe and its reply, ``arrived`` and ``left``
-    those of the remote clock, all in seconds and ordered by ``sent``; ``least`` is the minimum
-    possible delay in each direction. ``known`` is the minimum and the maximum difference of the
-    remote clock to the local clock as reported by their hosts; it is ignored if the times
-    contradict it.
+    All times are in seconds and ordered by ``sent``. The local clock shows ``sent`` when a probe is
+    sent, and ``returned`` when its reply arrives. The remote clock shows ``arrived`` when the probe
+    arrives, and ``left`` when the reply is sent. ``least`` is the minimum possible delay in each
+    direction. ``known`` is the minimum and the maximum clock difference (remote minus local) that
+    the hosts report. It is ignored if the times contradict it.
     """
     contradicted = False
     parts: list[Part] = []
@@ -129,14 +141,15 @@ def delays(
         drift = abs(skews[0] - skews[1]) / 2 * float(np.ptp(arrived[here]))
         fields[4][here] = _above(arrived[here] - sent[here] - skew * arrived[here])
         fields[5][here] = _above(returned[here] - left[here] + skew * left[here])
-        # A minimum that nearly recurs is certain; a single value may be far above the true minimum.
-        # The skew is estimated from both directions, so an error in one affects the other.
+        # If several delays are close to the minimum, it is the true minimum. A single smallest
+        # delay may be far above the true minimum. The skew is estimated from both directions, so an
+        # error in one direction affects the other.
         again = [
             float(np.sort(fields[side][here])[min(MIN_NEAR_DELAYS, last - first - 1)]) for side in (4, 5)
         ]
         own = [drift + sum(again)] * 2
-        # If one direction rarely reaches its minimum delay, as with capacity on demand, the skew
-        # estimated from the other direction alone is more certain than the mean of both.
+        # With capacity on demand, one direction rarely reaches its minimum delay. The skew
+        # estimated from the other direction alone is then more accurate than the mean of both.
         gaps = (
             arrived[here] - sent[here] - skews[0] * arrived[here],
             returned[here] - left[here] + skews[1] * left[here],
@@ -161,8 +174,8 @@ def delays(
 
 
 def _floor(at: Times, gap: Times) -> float:
-    """Returns the slope of the line below all gaps that is closest to them: the edge of their lower
-    convex hull over the middle of the times (Zhang, Liu and Xia, section III)."""
+    """Returns the slope of the line that is closest below all gaps. This line contains the edge of
+    the lower convex hull at the mean time (Zhang, Liu and Xia, section III)."""
     x, y = _hull(at, gap)
     if len(x) < 2:
         return 0.0
@@ -175,8 +188,8 @@ def _above(gap: Times) -> Times:
 
 
 def _until_step(sent: Times, arrived: Times, left: Times, returned: Times, least: float) -> int:
-    """Returns the number of probes, from the first, that are consistent with clocks without a
-    step."""
+    """Returns the number of probes before the first clock step: the maximum number of first probes
+    that are consistent with clocks without a step."""
 
     def possible(count: int) -> bool:
         lines = _Lines(sent[:count], arrived[:count], left[:count], returned[:count], least)
@@ -192,8 +205,8 @@ def _until_step(sent: Times, arrived: Times, left: Times, returned: Times, least
 
 
 class _Lines:
-    """The lines (offset and skew over the remote time) that all probes and replies and the `known`
-    bounds allow."""
+    """The lines (offset and skew as a function of the remote time) that all probes, all replies and
+    the bounds ``known`` allow."""
 
     def __init__(
         self,
@@ -204,7 +217,7 @@ class _Lines:
         least: float,
         known: tuple[float, float] | None = None,
     ) -> None:
-        # In the remote clock's time: the local time is a linear function of it for any delay.
+        # Lines are functions of the time of the remote clock.
         self.begin, self.end = float(arrived.min()), float(left.max())
         above_at, above = _hull(arrived - self.begin, arrived - sent - least)
         below_at, below = _hull(left - self.begin, -(left - returned + least))
@@ -240,7 +253,7 @@ def _part(lines: _Lines) -> Part:
     def farthest(offset: float, skew: float) -> float:
         found = lines.farthest((offset, skew))
         if found is None:
-            raise ArithmeticError("lines that were possible are no longer")
+            raise ArithmeticError("the solver found no line, although it found one before")
         return found
 
     slowest, fastest = farthest(0.0, 1.0), -farthest(0.0, -1.0)

@@ -1,5 +1,6 @@
-"""Datagrams of a load. Each carries the transfer's name, its number and its time, so delay, loss
-and reordering are measured on the load itself and not only on the sparse probes.
+"""Datagrams of a load. Each datagram carries the name of the transfer, its number and the time of
+sending. Delay, loss and reordering are therefore measured on the load itself, not only on the
+sparse probes.
 
 >>> Datagram.read(Datagram(b"t" * 16, 7, 1_000).packed(60)) == Datagram(b"t" * 16, 7, 1_000)
 True
@@ -22,15 +23,15 @@ from numpy.typing import NDArray
 
 from .sockets import Arrival
 
-#: The first bytes of every datagram of a load; no probe has a number and a time like them.
+#: The first bytes of every datagram of a load. No probe begins with the same bytes.
 MAGIC: Final = b"\xff\xff\xff\xffload"
 #: Number of the datagram that reports the address at which the measuring host receives the first
-#: lane; further lanes use the numbers below it.
+#: lane. The datagrams for the other lanes have the numbers below this number.
 HERE: Final = 0xFFFF_FFFF
 #: Maximum number of lanes of a load. Each lane sends from its own port.
 LANES: Final = 4
 _FIELDS: Final = struct.Struct("!8s16sIq")
-#: The smallest datagram, in bytes of payload.
+#: Minimum payload of a datagram in bytes.
 MIN_PAYLOAD: Final = _FIELDS.size
 
 
@@ -48,22 +49,22 @@ class Datagram:
 
     @classmethod
     def read(cls, packet: bytes) -> Self | None:
-        """Returns the datagram; ``None`` for other bytes."""
+        """Parses a datagram. Returns ``None`` if the bytes are not a datagram of a load."""
         if len(packet) < MIN_PAYLOAD or not packet.startswith(MAGIC):
             return None
         _, name, number, time_ns = _FIELDS.unpack_from(packet)
         return cls(name, number, time_ns)
 
 
-#: Record of each datagram that arrived.
+#: Columns of the record of arrived datagrams.
 ARRIVED: Final = np.dtype(
     [("number", "<u4"), ("arrived", "<i8"), ("size", "<u2"), ("tos", "u1"), ("ttl", "u1")]
 )
-#: Record of each datagram to send: time in seconds since the first; size with IP and UDP headers;
-#: value of the byte for DSCP and ECN; and lane (source port).
+#: Columns of the record of datagrams to send: time in seconds since the first datagram; size in
+#: bytes with IP and UDP headers; byte with DSCP and ECN; lane (source port).
 PATTERN: Final = np.dtype([("at", "<f8"), ("size", "<u2"), ("tos", "u1"), ("lane", "u1")])
 
-#: A socket and the address to which it sends; None if it is connected.
+#: A socket and its destination address. The address is None for a connected socket.
 Lane = tuple[socket.socket, tuple[Any, ...] | None]
 
 #: Function that builds the payload of a datagram from its number, the time in nanoseconds, and its
@@ -74,7 +75,7 @@ Records = NDArray[Any]
 
 
 def plain(name: bytes) -> Form:
-    """Returns the form of plain datagrams of a transfer."""
+    """Returns the function that builds plain datagrams of the transfer ``name``."""
     return lambda number, now, size: Datagram(name, number, now).packed(size)
 
 
@@ -95,7 +96,7 @@ class Arrivals:
 
 
 def read_records(data: bytes, kind: np.dtype[Any]) -> Records | None:
-    """Returns an array from bytes of the other host; ``None`` for invalid bytes."""
+    """Converts bytes from the other host to an array. Returns ``None`` for invalid bytes."""
     return np.frombuffer(data, dtype=kind) if len(data) % kind.itemsize == 0 else None
 
 
@@ -107,8 +108,8 @@ def send(
     headers: int,
     should_continue: Callable[[], bool],
 ) -> NDArray[np.int64]:
-    """Sends the datagrams of a pattern, except those of lanes that are None. Returns the times at
-    which they were sent; 0 for datagrams that were not sent."""
+    """Sends the datagrams of a pattern. Skips datagrams of lanes that are None. Returns the time of
+    sending of each datagram, or 0 for datagrams that were not sent."""
     sent = np.zeros(len(pattern), dtype=np.int64)
     begin, asked = time.monotonic(), 0.0
     marked: dict[int, int] = {}
@@ -117,8 +118,8 @@ def send(
         if (way := lanes[lane]) is None:
             continue
         if lane != before:
-            # A burst may take longer than planned; datagrams that follow it in another lane keep
-            # their distance.
+            # A burst may take longer than planned. Later datagrams in another lane keep their
+            # interval after the burst.
             before, begin = lane, max(begin, time.monotonic() - at)
         while (left := begin + at - time.monotonic()) > 0:
             if left > 0.05 and not should_continue():

@@ -2,15 +2,15 @@
 
 Several estimates have different error sources in the hosts and the path:
 
-- the longest wait of a datagram, times the rate. Any delay outside the queue, such as in a busy
-  host, increases it;
-- the same, corrected by the datagrams that follow: a busy bottleneck cannot have sent a datagram
-  later than the next ones minus their transmission times;
-- the free space that a full queue still had for small datagrams;
-- for a queue that drops at its tail, the median of the waits around losses, which a busy host
-  changes only briefly;
-- for a queue that drops at its front, the bytes behind the last run of losses of a burst, which
-  needs no clock.
+- The longest wait of a datagram, multiplied by the rate. Any delay outside the queue, such as in a
+  busy host, increases this estimate.
+- The same estimate, corrected by the datagrams that follow: a busy bottleneck cannot have sent a
+  datagram later than the next datagrams minus their transmission times.
+- The free space that a full queue still had for small datagrams.
+- For a queue that drops at its tail, the median of the waits around losses. A busy host changes
+  these waits only briefly.
+- For a queue that drops at its front, the bytes after the last run of losses of a burst. This
+  estimate needs no clock.
 
 The interval covers all estimates plus two packets on each side. If they differ by more than
 :data:`REASON_DISTANCE`, the reason is reported.
@@ -26,31 +26,34 @@ import numpy as np
 from .clock import Times
 from .load_results import Loaded
 
-#: Fraction of the longest wait from which the queue counts as full.
+#: Minimum wait in a full queue, as a fraction of the longest wait.
 FULL: Final = 0.85
 #: Minimum number of small datagrams in a burst for refining the depth.
 MIN_FILLERS: Final = 3
-#: Seconds, and number of datagrams, within which delayed datagrams are followed by one without
-#: extra delay.
+#: Maximum duration of a delay outside the queue, in seconds.
 HELD_UP_S: Final = 0.05
+#: Maximum number of consecutive datagrams with a delay outside the queue.
 MAX_HELD_UP: Final = 256
-#: Error of each estimate in packets: up to one packet of free space that is too small, and one
-#: packet partly sent at an arrival.
+#: Error of each estimate in packets. The free space may be up to one packet that does not fit, and
+#: another packet may be partly sent when a datagram arrives.
 ESTIMATE_ERROR: Final = 2
-#: Fraction of the datagrams whose waits give a lower bound.
+#: Quantile of the waits that gives the lower bound.
 LOWER_BOUND_FRACTION: Final = 0.9
-#: Distance of a bound from the depth, as a fraction of the depth, from which a reason is given.
+#: Minimum distance of a bound from the depth, as a fraction of the depth, for reporting a reason.
 REASON_DISTANCE: Final = 0.1
 
 
 @dataclass(frozen=True)
 class Depth:
-    """Depth of a queue in bytes: the likeliest value, and its bounds; ``most`` is None if only a
-    lower bound is known. ``reason`` explains a wide interval."""
+    """Depth of a queue in bytes."""
 
+    #: Most likely depth.
     likely: int
+    #: Lower bound.
     least: int
+    #: Upper bound; None if unknown.
     most: int | None
+    #: The reason for a wide interval; None for a narrow one.
     reason: str | None = None
 
 

@@ -1,9 +1,9 @@
-"""ICMP echo in addition to the probes (RFC 792, RFC 4443): networks may queue it separately from
-datagrams.
+"""ICMP echo requests in addition to the probes (RFC 792, RFC 4443). Networks may queue ICMP
+separately from datagrams.
 
-On Starlink, `ping` does not wait in the queue of a load, so its round-trip times during a load are
-not the delay of that load. Results show them next to those of the probes and of the load, so that
-separate queues become visible. Echo requests have the size of the smallest probe.
+On Starlink, `ping` does not wait in the queue of a load, so its round-trip time differs from the
+delay of the load. The results have the delays of echo requests, probes and loads, which makes
+separate queues visible. Echo requests have the size of the smallest probe.
 
 >>> packet = request(socket.AF_INET, 5, 3)
 >>> len(packet) + 20, checksum(packet)
@@ -29,17 +29,19 @@ from numpy.typing import NDArray
 
 from .sockets import MonotonicClock, received, stamping
 
-#: Bytes of the payload: with ICMP and IPv4 headers as large as the smallest probe.
+#: Payload of an echo request in bytes. With ICMP and IPv4 headers, the packet is as large as the
+#: smallest probe.
 PAYLOAD: Final = 112
 #: Types of request and reply, by family (RFC 792; RFC 4443, section 4).
 TYPES: Final = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}
-#: Seconds to wait for replies after the last request.
+#: Time in seconds for which replies are awaited after the last request.
 LAST_S: Final = 1.0
 _HEAD: Final = struct.Struct("!BBHHH")
 
 
 def checksum(packet: bytes) -> int:
-    """Returns the Internet checksum (RFC 1071), 0 for a packet that has it."""
+    """Returns the Internet checksum of a packet (RFC 1071). The result is 0 if the packet already
+    contains its checksum."""
     total: int = sum(struct.unpack(f"!{len(packet) // 2}H", packet))
     total = (total & 0xFFFF) + (total >> 16)
     return ~(total + (total >> 16)) & 0xFFFF
@@ -67,8 +69,8 @@ def reply(family: int, packet: bytes, *, raw: bool, identity: int | None = None)
 
 
 class Echoes:
-    """Echo requests to a host in a thread of its own, at random times so that they do not alias
-    with the path's."""
+    """Sends echo requests to a host in a separate thread, at random times. Regular times could
+    alias with periodic events on the path."""
 
     def __init__(
         self, family: int, address: tuple[object, ...], rate: float, seed: int, steady: MonotonicClock
@@ -80,7 +82,7 @@ class Echoes:
         self._thread: threading.Thread | None = None
         self._sent: list[int] = []
         self._returned: dict[int, int] = {}
-        #: Reason if no requests are sent.
+        #: The reason if no requests are sent; otherwise None.
         self.trouble: str | None = None if rate else "the plan contains no ICMP echo"
 
     def __enter__(self) -> Self:
@@ -103,8 +105,8 @@ class Echoes:
             self._sock.close()
 
     def rows(self) -> NDArray[np.int64]:
-        """Returns the times of each request and its reply, in nanoseconds of the steady clock; 0
-        without a reply."""
+        """Returns the times of each request and of its reply, in nanoseconds of the steady clock.
+        The time of a missing reply is 0."""
         found = [(sent, self._returned.get(number, 0)) for number, sent in enumerate(self._sent)]
         return np.array(found, dtype=np.int64).reshape(-1, 2)
 
@@ -137,7 +139,8 @@ class Echoes:
             number = reply(self._family, got.packet, raw=self._raw, identity=identity)
             if number is None:
                 continue
-            # Numbers have 16 bits; the reply belongs to the last request with this number.
+            # Numbers have 16 bits, so they repeat. The reply belongs to the last request with this
+            # number.
             own = number + ((len(self._sent) - 1 - number) >> 16 << 16)
             if 0 <= own < len(self._sent):
                 stamp = time.time_ns() if got.stamp is None else got.stamp
@@ -145,8 +148,9 @@ class Echoes:
 
 
 def _opened(family: int) -> tuple[socket.socket, bool]:
-    """Returns an ICMP socket, and true if it is raw. It needs no privileges if the host allows that
-    (ping_group_range of icmp(7)), otherwise CAP_NET_RAW. Raises :class:`OSError`."""
+    """Opens an ICMP socket. Also returns true if the socket is raw. A raw socket needs CAP_NET_RAW;
+    otherwise the host must permit ICMP sockets (ping_group_range of icmp(7)). Raises
+    :class:`OSError`."""
     protocol = socket.IPPROTO_ICMP if family == socket.AF_INET else socket.IPPROTO_ICMPV6
     try:
         made, raw = socket.socket(family, socket.SOCK_DGRAM, protocol), False

@@ -1,9 +1,8 @@
-"""Scenarios from a measurement: the path replayed, or drawn from its statistics.
+"""Scenarios from a measurement: a replay of the path, or a random path with the same statistics.
 
-Each direction becomes a series of delay and loss in steps of half a second, from the probes outside
-trains. One-way delays are the middles of their intervals, without the transmission time of the
-packet.
-"""
+Each direction becomes a series of delay and loss in steps of half a second. The series come from
+the probes outside trains. A one-way delay is the middle of its interval minus the transmission time
+of the packet."""
 
 from __future__ import annotations
 
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
 
 #: Length of a step, in seconds.
 STEP_S = 0.5
-#: Mean length of the blocks of a profile, in seconds: longer than a slot of 15 s of LEO.
+#: Mean length of the blocks of a profile, in seconds. It is longer than a slot of a LEO
+#: constellation (15 s).
 BLOCK_S = 20.0
 
 
@@ -69,11 +69,11 @@ _NO_TRUST: Final = "Do not trust it for one-way delays, such as those of calls"
 
 
 def division(run: Run) -> str:
-    """Returns the note of a fitted scenario on how its round-trip time divides between the
-    directions."""
+    """Returns the note in a fitted scenario that explains how the round-trip time is divided
+    between the directions."""
     table = run.table("direction")
     if not {"delay_least_low", "delay_least_high"} <= {*table.columns}:
-        # A run from another version.
+        # Another version of bentpipe has written the run.
         return f"{_HALVES}. {_NO_TRUST}"
     rows = {row["direction"]: row for row in table.to_dicts()}
     bounds = [
@@ -84,10 +84,10 @@ def division(run: Run) -> str:
 
 
 def profile(found: dict[str, pl.DataFrame], duration_s: float, seed: int) -> dict[str, pl.DataFrame]:
-    """Returns series of any length with the statistics of the given ones: blocks of geometrically
-    distributed length, :data:`BLOCK_S` on average, are drawn from the series and joined (the
-    stationary bootstrap of D. N. Politis and J. P. Romano, JASA 1994). Both directions use the same
-    blocks, which keeps their correlation."""
+    """Returns random series of length ``duration_s`` with the statistics of the given series. They
+    are concatenations of random blocks of the given series (the stationary bootstrap of D. N.
+    Politis and J. P. Romano, JASA 1994). The length of blocks is geometrically distributed with the
+    mean :data:`BLOCK_S`. Both directions use the same blocks, which keeps their correlation."""
     import polars as pl
 
     source = np.random.default_rng(seed)
@@ -104,8 +104,9 @@ def profile(found: dict[str, pl.DataFrame], duration_s: float, seed: int) -> dic
 
 
 def replay(run: Run, out: Path, *, as_profile: bool = False, seed: int = 1) -> list[Path]:
-    """Writes a scenario that replays a measured run, or with ``as_profile`` another draw of its
-    statistics. The series of both directions are written next to it. Returns the files.
+    """Writes a scenario that replays a measured run. With ``as_profile``, the scenario has a random
+    path with the same statistics instead. The series of both directions are written to the same
+    folder. Returns the files.
 
     Raises :class:`bentpipe.InputError` as :func:`series` does.
     """

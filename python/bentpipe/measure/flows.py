@@ -1,5 +1,5 @@
-"""The loads of a measurement as flows: rows of `flows.parquet`, traces, and flows of the run's
-scenario."""
+"""Converts the loads of a measurement to flows: to rows of `flows.parquet`, to traces, and to flows
+of the run's scenario."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tcplog import COLUMNS, WHOLE
 if TYPE_CHECKING:
     import polars as pl
 
-#: Applications of scenarios that correspond to loads; all other kinds are "cbr".
+#: The application in scenarios for each kind of load. Kinds that are missing here are "cbr".
 APPS: Final = {"tcp": "bulk", "page": "http", "call": "voice"}
 
 
@@ -126,8 +126,8 @@ def _quantiles(name: str, values: np.ndarray[Any, Any], which: dict[str, float])
 
 @dataclass(frozen=True)
 class Datagrams:
-    """Datagrams of a flow that arrived: arrival times in seconds, numbers, one-way delays (middles
-    of their intervals), and payloads in bytes."""
+    """The arrived datagrams of a flow: arrival times in seconds, numbers, one-way delays in seconds
+    (the middles of their intervals), and payloads in bytes."""
 
     flow: str
     time: Times
@@ -260,10 +260,13 @@ def _load(one: Loaded) -> pl.DataFrame:
 
 
 def flow(one: Loaded, known: list[str], window_start: int | None = None) -> dict[str, Any] | None:
-    """Returns a load as a flow of a scenario; ``None`` for a survey or transports, for the return
-    direction of a call, which is part of the call, and for a congestion control that is not in
-    ``known``, the controls of scenarios. ``window_start`` is the initial receive window of
-    connections, if the window grows."""
+    """Returns a load as a flow of a scenario.
+
+    ``known`` are the congestion controls of scenarios. ``window_start`` is the initial receive
+    window of connections, if the window grows. Returns ``None`` for a survey, for a test of
+    transports, for the return direction of a call (the call is one flow), and for a congestion
+    control that is not in ``known``.
+    """
     item, (source, destination) = one.outcome.item, ends(one)
     load = item.load
     if load.kind in ("survey", "transports") or (load.kind == "call" and not one.outcome.is_up):
@@ -311,8 +314,8 @@ def _source(load: Load) -> dict[str, Any]:
 
 
 def rated(one: Loaded) -> dict[str, float]:
-    """Returns the rating of one direction of a call, in the columns of the flow; empty if no packet
-    arrived.
+    """Returns the rating of one direction of a call by column of the flow. The rating is empty if
+    no packet arrived.
 
     Mouth-to-ear delays use the middle of the interval of the one-way delay. If the host sent a
     packet late, only the path's delay is added to the time at which it was due: a late host is not

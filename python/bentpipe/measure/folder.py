@@ -1,4 +1,5 @@
-"""The run folder of a measurement, with the same files as those of the other instruments."""
+"""The run folder of a measurement. It has the same files as the run folders of the other
+instruments."""
 
 from __future__ import annotations
 
@@ -157,13 +158,13 @@ def write(folder: Path, host: str, seed: int, seen: Measured, said: Summary) -> 
 
 
 def scenario(host: str, seen: Measured, said: Summary) -> dict[str, Any]:
-    """Returns a scenario of the path: one link with delay, losses and rate as measured, and a flow
-    like the probes.
+    """Returns a scenario of the path. It has one link with the measured delay, losses and rate, and
+    a flow like the probes.
 
-    The delay is half of the minimum round-trip time, because the clocks do not determine how it
-    divides. Rate and queue come from loads that filled the bottleneck. Otherwise the rate is that
-    of trains towards the reflector; without trains it is 100 Mbit/s, which stands for no limit.
-    """
+    The delay is half of the minimum round-trip time, because the clocks do not determine the delay
+    of each direction. Rate and queue come from loads that filled the bottleneck. Without such
+    loads, the rate comes from trains towards the reflector. Without trains, the rate is 100 Mbit/s,
+    which hardly limits the flow."""
     data = sum(seen.plan.sizes) / len(seen.plan.sizes) - HEADERS
     sides = {name: _side(seen, said, name) for name in ("up", "down")}
     losses = said.losses_at_rest
@@ -190,7 +191,8 @@ def _end(seen: Measured, said: Summary) -> float:
 
 
 def _side(seen: Measured, said: Summary, direction: str) -> dict[str, Any]:
-    """Returns rate, delay and queue of a direction, the queue only if a load has filled it."""
+    """Returns the rate, the delay and the queue of a direction. The queue is missing if no load has
+    filled it."""
     found = together(said.queues, direction)
     rate = found.rate if found is not None else said.rate[0] if said.rate else 1e8
     side: dict[str, Any] = {"rate": f"{rate:.0f} bit/s", "delay": f"{1e9 * delay(seen, said):.0f} ns"}
@@ -204,8 +206,8 @@ def _side(seen: Measured, said: Summary, direction: str) -> dict[str, Any]:
 
 
 def delay(seen: Measured, said: Summary) -> float:
-    """Returns half of the minimum round-trip time in seconds, without the transmission time of a
-    packet if a rate is known."""
+    """Returns half of the minimum round-trip time in seconds. If a rate is known, the transmission
+    time of a packet is subtracted."""
     trains = said.rate[0] if said.rate else None
     rates = [
         one.rate if (one := together(said.queues, way)) is not None else trains for way in ("up", "down")
@@ -329,8 +331,8 @@ def _fidelity(seen: Measured, said: Summary) -> dict[str, Any]:
 
 
 def _text(begin_ns: int) -> str:
-    """Returns a time in nanoseconds since 1970 as text, to the millisecond, in which a satellite
-    moves 7 m.
+    """Formats a time in nanoseconds since 1970, with a resolution of a millisecond. A satellite
+    moves 7 m in a millisecond.
 
     >>> _text(1_700_000_000_123_456_789)
     '2023-11-14T22:13:20.123Z'

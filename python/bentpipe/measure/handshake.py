@@ -1,9 +1,11 @@
-"""The handshake before the probes, which prevents reflection to forged addresses.
+"""The handshake before the probes. It prevents that the reflector sends packets to forged
+addresses.
 
-A sender with the key requests a session (HELLO) and receives a cookie (CHALLENGE). It returns the
-cookie to prove that it receives at its source address (PROOF). Then the reflector opens a session
-for that address (WELCOME). All four messages are authenticated with the key and have 64 bytes. So
-there is no amplification towards a forged address, and a sender without the key gets no answer.
+A sender with the key requests a session (HELLO) and receives a cookie (CHALLENGE). The sender
+returns the cookie to prove that it receives packets at its source address (PROOF). The reflector
+then opens a session for this address (WELCOME). All four messages are authenticated with the key
+and have 64 bytes. A forged address therefore receives no more bytes than the forger sends, and a
+sender without the key gets no answer.
 
 >>> hello = Message(HELLO, nonce=b"n" * 16)
 >>> Message.read(hello.packed(b"secret"), b"secret") == hello
@@ -19,7 +21,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final, Self
 
-#: The first bytes of every message; no probe has a number and a time like them.
+#: The first bytes of every message. No probe begins with the same bytes.
 MAGIC: Final = b"\xff\xff\xff\xffbentpipe"
 HELLO, CHALLENGE, PROOF, WELCOME = 1, 2, 3, 4
 BYTES: Final = 64
@@ -38,13 +40,14 @@ class Message:
     session: int = 0
 
     def packed(self, key: bytes) -> bytes:
-        """Returns the message, authenticated."""
+        """Returns the bytes of the message, authenticated with the key."""
         fields = _FIELDS.pack(MAGIC, self.kind, self.nonce, self.cookie, self.session)
         return fields + hmac.digest(key, fields, "sha256")[: BYTES - len(fields)]
 
     @classmethod
     def read(cls, packet: bytes, key: bytes) -> Self | None:
-        """Returns the message; ``None`` for other bytes, or for a message with another key."""
+        """Parses a message. Returns ``None`` if the bytes are not a message, or if the message is
+        authenticated with another key."""
         if len(packet) != BYTES or not packet.startswith(MAGIC):
             return None
         fields, digest = packet[: _FIELDS.size], packet[_FIELDS.size :]

@@ -1,10 +1,11 @@
 """Time stamps of network cards.
 
 A card stamps packets by its own clock (PTP hardware clock), which may differ from the host's clock
-by any amount. Both clocks are compared during the measurement, so phc2sys is not needed. A card
-whose clock cannot be read is not used, because its stamps cannot be converted. Structures and
-constants follow the kernel's documentation (Documentation/networking/timestamping) and of
-<linux/net_tstamp.h>, <linux/ethtool.h> and <linux/ptp_clock.h>.
+by any amount. Both clocks are compared during the measurement, so phc2sys is not needed. A card is
+not used if its clock cannot be read, because its stamps could not be converted.
+
+Structures and constants follow the kernel's documentation (Documentation/networking/timestamping)
+and the headers <linux/net_tstamp.h>, <linux/ethtool.h> and <linux/ptp_clock.h>.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Ability(NamedTuple):
 
     @property
     def lack(self) -> str | None:
-        """Reason for which the interface cannot stamp probes; None if it can."""
+        """The reason why the interface cannot stamp probes; None if it can."""
         if self.flags & _HARDWARE != _HARDWARE:
             return "it has no hardware time stamps"
         if not self.departures >> _TX_ON & 1 or not self.arrivals >> _ALL & 1:

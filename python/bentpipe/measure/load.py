@@ -1,6 +1,6 @@
 """Loads: the traffic that a measurement sends in addition to probes, and its order.
 
-A plan names its loads one after the other::
+A plan lists its loads::
 
     [[load]]
     kind = "tcp"                    # bulk transfers, one at a time
@@ -61,28 +61,31 @@ from .datagrams import MIN_PAYLOAD, PATTERN, Records
 
 KINDS: Final = ("tcp", "udp", "burst", "impulses", "call", "page", "survey", "transports")
 DIRECTIONS: Final = ("up", "down")
-#: Seconds without load before the first load.
+#: Time without load before the first load, in seconds.
 LEAD_S: Final = 2.0
-#: Number of datagrams of another port that follow a burst, and their spacing in seconds.
+#: Number of datagrams from another port that follow a burst.
 COMPANIONS: Final = 100
+#: Interval between these datagrams in seconds.
 COMPANION_S: Final = 0.004
-#: Small datagrams of a burst: number, and size in bytes.
+#: Number of small datagrams in a burst.
 FILLERS: Final = 24
+#: Size of a small datagram in bytes, with IP and UDP headers.
 FILLER: Final = MIN_PAYLOAD + 28
-#: Seconds of the bulk transfer for comparison with other transports.
+#: Duration in seconds of the bulk transfer that other transports are compared with.
 TCP_S: Final = 5.0
-#: Bytes of IPv4 and UDP headers.
+#: Length of the IPv4 and UDP headers in bytes.
 HEADERS: Final = 28
 
 
 @dataclass(frozen=True)
 class Load:
-    """One load of a plan. Durations in seconds, rates in bit/s, sizes in bytes with IP and UDP
-    headers."""
+    """A load of a plan. Durations are in seconds, rates in bit/s, and sizes in bytes with IP and
+    UDP headers."""
 
     kind: str
     direction: str = "up"
-    #: Congestion controls of a bulk transfer; empty for all of the sending host.
+    #: Congestion controls of a bulk transfer. Empty means all congestion controls of the sending
+    #: host.
     congestion: tuple[str, ...] = ()
     duration: float = 10.0
     blocks: int = 1
@@ -119,8 +122,8 @@ class Load:
             step = 8 * self.size / self.rate
             at = np.arange(max(1, int(self.duration / step)), dtype=np.float64) * step
         else:
-            # In pairs: the first impulse finds the path idle, the second finds capacity left over
-            # from the first.
+            # Impulses come in pairs. The first impulse finds the path idle. The second finds
+            # capacity that the first has requested.
             count = max(1, int(self.duration / self.every))
             spread = np.exp(source.uniform(np.log(0.1), np.log(0.5), count))
             first = np.cumsum(self.every * source.uniform(0.75, 1.25, count))
@@ -131,11 +134,12 @@ class Load:
         if self.kind != "burst":
             return rows
         # In the middle of the burst, when the queue is full, small datagrams alternate with large
-        # ones: they fill the remaining space of a queue that is limited in bytes. The end has none,
-        # because a queue that drops at its front keeps the last datagrams.
+        # ones. They fill the remaining space of a queue that is limited in bytes. The end of the
+        # burst has no small datagrams, because a queue that drops at its front keeps the last
+        # datagrams.
         middle = self.packets // 2
         rows["size"][middle : middle + 2 * self.fillers : 2] = FILLER
-        # Sparse datagrams of another port follow; fair queuing lets them pass.
+        # Sparse datagrams from another port follow. With fair queuing, they overtake the burst.
         beside = np.zeros(COMPANIONS, dtype=PATTERN)
         beside["at"] = np.arange(1, COMPANIONS + 1) * COMPANION_S
         beside["size"], beside["lane"] = MIN_PAYLOAD + HEADERS, 1
@@ -159,16 +163,16 @@ class Item:
 
 
 def length(load: Load) -> float:
-    """Returns the planned duration of a load in seconds; 0 for bursts and pages, whose duration
-    depends on the path."""
+    """Returns the planned duration of a load in seconds. The duration of bursts and pages depends
+    on the path, so their planned duration is 0."""
     if load.kind == "transports":
         return transports.ROUNDS * len(transports.WAYS) * (load.duration + transports.GAP_S)
     return 0.0 if load.kind in ("burst", "page") else load.duration
 
 
 def schedule(loads: Sequence[Load], here: Sequence[str], there: Sequence[str], seed: int) -> list[Item]:
-    """Returns the loads in the order of their run: interleaved, randomised blocks. ``here`` and
-    ``there`` are the congestion controls of this host and of the reflector."""
+    """Returns the loads in their order, in randomised blocks. ``here`` and ``there`` are the
+    congestion controls of this host and of the reflector."""
     source = random.Random(seed)
     items: list[Item] = []
     at, counts = LEAD_S, dict[str, int]()
@@ -201,15 +205,14 @@ def _has_tcp(loads: Sequence[Load], direction: str) -> bool:
 
 
 def load_of(table: Any, where: str) -> Load:
-    """Returns the load of a table of keys. Raises :class:`bentpipe.InputError`.
+    """Parses the table of a load in a plan. ``where`` is the name of the plan for messages. Raises
+    :class:`bentpipe.InputError`.
 
     >>> load_of({"kind": "udp", "rate": "2 Mbit/s"}, "plan.toml").rate
     2000000.0
     >>> load_of({"kind": "udp", "rate": "2 m"}, "plan.toml")
-    Traceback (most recent call last):
-    ...
-    bentpipe.errors.InputError: plan.toml: load.rate = '2 m'; allowed: a rate up to 10 Gbit/s, as in "8 Mbit/s"
-    """
+    Traceback (most recent call last): ... bentpipe.errors.InputError: plan.toml: load.rate = '2 m';
+    allowed: a rate up to 10 Gbit/s, as in "8 Mbit/s" """
     from bentpipe.errors import InputError, unknown
     from bentpipe.voice.emodel import codecs
 

@@ -1,4 +1,4 @@
-"""The measuring host's part in loads: runs them one after the other, concurrently with the
+"""The loads on the measuring host. Loads run one after the other, at the same time as the
 probes."""
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from .sockets import MonotonicClock, opened, received
 from .survey import handshake
 from .tcplog import COLUMNS, TcpLog, as_array
 
-#: The name of a transfer: sixteen bytes as hexadecimal digits.
+#: Pattern of the name of a transfer: sixteen bytes as hexadecimal digits.
 NAME: Final = re.compile(r"[0-9a-f]{32}")
-#: Seconds to wait for an answer of the reflector.
+#: Time limit for an answer of the reflector, in seconds.
 TIMEOUT_S: Final = 15.0
-#: Seconds without a datagram after which a transfer has ended.
+#: Time without a datagram after which a transfer has ended, in seconds.
 QUIET_S: Final = 2.0
-#: Seconds to wait for the reflector's report, which it sends when the queue has drained.
+#: Time limit in seconds for the reflector's report, which the reflector sends when the queue has
+#: drained.
 REPORT_S: Final = 60.0
 
 
@@ -42,20 +43,23 @@ class Outcome:
     item: Item
     #: Start of the load, by this host's steady clock.
     begin: int = 0
-    #: Bytes of a bulk transfer that arrived, in bins.
+    #: Arrived bytes of a bulk transfer, in bins.
     counted: Records = field(default_factory=lambda: np.empty(0, dtype=bulk.COUNTED))
     #: Rows of :mod:`bentpipe.measure.tcplog`, the time first.
     tcp: NDArray[np.float64] = field(default_factory=lambda: as_array([]))
-    #: Planned datagrams, the time at which each was sent (0 if it was not), and the arrivals.
+    #: The planned datagrams.
     pattern: Records = field(default_factory=lambda: np.empty(0, dtype=datagrams.PATTERN))
+    #: Time of sending of each planned datagram; 0 if it was not sent.
     sent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    #: The arrived datagrams.
     arrived: Records = field(default_factory=lambda: np.empty(0, dtype=ARRIVED))
-    #: Both ends of a connection by :func:`bentpipe.measure.survey.handshake`, this host's first,
-    #: and the seconds from SYN to SYN-ACK; None except for a survey.
+    #: The handshake of a connection as seen by this host and by the reflector
+    #: (:func:`bentpipe.measure.survey.handshake`), and the time from SYN to SYN-ACK in seconds.
+    #: None for loads other than a survey.
     handshake: tuple[dict[str, int], dict[str, int], float] | None = None
     #: Pages, by :data:`bentpipe.measure.page.PAGE`.
     pages: Records = field(default_factory=lambda: np.empty(0, dtype=page.PAGE))
-    #: Reason for an early end or a failed start.
+    #: The reason if the load ended early or could not start; otherwise None.
     trouble: str | None = None
 
     @property
@@ -65,7 +69,7 @@ class Outcome:
 
 
 def ask(family: int, address: tuple[Any, ...], key: bytes) -> dict[str, Any]:
-    """Returns a reflector's description of its host: congestion controls, and
+    """Asks a reflector for the properties of its host: the congestion controls, and
     :func:`bulk.receive_memory`.
 
     Raises :class:`ChannelError`.
@@ -98,8 +102,8 @@ def connected(family: int, address: tuple[Any, ...], congestion: str | None = No
 
 
 class Loads:
-    """Runs loads in a thread until :meth:`close`; each starts when it is due and its predecessor
-    has ended."""
+    """Runs loads in a thread until :meth:`close`. A load starts when its time has come and the
+    previous load has ended."""
 
     def __init__(
         self,
@@ -116,12 +120,12 @@ class Loads:
         self._source = np.random.default_rng(seed)
         self._ending, self._busy = threading.Event(), threading.Event()
         self.outcomes: list[Outcome] = []
-        #: Delay of the loads against their plan, in seconds.
+        #: Delay of the loads relative to their plan, in seconds.
         self.late = 0.0
         self._begin = time.monotonic()
         self._log = TcpLog() if any(item.load.kind == "tcp" for item in items) else None
-        #: Ports at which the reflector receives the datagrams of the current load; None is its own
-        #: port.
+        #: Ports at which the reflector receives the datagrams of the current load. None is the port
+        #: at which the reflector receives probes.
         self._ports: set[int | None] = {None}
         self._thread = threading.Thread(target=self._run, name="loads", daemon=True)
         self._thread.start()
@@ -143,7 +147,7 @@ class Loads:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on the log of TCP, for the user."""
+        """Notes for the user about the log of TCP."""
         if self._log is None:
             return []
         found = []
@@ -227,8 +231,8 @@ class Loads:
         return here, answer, syn_s
 
     def _asked(self, item: Item, data: bytes = b"", seconds: float | None = None) -> tuple[Channel, bytes]:
-        """Returns a control connection on which the reflector has accepted a load, and the name of
-        the transfer."""
+        """Requests a load from the reflector. Returns the control connection and the name of the
+        transfer when the reflector has accepted the load."""
         channel = Channel.opened(connected(self._family, self._address), self._key, TIMEOUT_S)
         load = item.load
         request = {
@@ -256,8 +260,8 @@ class Loads:
         return channel, bytes.fromhex(name)
 
     def _destination(self, item: Item, lane: int) -> tuple[Any, ...] | None:
-        """Returns the destination of a lane's datagrams; None if the reflector has not opened that
-        port."""
+        """Returns the destination of the datagrams of a lane, or None if the reflector has not
+        opened this port."""
         if item.load.kind != "transports":
             return self._address
         _, port = transports.WAYS[lane]
@@ -287,7 +291,7 @@ class Loads:
             answer, data = channel.hear(REPORT_S)
             outcome.counted = _records(data, bulk.COUNTED)
             self._checked(answer)
-        # The log is read in a thread of its own, some 50 ms behind.
+        # A separate thread reads the log, with a delay of about 50 ms.
         time.sleep(0.1)
         outcome.tcp = as_array(self._log.rows[number])
         outcome.tcp[:, 0] += self._steady.shift_ns
@@ -339,7 +343,8 @@ class Loads:
             outcome.arrived = _records(data, ARRIVED)
 
     def _take(self, item: Item, socks: Sequence[socket.socket], name: bytes, found: Arrivals) -> bool:
-        """Receives the waiting datagrams of a transfer. Returns true if there was one."""
+        """Receives the waiting datagrams of a transfer. Returns true if at least one was
+        waiting."""
         before = len(found.rows)
         for sock in socks:
             while (got := received(sock)) is not None:
@@ -409,7 +414,8 @@ def _form(item: Item, name: bytes, pattern: Records) -> datagrams.Form:
 
 
 def _number(item: Item, name: bytes, packet: bytes) -> int | None:
-    """Returns the number of a datagram of a transfer; ``None`` for other bytes."""
+    """Returns the number of a datagram of the transfer ``name``, or ``None`` if the packet is not
+    such a datagram."""
     if item.load.kind != "call":
         datagram = Datagram.read(transports.unwrapped(packet))
         return datagram.number if datagram is not None and datagram.name == name else None

@@ -1,9 +1,8 @@
-"""Results of loads: goodput of transfers, and delay and loss of the load's own datagrams and of the
-probes.
+"""Results of loads: the goodput of transfers, and the delay and loss of datagrams and probes.
 
-A network may queue a load separately from sparse probes, so the delay of the load is measured with
-its own numbers and times. One-way delays are intervals, because the probes determine the difference
-of the clocks only within bounds.
+A network may queue a load separately from the sparse probes. The delay of a load is therefore
+measured with the numbers and times in its own datagrams. One-way delays are intervals, because the
+probes determine the difference of the clocks only within bounds.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from .tcplog import COLUMNS
 
 @dataclass(frozen=True)
 class Loaded:
-    """A load and its results. Times in seconds since the first probe."""
+    """A load and its results. Times are in seconds since the first probe."""
 
     outcome: Outcome
     begin: float
@@ -28,15 +27,17 @@ class Loaded:
     span: float
     #: Payload that arrived, in bytes.
     delivered: int
-    #: Of each datagram: time of sending, and minimum and maximum one-way delay; NaN for lost
-    #: datagrams.
+    #: Time of sending of each datagram.
     time: Times
+    #: Minimum one-way delay of each datagram; NaN for lost datagrams.
     low: Times
+    #: Maximum one-way delay of each datagram; NaN for lost datagrams.
     high: Times
-    #: Round-trip times of the sparse probes and of the ICMP echo requests during the load.
+    #: Round-trip times of the sparse probes during the load.
     probes: Times
+    #: Round-trip times of the ICMP echo requests during the load.
     echoes: Times
-    #: Of a bulk transfer: arrival time of the last bytes of each bin.
+    #: Arrival time of the last bytes of each bin of a bulk transfer.
     ends: Times
 
     @property
@@ -46,8 +47,8 @@ class Loaded:
 
     @property
     def drained(self) -> float:
-        """Time from the start until the path holds no packet of the load. The last data of an ended
-        transfer may take another round trip, and data behind a loss is not delivered."""
+        """Time from the start until no packet of the load is left in the path. The last data of a
+        transfer may take another round trip. Data after a loss is not delivered."""
         rows = self.outcome.tcp
         if self.outcome.item.load.kind != "tcp" or not len(rows):
             return self.span
@@ -57,7 +58,7 @@ class Loaded:
 
     @property
     def goodput(self) -> float:
-        """Payload that arrived, in bit/s."""
+        """Mean rate of the arrived payload, in bit/s."""
         return 8 * self.delivered / self.span if self.span > 0 else 0.0
 
     @property
@@ -67,13 +68,13 @@ class Loaded:
 
     @property
     def lost(self) -> int:
-        """Datagrams that were sent and did not arrive."""
+        """Number of datagrams that were sent and did not arrive."""
         return int((np.isnan(self.low) & (self.outcome.sent > 0)).sum())
 
 
 def loaded(seen: Measured, rtt: Times, found: Delays, local: int, remote: int) -> list[Loaded]:
-    """Returns the results of each load. ``local`` and ``remote`` are the zeros of both clocks in
-    ``found``, in ns."""
+    """Returns the results of each load. ``local`` and ``remote`` are the times of both clocks, in
+    nanoseconds, that are zero in ``found``."""
     probes = ((seen.sent - local) / 1e9, rtt)
     echoes = ((seen.echoes[:, 0] - local) / 1e9, echo_times(seen))
     return [_loaded(outcome, probes, echoes, found, local, remote) for outcome in seen.outcomes]

@@ -1,4 +1,5 @@
-"""The reflector's part in loads: transfers in both directions for hosts with the key."""
+"""The loads on the reflector: transfers in both directions, requested by hosts that have the
+key."""
 
 from __future__ import annotations
 
@@ -25,19 +26,19 @@ from .tcplog import TcpLog, as_array, round_trip
 MAX_DURATION_S: Final = 3600.0
 #: Maximum number of concurrent connections.
 MAX_CONNECTIONS: Final = 64
-#: Seconds within which a new connection must prove that it has the key.
+#: Time limit for a new connection to prove that the other host has the key, in seconds.
 GREETING_S: Final = 10.0
-#: Seconds within which a requested transfer must begin.
+#: Time limit for the begin of a requested transfer, in seconds.
 TIMEOUT_S: Final = 30.0
-#: Seconds to wait for the first datagram of each variant of a load with several variants.
+#: Time limit for the first datagram of each variant of a load with several variants, in seconds.
 FIRST_DATAGRAM_S: Final = 3.0
-#: Seconds for which data may still arrive after the sender has ended.
+#: Time in seconds for which data may still arrive after the sender has ended.
 GRACE_S: Final = 3.0
 
 
 @dataclass
 class Transfer:
-    """A transfer requested by a measuring host; ``host`` is that host's address."""
+    """A transfer that a measuring host has requested. ``host`` is the address of this host."""
 
     host: str
     joined: threading.Event = field(default_factory=threading.Event)
@@ -72,7 +73,7 @@ class Request:
 
 
 class Loads:
-    """Serves control connections and transfers at a TCP port, in threads of its own."""
+    """Serves control connections and transfers at a TCP port, in separate threads."""
 
     def __init__(self, listener: socket.socket, udp: socket.socket, key: bytes, clock: Clock) -> None:
         self._listener, self._udp, self._key, self._clock = listener, udp, key, clock
@@ -103,7 +104,8 @@ class Loads:
         if found is None or transfer is None:
             return False
         if HERE - found.number < LANES:
-            # Only an address that has proved by TCP that it receives gets a load.
+            # Loads are sent only to an address that has proved by a TCP connection that it receives
+            # packets.
             if str(arrival.sender[0]) == transfer.host:
                 transfer.addresses.setdefault(HERE - found.number, arrival.sender)
                 if len(transfer.addresses) == transfer.lanes:
@@ -305,7 +307,7 @@ class Loads:
         ended = bulk.send(sock, seconds, self._until(time.monotonic() + seconds))
         self._log.unwatch(number)
         bulk.reset(sock)
-        # The log is read in a thread of its own, some 50 ms behind.
+        # A separate thread reads the log, with a delay of about 50 ms.
         time.sleep(0.1)
         rows = as_array(self._log.rows.pop(number))
         if len(rows):
@@ -342,7 +344,7 @@ class Loads:
         return lambda number, _now, _size: call.packed(asked.name, number, codec)
 
     def _port(self, transfer: Transfer, lane: int) -> socket.socket:
-        """Returns the socket that sends a lane."""
+        """Returns the socket that sends the datagrams of a lane."""
         own = not transfer.tried or transports.WAYS[lane][1] is None or transfer.further is None
         return self._udp if own else transfer.further or self._udp
 

@@ -1,5 +1,5 @@
-"""Scenarios of models fitted to a measurement: link, queue, error process and access scheduler,
-with residuals.
+"""Fits models to a measurement: link, queue, error process and access scheduler. The result is a
+scenario with residuals.
 
 The scenario has the flows of the measurement. It is simulated once. The differences from the
 measurement are written into the file as comments, with the uses for which the fit can be trusted.
@@ -24,7 +24,7 @@ from .slots import evened
 if TYPE_CHECKING:
     from bentpipe.results.runs import Run
 
-#: Compared quantities of flows, and their units in texts.
+#: Compared quantities of flows, each with the factor and the name of its unit in texts.
 COMPARED: Final = {
     "goodput": (1e3, "kbit/s"),
     "rtt_p50": (1e-3, "ms"),
@@ -37,11 +37,12 @@ COMPARED: Final = {
 MAX_RESIDUAL: Final = 0.15
 #: Minimum number of losses for fitting more than a probability.
 MIN_LOSSES: Final = 10
-#: Minimum number of probes without load for estimating jitter; number of quantiles that describe
-#: it; and the highest of these: the few delays beyond it come from a host that was late for a
-#: while, not from single packets.
+#: Minimum number of probes without load for estimating jitter.
 MIN_PROBES: Final = 40
+#: Number of quantiles that describe the jitter.
 QUANTILES: Final = 51
+#: Highest of these quantiles. Longer delays are ignored: a busy host causes them, and they affect
+#: several packets together.
 HIGHEST: Final = 0.99
 #: Minimum number of datagrams of a load for estimating its losses.
 MIN_DATAGRAMS: Final = 200
@@ -49,7 +50,7 @@ MIN_DATAGRAMS: Final = 200
 KINDS_FOR_LOSSES: Final = ("udp", "burst", "impulses", "call")
 #: Maximum number of slots of a frame of a scenario.
 MAX_SLOTS: Final = 4096
-#: Slots of the smallest assignment in which a fitted access network divides its constant rate.
+#: Number of slots of the smallest assignment of the constant rate in a fitted access network.
 SLOTS: Final = 4
 
 
@@ -94,7 +95,7 @@ class Fitted:
 
 
 def fitted(run: Run, folder: Path) -> Fitted:
-    """Returns the models fitted to a measured run; the simulation of them is in ``folder``.
+    """Fits models to a measured run and simulates them in ``folder``. Returns the fit.
 
     Raises :class:`bentpipe.InputError` if the run was not measured or had no reply.
     """
@@ -171,7 +172,7 @@ def scenario(run: Run) -> tuple[dict[str, Any], list[str]]:
 
 
 def _queue(run: Run, direction: str) -> list[str]:
-    """Returns notes on the queue of a direction if it differs from the measured one."""
+    """Returns notes on the fitted queue of a direction if it differs from the measured queue."""
     rows = run.table("bottleneck").to_dicts() if "bottleneck" in run.tables else []
     own = [row for row in rows if row["direction"] == direction and row["overflowed"]]
     policies = {row.get("policy") for row in own}
@@ -386,8 +387,8 @@ def _as_sent(document: dict[str, Any], run: Run) -> tuple[dict[str, Any], dict[s
 
 
 def _together(simulated: Run, parts: list[str], measured: dict[str, Any]) -> dict[str, Any]:
-    """Returns the row of a load whose impulses are separate flows. Its goodput is averaged over the
-    time of the measured load."""
+    """Returns the row of a load of impulses, which are separate flows in the simulation. The
+    goodput is averaged over the duration of the measured load."""
     rows = simulated.trace("datagram")
     delay = rows.filter(rows["flow"].is_in(parts))["delay"].to_numpy()
     flows = simulated.flows

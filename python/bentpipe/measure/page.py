@@ -1,11 +1,10 @@
 """Web pages as a load: objects of one size over two persistent connections, as in the app `http` of
 scenarios.
 
-The first connection requests the page, which is the first object. After its arrival a second
-connection is opened, and the other objects use both connections in turn. A page's time runs from
-the user's request, which opens the first connection, to the last byte of its last object. A request
-begins with the name of the transfer, which identifies it to the reflector.
-"""
+The first connection requests the page itself, which is the first object. When the page has arrived,
+a second connection is opened, and the other objects use both connections in turn. The time of a
+page begins when the first connection is opened, and ends with the last byte of the last object. A
+request begins with the name of the transfer, by which the reflector identifies the load."""
 
 from __future__ import annotations
 
@@ -25,9 +24,9 @@ from .datagrams import Records
 
 #: Size of a request, in bytes: the default of the app `http`.
 REQUEST: Final = 400
-#: The largest object, in bytes.
+#: Maximum size of an object in bytes.
 MAX_OBJECT: Final = 10_000_000
-#: Seconds without a byte after which a page is aborted.
+#: Time without an arriving byte after which a page is aborted, in seconds.
 TIMEOUT_S: Final = 30.0
 #: Record of each page: time of the request and duration in nanoseconds, received bytes, and a flag
 #: for complete pages.
@@ -36,8 +35,8 @@ PAGE: Final = np.dtype([("at", "<i8"), ("took", "<i8"), ("bytes", "<i8"), ("comp
 
 @dataclass
 class _Lane:
-    """A connection of the browser: number of remaining objects, and remaining bytes of the current
-    object."""
+    """A connection of the browser, with the number of remaining objects and the remaining bytes of
+    the current object."""
 
     sock: socket.socket
     objects: int
@@ -92,7 +91,7 @@ class Browser:
         """Yields the number of bytes of each arrival."""
         rest = self._objects - 1
         lanes = [self._lane(0, 1)]
-        # Objects of the page for the second connection. None are named yet.
+        # The objects of the second connection are known only after the page itself has arrived.
         second, named, heard = rest // 2, False, time.monotonic()
         room = bytearray(1 << 16)
         while not all(lane.done for lane in lanes):

@@ -29,27 +29,28 @@ from .values import choice, refused, size, span
 
 #: Size of the packets of trains, in bytes with IP and UDP headers.
 TRAIN_BYTES: Final = 1400
-#: The smallest and the largest packet, in bytes with IP and UDP headers: of STAMP with a key, and
-#: of Ethernet.
+#: Minimum and maximum size of a packet in bytes with IP and UDP headers. The minimum is an
+#: authenticated STAMP packet, and the maximum is the MTU of Ethernet.
 SIZES: Final = (140, 1500)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The packets of a measurement. Durations in seconds, sizes in bytes with IP and UDP
+    """The packets of a measurement. Durations are in seconds, and sizes in bytes with IP and UDP
     headers."""
 
     duration: float = 30.0
-    #: Mean number of probes a second, trains not counted.
+    #: Mean number of probes per second, without trains.
     rate: float = 20.0
     #: Distribution of the times between probes. Poisson probes see time averages and do not alias
     #: with frames (RFC 2330 section 11.1); pairs are two probes without a pause at Poisson times.
     schedule: str = "poisson"
     sizes: tuple[int, ...] = (140, 1400)
-    #: Packets of 1400 bytes that leave without a pause, to measure the rate.
+    #: Number of packets in a train. They have 1400 bytes and are sent without pauses, to measure
+    #: the rate. 0 sends no trains.
     train: int = 20
     train_every: float = 5.0
-    #: Mean number of ICMP echo requests a second, at random times; 0 for none.
+    #: Mean number of ICMP echo requests per second, at random times. 0 sends none.
     icmp: float = 2.0
     #: Loads in addition to probes.
     loads: tuple[Load, ...] = ()
@@ -87,8 +88,7 @@ class Plan:
         return 8 * (probes + trains)
 
 
-#: Plans by name: some minutes on a GEO path; short intervals to resolve the 15 s slots of LEO; a
-#: terrestrial path.
+#: Plans by name. The short intervals between the probes of `leo` resolve slots of 15 s.
 PLANS: Final = {
     "short": Plan(duration=10.0),
     "geo": Plan(duration=120.0, rate=10.0, train=10, train_every=10.0),
@@ -99,7 +99,7 @@ SCHEDULES: Final = ("poisson", "periodic", "pairs")
 
 
 def read_plan(name: str) -> Plan:
-    """Returns the plan of a name in :data:`PLANS` or of a TOML file. Raises
+    """Returns a plan by its name in :data:`PLANS`, or reads a plan from a TOML file. Raises
     :class:`bentpipe.InputError`."""
     if name in PLANS:
         return PLANS[name]
@@ -114,8 +114,8 @@ def read_plan(name: str) -> Plan:
 
 
 def plan_of(table: dict[str, Any], where: str) -> Plan:
-    """Returns the plan of a table of keys. Raises :class:`bentpipe.InputError` that names file, key
-    and value.
+    """Parses a table of keys. Raises :class:`bentpipe.InputError`, which names the file, the key
+    and the value.
 
     >>> plan_of({"duration": "2 s", "sizes": ["200 B"]}, "plan.toml").duration
     2.0

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from bentpipe.results.runs import Run
 
-#: Number of simulations of a prediction; the result is their median.
+#: Number of simulations per prediction. The prediction is their median.
 RUNS: Final = 5
-#: Jitter with a median below this many seconds is attributed to the hosts.
+#: Maximum median of the jitter that is attributed to the hosts, in seconds.
 HOST_S: Final = 0.2e-3
 #: Units of quantities other than times, for texts.
 UNITS: Final = {"goodput": (1e3, "kbit/s"), "delivered": (1e3, "kB")}
@@ -35,8 +35,8 @@ QUANTILES: Final = (50, 95, 99)
 
 @dataclass(frozen=True)
 class Error:
-    """A quantity of a load: measured, predicted, and from repeated measurements. Rates in bit/s,
-    times in seconds."""
+    """The values of a quantity of a load: measured, predicted, and from repeated measurements.
+    Rates are in bit/s, and times in seconds."""
 
     flow: str
     quantity: str

@@ -4,13 +4,13 @@ A burst arrives at the bottleneck's rate. The longest wait, times the rate, is t
 queue (:mod:`bentpipe.measure.depth`). A queue that holds the same number of packets for two sizes
 is limited in packets. The lost numbers show the policy:
 
-- drop-tail: datagrams around a loss found a full queue, so their wait is the longest, and the same
-  for most of them within some packets;
-- drop-front: datagrams at the front are lost in long runs, and the last ones of a burst, a whole
-  queue, all arrive (arXiv 2605.27717 found this on Starlink);
-- active queue management (AQM): single datagrams are lost while the queue is shorter than its
-  maximum;
-- fair queuing: datagrams of another port that are sent after the burst arrive before it.
+- Drop-tail: datagrams around a loss found a full queue. Their waits are the longest, and nearly
+  equal.
+- Drop-front: datagrams at the front are lost in long runs. The last datagrams of a burst, as many
+  as the queue holds, all arrive (arXiv 2605.27717 found this on Starlink).
+- Active queue management (AQM): single datagrams are lost while the queue is shorter than its
+  maximum.
+- Fair queuing: datagrams from another port that are sent after the burst arrive before its end.
 """
 
 from __future__ import annotations
@@ -29,27 +29,30 @@ from .load_results import Loaded
 
 #: Seconds within which packets catch up with those before them on a path that has become shorter.
 CATCHING_UP_S: Final = 0.025
-#: Minimum change of the delay, in seconds, that counts as a handover; the time before and after it
-#: for which the levels last, and the minimum number of datagrams in that time.
+#: Minimum change of the delay in a handover, in seconds.
 MIN_STEP_S: Final = 2.5e-3
+#: Minimum duration of the constant delay before and after a handover, in seconds.
 STEADY_S: Final = 0.1
+#: Minimum number of datagrams in this time.
 STEADY: Final = 8
 #: Minimum number of pairs of consecutive datagrams, both received, for an estimate of the rate.
 MIN_PAIRS: Final = 30
-#: Relative tolerance of equal gaps between arrivals, and the fraction of gaps that must be equal.
+#: Maximum relative difference of equal gaps between arrivals.
 GAP_TOLERANCE: Final = 0.05
+#: Minimum fraction of gaps that must be equal.
 MAX_GAPS: Final = 0.8
 #: Maximum change of the delay by a handover, in seconds. There is at most one handover per second.
 MAX_STEP_S: Final = 0.03
 #: Minimum number of losses for determining a policy; fewer may be random.
 MIN_LOSSES: Final = 5
-#: Factor between the sizes of two loads for finding a limit in packets, and the tolerance within
-#: which their packets must agree while their bytes do not.
+#: Minimum ratio of the packet sizes of two loads for finding a limit in packets.
 MIN_SIZE_RATIO: Final = 1.1
+#: Maximum relative difference of the queued packets of two loads for a limit in packets. The queued
+#: bytes must differ by more.
 PACKETS_TOLERANCE: Final = 0.03
-#: From the most to the least specific.
+#: Policies from the most to the least specific.
 POLICIES: Final = ("fair-queuing", "drop-front", "aqm", "drop-tail")
-#: Seconds per value of the available rate.
+#: Interval between two values of the available rate, in seconds.
 BIN_S: Final = 1e-3
 
 
@@ -61,12 +64,13 @@ class Queue:
     direction: str
     #: Rate in bit/s of IP packets; None if the load did not fill the bottleneck.
     rate: float | None
-    #: Bytes and packets of the load's size that the queue holds; a lower bound where `overflowed`
-    #: is false.
+    #: Depth of the queue in bytes; a lower bound if `overflowed` is false.
     depth: int
+    #: Depth of the queue in packets of the load's size; a lower bound if `overflowed` is false.
     packets: int
-    #: Bounds of the bytes, None for an unknown upper bound, and the reason for a wide interval.
+    #: Lower bound of the depth in bytes.
     depth_least: int
+    #: Upper bound of the depth in bytes; None if unknown.
     depth_most: int | None
     depth_reason: str | None
     overflowed: bool
@@ -79,8 +83,8 @@ class Queue:
 
 @dataclass(frozen=True)
 class CrossLoad:
-    """Packets other than the load's own: arrival times in ns by the receiver's clock, and sizes in
-    bytes."""
+    """Packets that do not belong to the load: their arrival times in nanoseconds by the receiver's
+    clock, and their sizes in bytes."""
 
     at: NDArray[np.int64]
     size: NDArray[np.int64]

@@ -18,11 +18,11 @@ from .load_server import Loads
 from .sockets import Arrival, Clock, ahead, clock_error_s, opened, received, sibling
 from .survey import watch_hop_limit
 
-#: Seconds without a probe after which a session ends.
+#: Time without a probe after which a session ends, in seconds.
 IDLE_S: Final = 60.0
 #: Maximum number of concurrent sessions.
 MAX_SESSIONS: Final = 256
-#: Period of cookies in seconds; cookies of the current and the previous period are valid.
+#: Period of cookies in seconds. Cookies of the current and of the previous period are valid.
 _COOKIE_S: Final = 16
 
 
@@ -47,9 +47,9 @@ class Counts:
     replies: int = 0
     #: Probes of a session above the allowed rate.
     over_rate: int = 0
-    #: Packets of unknown senders and invalid packets, which got no reply.
+    #: Packets without a reply, because they were invalid or their sender was unknown.
     ignored: int = 0
-    #: Loads in which it took part.
+    #: Loads that the reflector has served.
     transfers: int = 0
 
 
@@ -225,7 +225,8 @@ def reflect(
         if key is not None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address, port))
-            # A connection that begins with BBR remains paced, whichever control is set later.
+            # A connection that begins with BBR remains paced, even if its congestion control is
+            # changed later.
             with contextlib.suppress(OSError):
                 bulk.choose(listener, "reno")
             watch_hop_limit(listener)

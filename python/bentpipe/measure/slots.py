@@ -1,22 +1,27 @@
-"""Handovers of a path: times and levels of its changes in length, and their slots.
+"""Handovers of a path, detected as steps of its delay, and the slots in which they occur.
 
-Constellations assign satellites in slots, such as Starlink's of 15 s, so the delay of a path at
-rest is a staircase. At a step, the medians of the probes before and after it differ by more than
-their variation; its time is known to within the gap between two probes. A path whose satellite
-stays for several slots has steps at only some slot boundaries, and a busy host can add a step at
-any time. So the grid of the slots is the grid that is least likely by chance: of n steps at random
-times, the expected number of grids of length L that have k - 2 further steps within r of their
-borders, in addition to the two steps that are m slots apart and determine the grid, is at most
+Constellations assign satellites in slots, such as Starlink's slots of 15 s. Without load, the delay
+of a path is therefore a staircase. At a step, the medians of the probes before and after the step
+differ by more than the variation of the probes. The time of the step is known to within the gap
+between two probes.
+
+Steps do not occur at every slot boundary, because a satellite may stay for several slots. A busy
+host can also add a step at any time. The slots are therefore the grid that is least likely to occur
+by chance. Two steps that are m slots apart determine a grid with slots of length L. Let k of n
+steps lie within r of a border of the grid. If the steps have random times, the expected number of
+such grids is at most
 
     P m (m + 1) C(n - 2, k - 2) (4 r / L)^(k - 2)
 
-for P pairs of steps (the number of false alarms of Desolneux, Moisan and Morel, "Meaningful
-alignments", International Journal of Computer Vision 40, 2000; m (m + 1) divides the chance among
-all m; 4 r in place of 2 r, since the grid is fitted to its steps, which about halves their largest
-distance r). A grid counts if that number is below :data:`CHANCE` and the grid has two thirds of the
-steps; the others are reported as odd. Of 6000 draws of 3 to 10 random steps, 0.1 to 1.5 % had a
-grid, by the number of steps. Delay drifts within a slot because the satellite moves; the level of a
-slot is its median.
+where P is the number of pairs of steps. This is the number of false alarms of Desolneux, Moisan and
+Morel, "Meaningful alignments", International Journal of Computer Vision 40, 2000. The factor
+m (m + 1) divides the chance among all m. The formula has 4 r instead of 2 r because the grid is
+fitted to its steps, which about halves their largest distance r.
+
+A grid is accepted if this number is below :data:`CHANCE` and two thirds of the steps lie on the
+grid. The other steps are reported as odd. Of 6000 draws of 3 to 10 random steps, 0.1 to 1.5 % had a
+grid, depending on the number of steps. Within a slot the delay drifts, because the satellite moves.
+The level of a slot is its median.
 """
 
 from __future__ import annotations
@@ -31,18 +36,21 @@ from numpy.typing import NDArray
 
 from .clock import Times
 
-#: Probes before and after a step whose medians are compared.
+#: Number of probes on each side of a step for the comparison of medians.
 MEDIAN_PROBES: Final = 8
-#: Minimum step of the round-trip time, in seconds and in medians of the difference between two
-#: probes.
+#: Minimum step of the round-trip time, in seconds.
 MIN_STEP_S: Final = 1e-3
+#: Minimum step of the round-trip time, as a multiple of the median difference between consecutive
+#: probes.
 NOISE: Final = 8
-#: Maximum gap between the probes around a step for a known time, in seconds.
+#: Maximum gap in seconds between the probes around a step. The time of a step in a longer gap is
+#: not used.
 MAX_GAP_S: Final = 0.5
-#: Shortest slot in seconds, and tolerance of a step against its grid, in seconds and as a fraction
-#: of a slot.
+#: Minimum length of a slot in seconds.
 MIN_SLOT_S: Final = 1.0
+#: Maximum distance in seconds between a slot boundary and a step that lies on the grid.
 GRID_TOLERANCE_S: Final = 0.25
+#: The same distance as a fraction of a slot. The smaller of both limits applies.
 GRID_TOLERANCE: Final = 0.05
 #: Resolution of the distance between a step and a slot boundary, in seconds.
 RESOLUTION_S: Final = 1e-2
@@ -56,21 +64,23 @@ MIN_PART: Final = 2 / 3
 
 @dataclass(frozen=True)
 class Slots:
-    """The levels of a path's length. Times in seconds since the first probe."""
+    """Steps and levels of a path's delay. Times are in seconds since the first probe."""
 
-    #: Length of a slot, and the start of one slot; None if the steps have no grid.
+    #: Length of a slot in seconds; None if the steps have no grid.
     period: float | None
+    #: Start of one of the slots; None if the steps have no grid.
     phase: float | None
     #: Times of the detected steps.
     steps: list[float]
-    #: Start of each level, and the round-trip time of the smallest packets during it.
+    #: Start of each level, and the median round-trip time of the smallest packets in this level.
     levels: list[tuple[float, float]]
     #: Times of steps away from slot boundaries; empty without slots.
     odd: list[float] = field(default_factory=list)
 
 
 def slots(time: Times, rtt: Times, size: NDArray[np.int64], quiet: NDArray[np.bool_]) -> Slots | None:
-    """Returns the levels of the probes without load; ``None`` for a path without steps."""
+    """Returns the steps and levels of the probes that were sent without load (``quiet``), or
+    ``None`` for a path without steps."""
     good = quiet & np.isfinite(rtt)
     at = time[good]
     if len(at) < 4 * MEDIAN_PROBES:
@@ -100,13 +110,13 @@ def slots(time: Times, rtt: Times, size: NDArray[np.int64], quiet: NDArray[np.bo
 
 
 def evened(rtt: Times, size: NDArray[np.int64]) -> Times:
-    """Returns round-trip times corrected to those of the smallest packets. Larger packets take
-    longer to send; the difference is estimated from neighbouring small packets."""
-    level, least = rtt.copy(), size == size.min(initial=2**31)
-    for one in np.unique(size[~least]):
-        pairs = np.flatnonzero((size[1:] == one) & least[:-1])
+    """Returns the round-trip times as if all packets had the smallest size. Larger packets take
+    longer to send. This difference is estimated from consecutive packets of both sizes."""
+    level, is_smallest = rtt.copy(), size == size.min(initial=2**31)
+    for larger in np.unique(size[~is_smallest]):
+        pairs = np.flatnonzero((size[1:] == larger) & is_smallest[:-1])
         if len(pairs):
-            level[size == one] -= float(np.median(rtt[pairs + 1] - rtt[pairs]))
+            level[size == larger] -= float(np.median(rtt[pairs + 1] - rtt[pairs]))
     return level
 
 
@@ -115,7 +125,7 @@ def _steps(level: Times) -> NDArray[np.int64]:
     medians = np.median(np.lib.stride_tricks.sliding_window_view(level, MEDIAN_PROBES), axis=1)
     change = np.abs(medians[MEDIAN_PROBES:] - medians[:-MEDIAN_PROBES])
     found = []
-    large = np.flatnonzero(change > _least(level))
+    large = np.flatnonzero(change > _min_step(level))
     for group in np.split(large, np.flatnonzero(np.diff(large) > 1) + 1):
         if not len(group):
             continue
@@ -132,13 +142,14 @@ def _steps(level: Times) -> NDArray[np.int64]:
     return np.unique(np.array(found, dtype=np.int64))
 
 
-def _least(level: Times) -> float:
+def _min_step(level: Times) -> float:
+    """Returns the minimum change between two levels that counts as a step, in seconds."""
     return max(MIN_STEP_S, NOISE * float(np.median(np.abs(np.diff(level)))))
 
 
 def _timed(at: Times, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Returns true for steps with a known time: those between two close probes, unless the
-    neighbouring medians span a pause that may hide another step."""
+    """Returns true for each step with a known time. The probes around such a step are close
+    together, and the medians on both sides span no pause that may hide another step."""
     pauses = np.flatnonzero(np.diff(at) >= MIN_SLOT_S) + 1
     before, after = (
         np.searchsorted(pauses, places - MEDIAN_PROBES, "right"),
@@ -149,9 +160,9 @@ def _timed(at: Times, places: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _lasting(at: Times, level: Times, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the steps between levels that last for :data:`MIN_SLOT_S`; a late host causes
-    shorter levels."""
-    kept, least = places.tolist(), _least(level)
+    """Returns the steps between levels that last for at least :data:`MIN_SLOT_S`. Shorter levels
+    are caused by a busy host."""
+    kept, least = places.tolist(), _min_step(level)
     while kept:
         edges = [0, *kept, len(at)]
         lasts = [float(at[end - 1] - at[begin]) for begin, end in itertools.pairwise(edges)]
@@ -159,7 +170,8 @@ def _lasting(at: Times, level: Times, places: NDArray[np.int64]) -> NDArray[np.i
         shortest = int(np.argmin(lasts))
         small = int(np.argmin(np.abs(np.diff(medians))))
         if lasts[shortest] < MIN_SLOT_S:
-            # The remainder joins the previous level, or the next one at the start.
+            # A level that is too short is merged with the previous level; the first level is merged
+            # with the next.
             del kept[max(0, shortest - 1)]
         elif abs(medians[small + 1] - medians[small]) < least:
             del kept[small]
@@ -179,14 +191,16 @@ def _tolerance(length: float) -> float:
 
 
 def _fit(steps: Times, grid: tuple[float, float]) -> tuple[float, float]:
-    """Returns the least-squares grid of steps, which are numbered by another grid."""
+    """Fits a grid to steps by least squares. ``grid`` is a close grid that numbers the steps.
+    Returns the length of the slots and the start of one slot."""
     length, begin = grid
     length, begin = np.polyfit(np.round((steps - begin) / length), steps, 1)
     return float(length), float(begin)
 
 
 def _grid(steps: Times) -> tuple[float, float] | None:
-    """Returns the length of the slots and the start of one; ``None`` if every grid could be chance.
+    """Returns the length of the slots and the start of one slot, or ``None`` if every grid could
+    have occurred by chance.
 
     >>> length, begin = _grid(np.array([3.01, 18.0, 48.02, 55.6, 63.0]))
     >>> round(length, 1), round(begin % length, 1)

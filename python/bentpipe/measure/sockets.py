@@ -29,14 +29,15 @@ _ROOM: Final = 512
 _HOP_LIMITS: Final = ((socket.IPPROTO_IP, socket.IP_TTL), (socket.IPPROTO_IPV6, socket.IPV6_HOPLIMIT))
 _CLASSES: Final = ((socket.IPPROTO_IP, socket.IP_TOS), (socket.IPPROTO_IPV6, socket.IPV6_TCLASS))
 
-#: Maximum nanoseconds between the readings of two compared clocks, and validity of a comparison: a
-#: clock that is slewed by the kernel's maximum of 500 ppm moves by 5 us in that time.
+#: Maximum time between the readings of two compared clocks, in nanoseconds.
 CLOSE_NS: Final = 2_000
+#: Time for which a comparison of two clocks is valid, in nanoseconds. A clock that is slewed by the
+#: kernel's maximum of 500 ppm moves by 5 us in this time.
 FRESH_NS: Final = 10_000_000
-#: Maximum wait in seconds for the kernel to begin to stamp.
+#: Time limit for the kernel to begin to stamp packets, in seconds.
 BEGIN_S: Final = 5.0
 
-#: The time of this host, in nanoseconds since the epoch.
+#: A function that returns the time of this host in nanoseconds since the epoch.
 Clock = Callable[[], int]
 #: Function that converts a card's stamp, given the number of the interface, to this host's time;
 #: None for an unused card.

@@ -18,8 +18,9 @@ import struct
 from dataclasses import dataclass
 from typing import Final, Self
 
-#: Minimum size of a packet without and with authentication, in bytes.
+#: Minimum size of a packet without authentication, in bytes.
 PLAIN_BYTES: Final = 44
+#: Minimum size of an authenticated packet, in bytes.
 AUTHENTICATED_BYTES: Final = 112
 #: Seconds from the epoch of NTP (1900) to that of Unix (1970).
 NTP_EPOCH: Final = 2_208_988_800

@@ -21,22 +21,23 @@ from .slots import Slots, slots
 from .survey_results import Survey, proxied, survey
 from .transport_results import Way, ways
 
-#: The quantile of the normal distribution for intervals of 95 %.
+#: Quantile of the normal distribution for confidence intervals of 95 %.
 Z: float = 1.959964
 
-#: Quantile of the round-trip times without load: probes sent within this time before a load are
-#: excluded.
+#: Quantile of the round-trip times without load. Probes that were sent within this round-trip time
+#: before a load do not count as probes without load.
 MAX_AT_REST: Final = 0.95
 
 
-#: Shortest interruption in seconds, and the minimum number of packets without a reply in it.
+#: Minimum duration of an interruption in seconds.
 INTERRUPTED_S: Final = 1.0
+#: Minimum number of packets without a reply in an interruption.
 MIN_MISSING: Final = 10
 
 
 @dataclass(frozen=True)
 class Direction:
-    """One direction of a path. Times in seconds.
+    """One direction of a path. Times are in seconds.
 
     The minimum one-way delay is an interval, because two unsynchronised clocks do not determine how
     a round-trip time divides. Variation is the delay above its minimum. Its quantiles are certain
@@ -56,7 +57,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Summary:
-    """A path between two hosts. Times in seconds since the first probe, rates in bit/s."""
+    """A path between two hosts. Times are in seconds since the first probe, and rates in bit/s."""
 
     #: Time of each packet, and its round-trip time; NaN without a reply.
     time: Times

@@ -19,8 +19,9 @@ from .datagrams import PATTERN, Records
 MARKS: Final = (0x00, 0x28, 0x48, 0x68, 0x88, 0xB8, 0xC0, 0x01, 0x02, 0x03)
 #: Tested sizes of datagrams, in bytes with IP and UDP headers; they must not be fragmented.
 SIZES: Final = (1500, 1492, 1480, 1460, 1420, 1400, 1280, 576)
-#: Repetitions of each datagram, and seconds between two datagrams.
+#: Number of datagrams of each mark and of each size.
 EACH: Final = 4
+#: Interval between two datagrams in seconds.
 GAP_S: Final = 0.02
 
 # From <linux/in.h> and <linux/in6.h>; Python's socket module lacks them.
@@ -35,7 +36,7 @@ _OPTIONS: Final = 0x0F
 
 
 def pattern() -> Records:
-    """Returns the datagrams to send: each mark and each size several times, in turns."""
+    """Returns the datagrams to send. Each mark and each size is repeated :data:`EACH` times."""
     one = [(200, mark) for mark in MARKS] + [(size, 0) for size in SIZES]
     rows = np.zeros(EACH * len(one), dtype=PATTERN)
     rows["at"] = GAP_S * np.arange(len(rows))

@@ -1,9 +1,11 @@
 """Results of a survey: DSCP, ECN and sizes of datagrams that pass, and evidence of a TCP proxy.
 
-A performance-enhancing proxy (PEP, RFC 3135) answers a SYN itself. Its SYN-ACK arrives before
-light, or a datagram, could travel to the other host and back. The two hosts see different options,
-because each has negotiated with the proxy. The connection reaches the other host with another
-number of hops than datagrams.
+A performance-enhancing proxy (PEP, RFC 3135) answers a SYN itself. There are three kinds of
+evidence:
+
+- The SYN-ACK arrives earlier than light, or a datagram, could travel to the other host and back.
+- The two hosts have negotiated different options, because each has negotiated with the proxy.
+- At the other host, the number of hops of the connection differs from that of datagrams.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from .survey import MARKS
 if TYPE_CHECKING:
     from .load_results import Loaded
 
-#: A SYN-ACK earlier than this fraction of the minimum round-trip time of probes comes from a proxy.
+#: Maximum time from SYN to SYN-ACK that shows a proxy, as a fraction of the minimum round-trip time
+#: of probes.
 MAX_PROXY_FRACTION: Final = 0.8
 
 
@@ -45,7 +48,7 @@ class Survey:
 
     direction: str
     marks: list[Mark]
-    #: Largest datagram that arrived, in bytes with IP and UDP headers; None if none did.
+    #: Maximum size of the arrived datagrams in bytes with IP and UDP headers; None if none arrived.
     mtu: int | None
 
 

@@ -25,9 +25,9 @@ def _columns() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(one["name"] for one in columns), tuple(whole)
 
 
-#: Columns of the trace `tcp`, and its columns of whole numbers.
+#: Columns of the trace `tcp`. `WHOLE` are the columns that contain integers.
 COLUMNS, WHOLE = _columns()
-#: Seconds between two readings of TCP_INFO.
+#: Interval between two readings of TCP_INFO, in seconds.
 INTERVAL_S: Final = 0.01
 
 #: getsockopt(SO_COOKIE), the number that identifies a socket in the kernel's log.
@@ -94,7 +94,7 @@ class TcpLog:
         self._ending = threading.Event()
         self._guard = threading.Lock()
         self._log: _native.TcpLog | None = None
-        #: Reason if the kernel's log is not available.
+        #: The reason if the kernel's log is not available; otherwise None.
         self.reason: str | None = None
         #: Events lost because the kernel's log was full.
         self.lost = 0

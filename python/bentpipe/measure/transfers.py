@@ -1,11 +1,12 @@
 """Rate and depth of a bottleneck, from bulk transfers; used if no datagrams have filled it.
 
 A transfer that keeps a bottleneck busy arrives at the bottleneck's rate. Its round-trip time grows
-with the queue until a loss; the longest round-trip time within the last two round trips before a
-repair is that of the full queue. Transfers reveal less than datagrams above the rate: the lost
-packets are not known, so the policy cannot be determined, and other changes of the path's length
-count as queueing. So datagrams are preferred.
-"""
+with the queue until a loss. The full queue therefore has the longest round-trip time within the
+last two round trips before a repair.
+
+Estimates from datagrams are preferred, because transfers reveal less. The lost packets of a
+transfer are unknown, so the drop policy cannot be determined. Other changes of the path's delay
+look like queueing."""
 
 from __future__ import annotations
 
@@ -19,19 +20,21 @@ from .load_results import Loaded
 from .queueing import Queue
 from .tcplog import COLUMNS
 
-#: Bytes of a segment's IP packet and of its payload, for an MTU of 1500 bytes with TCP time stamps.
+#: Size of a full segment's IP packet in bytes, for an MTU of 1500 bytes.
 PACKET: Final = 1500
+#: Payload of this segment in bytes, with TCP time stamps.
 PAYLOAD: Final = 1448
 #: Minimum averaging time of the rate, in seconds. In-order data arrives in batches after each loss,
 #: so the averaging time is at least a round-trip time.
 SPAN_S: Final = 0.25
 #: Minimum duration of a transfer, in averaging times.
 SPANS: Final = 4
-#: Number of waiting packets above which the path counts as filled, and margin in packets of the
-#: bounds of its depth.
+#: Minimum number of waiting packets in a filled path.
 MIN_PACKETS: Final = 3
+#: Margin of the bounds of the queue's depth, in packets.
 DEPTH_ERROR: Final = 2
-#: Fraction of the round-trip times that gives a lower bound; a busy host increases some of them.
+#: Quantile of the round-trip times that gives the lower bound. A busy host increases some of the
+#: round-trip times.
 LOWER_BOUND_FRACTION: Final = 0.9
 
 

@@ -20,9 +20,9 @@ from .transports import GAP_S, WAYS
 if TYPE_CHECKING:
     from .load_results import Loaded
 
-#: Fraction of the best rate below which a variant is shaped; fraction of the offered rate below
-#: which it is slower than offered.
+#: Minimum rate of a variant that is not shaped, as a fraction of the best rate.
 SHAPED: Final = 0.75
+#: Minimum rate of a variant that carries the offered rate, as a fraction of the offered rate.
 OFFERED: Final = 0.9
 
 
@@ -44,7 +44,7 @@ class Way:
 
     @property
     def name(self) -> str:
-        """Name of the variant, in words."""
+        """Name of the variant for texts."""
         looks = {"udp": "UDP", "quic": "QUIC's Initial packets", "tcp": "TCP"}[self.transport]
         return looks if self.port is None else f"{looks} on port {self.port}"
 

@@ -1,5 +1,5 @@
-"""Test for blocking or shaping of UDP and QUIC: the same rate is offered in four variants and
-compared with TCP.
+"""Test for blocking or shaping of UDP and QUIC. Four variants of datagrams offer the same rate and
+are compared with TCP.
 
 The variants are datagrams of no known protocol and datagrams that look like QUIC, each to the
 reflector's own port and to port 443, which HTTP/3 uses. Datagrams that look like QUIC imitate
@@ -29,8 +29,9 @@ WAYS: Final[tuple[tuple[str, int | None], ...]] = (
     ("udp", PORT),
     ("quic", PORT),
 )
-#: Number of rounds, and the seconds between two variants.
+#: Number of rounds.
 ROUNDS: Final = 2
+#: Pause between two variants in seconds.
 GAP_S: Final = 0.3
 #: The smallest datagram with an Initial packet (RFC 9000, section 14.1), with the headers of IPv6
 #: and UDP.

@@ -1,4 +1,4 @@
-"""The fourth instrument: the measurement of a path recovers its known parameters."""
+"""The instrument `measure`: the measurement of a path recovers its known parameters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from rigs.networks import Bentpipe, needs, networks
 from typer.testing import CliRunner
 
 
-def test_fields_lie_where_rfc_8762_has_them() -> None:
+def test_packets_have_the_layout_of_rfc_8762() -> None:
     # Figures 1 and 3 of RFC 8762, with the SSID of RFC 8972 in the first two bytes of the
     # must-be-zero field.
     probe = stamp.Probe(0x01020304, 0, 0x0506, 0x8F84)
@@ -60,7 +60,7 @@ def test_fields_lie_where_rfc_8762_has_them() -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from([None, KEY]))
-def test_any_bytes_are_read_or_refused(packet: bytes, key: bytes | None) -> None:
+def test_any_bytes_are_parsed_or_refused(packet: bytes, key: bytes | None) -> None:
     for kind in (stamp.Probe, stamp.Reply):
         try:
             kind.read(packet, key)
@@ -71,7 +71,7 @@ def test_any_bytes_are_read_or_refused(packet: bytes, key: bytes | None) -> None
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 4 * 10**18), st.integers(112, 1472), st.integers(0, 111))
-def test_a_packet_is_read_as_it_was_written_and_refused_if_a_byte_differs(
+def test_a_packet_survives_a_round_trip_and_is_refused_if_a_byte_changes(
     sequence: int, time_ns: int, size: int, at: int
 ) -> None:
     probe = stamp.Probe(sequence, time_ns, 3)
@@ -108,7 +108,7 @@ def test_variation_lies_in_its_interval_in_95_of_100_cases() -> None:
     assert inside >= 95 and wide <= 5
 
 
-def test_delays_on_demand_in_one_direction_leave_the_other_one_certain() -> None:
+def test_capacity_on_demand_in_one_direction_keeps_the_other_direction_accurate() -> None:
     """Capacity on request delays all but 6 of 100 probes by 0.8 s; replies vary by 10 us to 20
     ms."""
     source, inside, wide = np.random.default_rng(900), 0, 0
@@ -152,13 +152,15 @@ def test_one_way_delays_lie_in_their_intervals(seed: int) -> None:
     returned = reading + 1e-4 + backward
     found = clock.delays(sent, remote(reading), remote(reading + 1e-4), returned, least)
     assert len(found.parts) == 1 + stepped
-    # The reflector's own 0.1 ms are counted by its skewed clock; a nanosecond is the solver's.
+    # The reflector measures its processing time of 0.1 ms with its skewed clock. The solver has a
+    # tolerance of a nanosecond.
     exact = 2e-9
     assert (found.forward_low <= forward + exact).all() and (forward <= found.forward_high + exact).all()
     assert (found.backward_low <= backward + exact).all() and (backward <= found.backward_high + exact).all()
     assert all(part.skew[0] - 1e-9 <= skew <= part.skew[1] + 1e-9 for part in found.parts)
     if not stepped:
-        # Variation is certain to 1 ms and 1 % of the round-trip time, for any offset.
+        # The error of the variation is at most 1 ms plus 1 % of the round-trip time, for any
+        # offset.
         middle = (found.forward_low + found.forward_high) / 2
         error = np.ptp(middle - forward)
         assert error <= 1e-3 + 0.01 * (forward + backward).min()
@@ -175,8 +177,8 @@ def test_one_way_delays_lie_in_their_intervals(seed: int) -> None:
         assert wrong.contradicted and (wrong.forward_high == found.forward_high).all()
 
 
-def test_losses_of_the_directions_are_told_apart() -> None:
-    # 10 probes: 2 and 5 are lost on the way there, the replies to 3 and 7 on the way back.
+def test_losses_are_attributed_to_their_direction() -> None:
+    # Of 10 probes, 2 and 5 are lost. Of the replies, those to probes 3 and 7 are lost.
     reached = [0, 1, 3, 4, 6, 7, 8, 9]
     back = [number for number in reached if number not in (3, 7)]
     fields = np.zeros((6, 10), dtype=np.int64)
@@ -196,7 +198,7 @@ def test_losses_of_the_directions_are_told_apart() -> None:
     assert any("cannot be determined" in note for note in said.notes)
 
 
-def test_a_distance_that_light_cannot_have_gone_is_said() -> None:
+def test_a_delay_below_the_propagation_time_is_reported() -> None:
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, measure.Plan(duration=0.5, rate=50.0, train=0), KEY)
     # The stamps of one reply contradict each other.
@@ -207,7 +209,7 @@ def test_a_distance_that_light_cannot_have_gone_is_said() -> None:
     assert said.directions[0].least[1] < 0.01
 
 
-def test_strangers_get_nothing_and_others_get_what_is_allowed() -> None:
+def test_hosts_without_the_key_get_no_reply_and_sessions_get_the_allowed_rate() -> None:
     short = measure.Plan(duration=1.0, rate=200.0, train=0)
     with (
         reflecting(KEY, rate=20.0) as (port, counts),
@@ -227,14 +229,14 @@ def test_strangers_get_nothing_and_others_get_what_is_allowed() -> None:
         other.setblocking(False)
         with pytest.raises(BlockingIOError):
             other.recv(2000)
-        # The quota of a second at once, and then 20 per second until the last reply, for any
-        # duration on a busy machine.
+        # The session gets the replies of one second at once, and then 20 per second until the last
+        # reply, even if a busy machine takes longer.
         allowed = 20 + 20 * (seen.left.max() - before) / 1e9 + 1
         assert 20 <= seen.replied.sum() <= allowed < len(seen.sent)
     assert counts[0].ignored == 20 * len(forged) and counts[0].sessions == 1 and counts[0].over_rate > 0
 
 
-def test_a_measurement_waits_without_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_waiting_measurement_uses_no_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Data that waits in the kernel for the program, such as stamps of departures, is read before
     the program waits again."""
     whole, waits = select.select, list[object]()
@@ -253,7 +255,7 @@ def test_a_measurement_waits_without_a_processor(monkeypatch: pytest.MonkeyPatch
     assert 0 < seen.replied.sum() <= len(waits) < 4 * len(seen.sent) + 100
 
 
-def test_every_reply_of_the_handshake_is_no_larger_than_its_request() -> None:
+def test_no_reply_of_the_handshake_is_larger_than_its_request() -> None:
     assert {len(handshake.Message(kind, bytes(16)).packed(KEY)) for kind in (1, 2, 3, 4)} == {64}
 
 
@@ -282,7 +284,7 @@ def test_an_interrupted_measurement_is_continued_by_the_same_command(
         first = open_run(tmp_path / "run")
         probes, names = len(first.trace("probe")), set(first.flows["flow"])
         assert not first.complete and len(names) == 3
-        # Another plan is another measurement.
+        # A different plan is not a continuation of the measurement.
         answer = CliRunner().invoke(app, [*line, "--seed", "5"])
         assert answer.exit_code == 2 and "another host, plan or seed" in answer.stderr
         answer = CliRunner().invoke(app, line)
@@ -304,7 +306,9 @@ def test_an_interrupted_measurement_is_continued_by_the_same_command(
         assert answer.exit_code == 2 and "interrupted.npz cannot be read" in answer.stderr
 
 
-def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_impossible_measurements_are_refused_with_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("bentpipe.measure.probing.TRIES", (0.1, 0.1))
     (tmp_path / "key").write_bytes(KEY)
@@ -343,7 +347,7 @@ def test_what_cannot_be_measured_is_a_message(tmp_path: Path, monkeypatch: pytes
         )
 
 
-def test_the_doctor_says_what_limits_measurements() -> None:
+def test_the_doctor_reports_the_limits_of_measurements() -> None:
     answer = CliRunner().invoke(app, ["machine", "doctor", "--measure", "--json"])
     assert answer.exit_code == 0, answer.output
     found = {one["what"]: one for one in json.loads(answer.output)["findings"]}
@@ -377,7 +381,7 @@ def test_the_doctor_says_what_limits_measurements() -> None:
         (20e-6, 3e8, "limited", "the load reached only 300 Mbit/s"),
     ],
 )
-def test_stamps_under_load_that_are_too_wrong_are_said(
+def test_inaccurate_stamps_under_load_are_reported(
     error_s: float, bit_s: float, status: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stamps = accuracy.Stamps(np.full(1000, error_s), np.full(1000, 60e-6), bit_s)
@@ -388,7 +392,7 @@ def test_stamps_under_load_that_are_too_wrong_are_said(
 
 
 @pytest.mark.alone
-def test_stamps_at_a_gigabit_are_those_of_the_kernel_and_earlier_than_the_program() -> None:
+def test_stamps_at_a_gigabit_come_from_the_kernel_and_precede_the_program() -> None:
     stamps = accuracy.stamp_errors(count=400, bit_s=accuracy.LOAD_BIT_S)
     assert stamps is not None and stamps.bit_s > 0
     # A program reads data after its stamp, on any busy machine.
@@ -396,7 +400,7 @@ def test_stamps_at_a_gigabit_are_those_of_the_kernel_and_earlier_than_the_progra
 
 
 @needs("systemd-analyze")
-def test_the_reflector_s_unit_is_one_that_systemd_takes() -> None:
+def test_systemd_accepts_the_unit_of_the_reflector() -> None:
     file = ROOT / "packaging/systemd/bentpipe-reflect.service"
     command = ["systemd-analyze", "verify", "--recursive-errors=no", "--man=no", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -416,12 +420,12 @@ def test_the_reflector_s_unit_is_one_that_systemd_takes() -> None:
         ({"rate": True}, "a number above 0"),
     ],
 )
-def test_wrong_keys_of_plans_are_refused(table: dict[str, object], said: str) -> None:
+def test_invalid_keys_of_plans_are_refused(table: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         plan_of(table, "plan.toml")
 
 
-def test_probes_come_at_the_rate_of_the_plan() -> None:
+def test_probes_have_the_rate_of_the_plan() -> None:
     for schedule in ("poisson", "periodic", "pairs"):
         plan = measure.Plan(duration=1000.0, rate=10.0, schedule=schedule, train=0)
         times = np.array([at for at, _, _ in plan.packets(1)])
@@ -445,7 +449,7 @@ return = { rate = "5 Mbit/s", delay = "250 ms", error = { kind = "packet", proba
 
 @pytest.mark.quiet
 @networks
-def test_a_path_of_known_truth_is_found_again(bentpipe: Bentpipe, tmp_path: Path) -> None:
+def test_a_measurement_recovers_the_parameters_of_a_known_path(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """A GEO path with 5 % loss there and 2 % back, and 5 Mbit/s; the reflector's clock is 3 s ahead
     and 40 ppm fast."""
     plan = 'duration = "8 s"\nrate = 50\ntrain_every = "2 s"\n'
@@ -459,7 +463,8 @@ def test_a_path_of_known_truth_is_found_again(bentpipe: Bentpipe, tmp_path: Path
         # 250 ms, and 0.2 ms to send the smallest packet. The machine may add to it, but within the
         # interval.
         assert rows[name]["delay_least_low"] <= 0.2503 <= rows[name]["delay_least_high"] + 0.002
-        # 99.9 % instead of 95 %, so that the test fails by chance once in a thousand runs.
+        # The test uses an interval of 99.9 % instead of 95 %, so that it fails by chance only once
+        # in a thousand runs.
         spread = rows[name]["loss_high"] - rows[name]["loss_low"]
         assert rows[name]["loss_low"] - spread / 2 <= loss <= rows[name]["loss_high"] + spread / 2
     assert rows["forward"]["delay_least_low"] >= 71572e3 / 299_792_458

@@ -43,7 +43,7 @@ transport = {{ kind = "udp" }}
 """
 
 
-#: Additional probes: 4 per second, of 140 and of 1400 bytes.
+#: Additional flows of probes: 4 per second, with 140 and with 1400 bytes.
 PROBES = """
 [[flow]]
 name = "probes-{size}"
@@ -76,7 +76,7 @@ def impulses(folder: Path, seed: int, probes: float = 0.0, **keys: object) -> Lo
     return Loaded(outcome, 5.0, 1.0, 0, pattern["at"] + 5, low, low, *[np.empty(0)] * 3)
 
 
-def test_superframe_response_and_scheme_are_found_again(tmp_path: Path) -> None:
+def test_impulses_recover_superframe_response_and_scheme(tmp_path: Path) -> None:
     """Ten random networks: the scheme must be right in nine, the superframe within 1 %."""
     source, right = np.random.default_rng(24), 0
     for seed in range(10):
@@ -110,7 +110,7 @@ def test_superframe_response_and_scheme_are_found_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cra", [0, 64_000])
-def test_capacity_that_probes_have_asked_for_is_no_constant_rate(tmp_path: Path, cra: int) -> None:
+def test_capacity_requested_by_probes_is_not_a_constant_rate(tmp_path: Path, cra: int) -> None:
     """Rates that were requested by 4 probes per second are available when an impulse arrives."""
     keys: dict[str, Any] = {"scheme": "rbdc", "frame": 32.875, "frames": 3, "cra": cra, "response": 9}
     found = access(impulses(tmp_path, 1, probes=4.0, **keys), 4.0 * 8 * 770)
@@ -119,7 +119,7 @@ def test_capacity_that_probes_have_asked_for_is_no_constant_rate(tmp_path: Path,
 
 @settings(max_examples=20)
 @given(st.floats(0.02, 1.0), st.integers(0, 2**32))
-def test_a_period_is_found_within_one_percent_and_chance_has_none(length: float, seed: int) -> None:
+def test_a_period_is_found_within_one_percent_and_random_times_have_none(length: float, seed: int) -> None:
     source = np.random.default_rng(seed)
     begins = np.cumsum(source.uniform(2, 9, 25))
     # Probes are spread over a tenth of the period.

@@ -1,4 +1,4 @@
-"""Scenarios made from series, from statistics and from models."""
+"""Scenarios that are generated from series, from statistics and from models."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def test_a_trace_of_leoreplayer_becomes_a_scenario_with_its_rate_and_delay(tmp_p
 @pytest.mark.parametrize(
     "text", ["time;rate\n1;2\n", "time,speed\n0,1\n", "nonsense", "", "time,rate\n0,x\n", "time,rate\n"]
 )
-def test_what_is_no_series_is_refused(tmp_path: Path, text: str) -> None:
+def test_invalid_series_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.csv").write_text(text)
     out = tmp_path / "bad.toml"
     answer = CliRunner().invoke(app, ["fit", str(tmp_path / "bad.csv"), "--out", str(out)])
     assert answer.exit_code == 2 and "bad.csv" in answer.stderr and not out.exists()
 
 
-def test_a_profile_keeps_the_distribution_and_the_order_in_time() -> None:
+def test_a_profile_keeps_the_distribution_and_the_correlation_in_time() -> None:
     # Delay that changes every 15 s, which independent samples would not preserve.
     source = np.random.default_rng(1)
     levels = np.repeat(source.uniform(0.03, 0.08, 80), 30)
@@ -110,7 +110,7 @@ transport = { kind = "udp" }
 """
 
 
-def test_probes_of_a_scenario_are_a_poisson_process_as_those_measured(tmp_path: Path) -> None:
+def test_probes_of_a_scenario_are_a_poisson_process_as_in_the_measurement(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text(POISSON)
     run = bp.simulate(tmp_path / "p.toml", out=tmp_path / "run")
     gaps = np.diff(run.trace("datagram", "f")["time"].to_numpy())

@@ -43,7 +43,7 @@ def about(index: int) -> tuple[int, int, bytes]:
     return socket.SOL_SOCKET, ABOUT, struct.pack("=4I", index, 142, 0, 0)
 
 
-def test_flags_are_those_of_the_kernel() -> None:
+def test_flags_equal_those_of_the_kernel() -> None:
     header = Path("/usr/include/linux/net_tstamp.h")
     if not header.is_file():
         pytest.skip("no headers of the kernel (linux-libc-dev)")
@@ -79,7 +79,7 @@ def test_an_arrival_has_the_time_of_the_card_that_received_it() -> None:
     assert without is not None and without.stamp == SOFT
 
 
-def test_a_departure_has_the_time_of_the_card_where_there_is_one() -> None:
+def test_a_departure_has_the_time_of_the_card_if_available() -> None:
     def number(of: int) -> tuple[int, int, bytes]:
         # struct sock_extended_err: ENOMSG, from time stamping, its identity in the last field.
         return socket.IPPROTO_IP, REPORT, struct.pack("=IBBBBII", 42, 4, 0, 0, 0, 0, of)
@@ -91,7 +91,7 @@ def test_a_departure_has_the_time_of_the_card_where_there_is_one() -> None:
     assert second == (1, SOFT) and card.sent == 1
 
 
-def test_the_clock_of_a_card_is_followed() -> None:
+def test_conversion_follows_the_clock_of_the_card() -> None:
     """A clock that runs 1 % fast is read every 10 ms, in which it gains 0.1 ms."""
     begin = time.time_ns()
     card = Card(1, lambda: (now := time.time_ns()) + (now - begin) // 100)
@@ -113,7 +113,7 @@ def test_the_clock_of_a_card_is_followed() -> None:
         (7, 1 << 12 | 1, "only PTP packets"),
     ],
 )
-def test_what_a_card_lacks_is_said(place: int, value: int, said: str) -> None:
+def test_missing_features_of_a_card_are_reported(place: int, value: int, said: str) -> None:
     assert Ability.read(ABLE).lack is None
     words = list(struct.unpack("=11i", ABLE))
     words[place] = value
@@ -150,7 +150,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("clock")
-def test_stamps_are_switched_on_where_permitted_and_left_as_they_were(
+def test_stamps_are_enabled_if_permitted_and_restored_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for before in ((0, 0, 0), (0, 1, 1)):
@@ -171,7 +171,7 @@ def test_stamps_are_switched_on_where_permitted_and_left_as_they_were(
     assert isinstance(said, str) and "hwstamp_ctl -i lo -t 1 -r 1" in said
 
 
-def test_a_card_whose_clock_cannot_be_read_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_without_a_readable_clock_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = Driver((0, 0, 0))
     monkeypatch.setattr(hardware, "_request", driver.request)
     monkeypatch.setattr(
@@ -181,7 +181,7 @@ def test_a_card_whose_clock_cannot_be_read_is_not_used(monkeypatch: pytest.Monke
     assert driver.config == (0, 0, 0)
 
 
-def test_a_run_says_why_no_card_has_stamped(tmp_path: Path) -> None:
+def test_a_run_reports_why_no_card_has_stamped(tmp_path: Path) -> None:
     plan = plan_of({"duration": "0.5 s", "rate": 100, "train": 0}, "plan.toml")
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, plan, KEY)
@@ -193,7 +193,7 @@ def test_a_run_says_why_no_card_has_stamped(tmp_path: Path) -> None:
     assert fidelity["kernel_timestamps"]
 
 
-def test_a_kernel_that_stamps_no_departure_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_stamps_of_departures_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probing, "departures", lambda *_: [])
     plan = plan_of({"duration": "0.2 s", "rate": 100, "train": 0}, "plan.toml")
     with reflecting(KEY) as (port, _):
@@ -226,7 +226,7 @@ print(json.dumps([socket.if_indextoname(index), hardware.card("near"), got.stamp
 
 
 @networks
-def test_devices_without_hardware_say_so_and_the_kernel_stamps_as_before() -> None:
+def test_devices_without_hardware_stamps_are_reported_and_use_stamps_of_the_kernel() -> None:
     words = ["unshare", "-n", sys.executable, "-c", INSIDE]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     name, why, arrived, (number, left), none = json.loads(done.stdout)
@@ -235,7 +235,7 @@ def test_devices_without_hardware_say_so_and_the_kernel_stamps_as_before() -> No
     assert number == 0 and 0 <= arrived - left < 10**9
 
 
-def test_cards_are_told_apart_by_their_interface() -> None:
+def test_cards_are_identified_by_their_interface() -> None:
     one, other = Card(2, time.time_ns), Card(5, lambda: time.time_ns() - 10**9)
     cards = Cards([one, other])
     now = time.time_ns()

@@ -36,7 +36,7 @@ from rigs.networks import Bentpipe, networks
 from typer.testing import CliRunner
 
 
-def test_blocks_have_every_congestion_control_once_in_an_order_of_their_own() -> None:
+def test_each_block_has_every_congestion_control_once_in_random_order() -> None:
     loads = [Load("tcp", blocks=20, duration=5.0, pause=1.0), Load("udp", "down", blocks=20, duration=2.0)]
     items = schedule(loads, ["cubic", "bbr", "reno"], ["cubic"], seed=1)
     assert len(items) == 80 and len({item.name for item in items}) == 80
@@ -70,7 +70,7 @@ def test_blocks_have_every_congestion_control_once_in_an_order_of_their_own() ->
         ("tcp", "allowed: tables"),
     ],
 )
-def test_wrong_keys_of_loads_are_refused(table: object, said: str) -> None:
+def test_invalid_keys_of_loads_are_refused(table: object, said: str) -> None:
     with pytest.raises(InputError, match=said):
         plan_of({"load": [table]}, "plan.toml")
 
@@ -81,7 +81,7 @@ def test_a_load_needs_a_key() -> None:
 
 
 @given(st.binary(max_size=200), st.booleans())
-def test_any_bytes_are_a_message_or_none(data: bytes, known: bool) -> None:
+def test_any_bytes_are_parsed_or_rejected(data: bytes, known: bool) -> None:
     Datagram.read(data)
     here, there = socket.socketpair()
     with here, there:
@@ -91,7 +91,7 @@ def test_any_bytes_are_a_message_or_none(data: bytes, known: bool) -> None:
             Channel(there, KEY, False).hear(1.0)
 
 
-def test_messages_are_refused_that_another_key_made_or_that_come_twice() -> None:
+def test_messages_with_another_key_and_repeated_messages_are_refused() -> None:
     here, there = socket.socketpair()
     with here, there:
         one, other = Channel(here, KEY, True), Channel(there, KEY, False)
@@ -99,7 +99,7 @@ def test_messages_are_refused_that_another_key_made_or_that_come_twice() -> None
         one.say({"b": 2})
         assert other.hear(1.0) == ({"a": 1}, b"data")
         assert other.hear(1.0) == ({"b": 2}, b"")
-        # The same message has another place in the order when repeated.
+        # A repeated message has the wrong sequence number.
         one._sent -= 2
         one.say({"b": 2})
         with pytest.raises(ChannelError, match="another key"):
@@ -109,7 +109,7 @@ def test_messages_are_refused_that_another_key_made_or_that_come_twice() -> None
             Channel(there, KEY, False).hear(1.0)
 
 
-def test_strangers_get_no_byte_over_tcp() -> None:
+def test_hosts_without_the_key_get_no_byte_over_tcp() -> None:
     with reflecting(KEY) as (port, counts):
         for first in (b"GET / HTTP/1.0\r\n\r\n", MAGIC + bytes(32), bytes(16)):
             with socket.create_connection(("127.0.0.1", port), timeout=10) as stranger:
@@ -123,7 +123,7 @@ def test_strangers_get_no_byte_over_tcp() -> None:
 
 
 @pytest.mark.quiet
-def test_every_kind_of_load_arrives_whole_over_loopback() -> None:
+def test_every_kind_of_load_arrives_completely_over_loopback() -> None:
     common = {"duration": "1 s", "pause": "0 s"}
     loads = [
         {"kind": kind, "direction": direction} | (common if kind != "burst" else {"pause": "0 s"}) | more
@@ -156,7 +156,7 @@ def test_every_kind_of_load_arrives_whole_over_loopback() -> None:
     assert said.time[-1] >= max(one.begin + one.span for one in said.loads) - 0.5
 
 
-def test_calls_and_pages_are_what_a_scenario_has(tmp_path: Path) -> None:
+def test_calls_and_pages_equal_those_of_a_scenario(tmp_path: Path) -> None:
     loads = [
         {"kind": "call", "duration": "1 s", "codec": "G.729A", "pause": "0 s"},
         {"kind": "page", "pages": 2, "objects": 4, "object": "9 kB", "congestion": "cubic", "pause": "0 s"},
@@ -245,7 +245,7 @@ pause = "1 s"
 
 @pytest.mark.quiet
 @networks
-def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path) -> None:
+def test_a_load_recovers_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """A queue of 100 ms in both directions, filled by TCP and by datagrams at 1.4 times the
     rate."""
     with path(bentpipe, tmp_path, PATH):
@@ -258,7 +258,7 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
     log = run.trace("tcp", "tcp-up-cubic-1")
     cwnd, srtt = log["cwnd"].to_numpy(), log["srtt"].drop_nulls().to_numpy()
     # When the queue overflows first, 100 kB are in flight and 125 kB wait: 150 packets of 1500 B.
-    # The probes take 0.3 of 10 Mbit/s, which are not the transfer's.
+    # The probes use 0.3 of 10 Mbit/s, which the transfer cannot use.
     assert cwnd.max() >= 150 * (1 - 0.3 / 10) and 0.08 <= srtt.min() < 0.1 < srtt.max() <= 0.2
     # 4 of 14 Mbit/s are lost, except the 125 kB that the queue has taken; probes take 0.3 Mbit/s.
     rows = run.trace("load", "udp-down-1")
@@ -301,7 +301,7 @@ def test_a_load_sees_the_queue_that_it_fills(bentpipe: Bentpipe, tmp_path: Path)
     assert open_run(again).flows["flow"].to_list() == run.flows["flow"].to_list()
 
 
-def test_a_congestion_control_that_this_host_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_congestion_control_that_this_host_lacks_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     # Other tests register congestion controls meanwhile.
     controls = bulk.controls()
     monkeypatch.setattr(bulk, "controls", lambda: controls)
@@ -371,7 +371,7 @@ def through(
 @pytest.mark.parametrize(
     ("kind", "policy"), [("tail", "drop-tail"), ("front", "drop-front"), ("early", "aqm")]
 )
-def test_the_numbers_that_disappear_tell_the_policy(kind: str, policy: str, loss: float) -> None:
+def test_the_lost_numbers_show_the_drop_policy(kind: str, policy: str, loss: float) -> None:
     for packets in (40, 150):
         found = queue(through(kind, packets, 500, 1e-4, loss), (loss, loss))
         assert found is not None and found.policy == policy and found.overflowed
@@ -381,7 +381,7 @@ def test_the_numbers_that_disappear_tell_the_policy(kind: str, policy: str, loss
             assert found.packets == pytest.approx(packets, rel=0.1)
 
 
-def test_losses_that_no_probe_had_do_not_make_a_queue_one_of_aqm() -> None:
+def test_random_losses_without_a_lost_probe_do_not_look_like_aqm() -> None:
     """No loss among 33 probes means a loss rate of at most 10 %; the path has 3 %."""
     front = queue(through("front", 60, 300, 2e-5, 0.03, size=1400), (0.0, 0.104))
     assert front is not None and front.policy == "drop-front"
@@ -395,7 +395,7 @@ def test_losses_that_no_probe_had_do_not_make_a_queue_one_of_aqm() -> None:
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.02])
-def test_small_datagrams_tell_the_depth_to_less_than_a_packet(loss: float) -> None:
+def test_small_datagrams_determine_the_depth_to_less_than_a_packet(loss: float) -> None:
     for room in (60_000, 60_700, 61_300, 80_000, 120_500):
         found = queue(through("tail", 10**6, 300, 2e-5, loss, size=1400, room=room), (loss, loss))
         assert found is not None and found.policy == "drop-tail"
@@ -403,7 +403,7 @@ def test_small_datagrams_tell_the_depth_to_less_than_a_packet(loss: float) -> No
         assert found.depth == pytest.approx(room, abs=150), room
 
 
-def test_a_queue_of_packets_is_told_by_two_sizes() -> None:
+def test_two_sizes_show_a_limit_in_packets() -> None:
     large, small = (queue(through("tail", 60, 300, 2e-5, size=size)) for size in (1400, 1000))
     assert large is not None and small is not None
     both = together([large, small], "up")
@@ -414,7 +414,7 @@ def test_a_queue_of_packets_is_told_by_two_sizes() -> None:
     assert both is not None and not both.in_packets and both.depth == pytest.approx(60_000, abs=150)
 
 
-def test_a_constant_load_does_not_make_a_queue_that_drops_in_front_one_of_packets() -> None:
+def test_a_constant_load_does_not_make_a_drop_front_queue_look_limited_in_packets() -> None:
     """At 1.2 times the rate, packets that arrive have waited for 1 / 1.2 of the queue: as many
     packets of 1200 bytes as of a burst's 1400."""
     burst = queue(through("front", 60, 300, 2e-5, size=1400))
@@ -428,7 +428,7 @@ def test_a_constant_load_does_not_make_a_queue_that_drops_in_front_one_of_packet
 
 @pytest.mark.parametrize("kind", ["tail", "front"])
 @pytest.mark.parametrize(("late_s", "is_said"), [(0.004, False), (0.02, True)])
-def test_the_bounds_of_a_depth_hold_it_when_a_host_is_late(kind: str, late_s: float, is_said: bool) -> None:
+def test_the_bounds_contain_the_depth_on_a_busy_host(kind: str, late_s: float, is_said: bool) -> None:
     one = through(kind, 60, 300, 1e-4)
     rows, sound = one.outcome.arrived, queue(one)
     assert sound is not None and sound.depth_reason is None and sound.depth_most is not None
@@ -443,12 +443,12 @@ def test_the_bounds_of_a_depth_hold_it_when_a_host_is_late(kind: str, late_s: fl
     assert (found.depth_reason is not None) == is_said
 
 
-def test_a_fair_queue_lets_another_port_pass() -> None:
+def test_another_port_overtakes_a_burst_in_a_fair_queue() -> None:
     found = queue(through("fair", 10**6, 300, 1e-4))
     assert found is not None and found.policy == "fair-queuing"
 
 
-def test_what_does_not_fill_a_queue_says_only_that() -> None:
+def test_a_load_that_does_not_fill_the_queue_gives_no_estimate_of_it() -> None:
     # 100 packets in a queue for 200; and packets that arrive more slowly than they leave.
     found = queue(through("tail", 200, 100, 1e-4))
     assert found is not None and not found.overflowed and found.policy is None
@@ -460,7 +460,7 @@ def test_what_does_not_fill_a_queue_says_only_that() -> None:
     assert lossy is not None and not lossy.overflowed and lossy.policy is None
 
 
-def test_a_transfer_is_on_the_path_until_its_last_packet_can_have_left_the_queue() -> None:
+def test_a_transfer_occupies_the_path_until_its_last_packet_has_left_the_queue() -> None:
     """After a loss nothing is delivered, while a queue of 600 ms still drains."""
     outcome = Outcome(Item("tcp-up-cubic-1", 2.0, Load("tcp", duration=5.0)), begin=2 * 10**9)
     outcome.tcp = np.full((3, 1 + len(COLUMNS)), np.nan)
@@ -507,8 +507,8 @@ def test_a_handover_within_a_burst_does_not_change_its_rate(step_s: float) -> No
     assert found is not None and found.rate == pytest.approx(8e6, rel=0.01)
 
 
-def test_the_turns_of_a_scheduler_are_part_of_the_rate() -> None:
-    """This terminal has 20 of each 50 ms: 400 bytes per ms on average."""
+def test_pauses_of_a_scheduler_are_part_of_the_rate() -> None:
+    """The scheduler serves this terminal for 20 ms of every 50 ms: 400 bytes per ms on average."""
     one = through("tail", 150, 500, 1e-4)
     at = one.outcome.arrived["arrived"]
     sent_after = (at - at[0]) // 20_000_000
@@ -517,7 +517,7 @@ def test_the_turns_of_a_scheduler_are_part_of_the_rate() -> None:
     assert found is not None and found.rate == pytest.approx(3.2e6, rel=0.1)
 
 
-def test_a_host_that_holds_packets_up_changes_neither_policy_nor_depth_nor_rate() -> None:
+def test_a_host_that_delays_packets_changes_neither_policy_nor_depth_nor_rate() -> None:
     one = through("tail", 60, 2500, 0.8e-3)
     rows = one.outcome.arrived
     for place in (700, 1300):

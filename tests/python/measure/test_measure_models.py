@@ -32,7 +32,7 @@ from typer.testing import CliRunner
 @given(st.floats(4, 20), st.integers(0, 2**32), st.booleans())
 # A change 0.4 s after the gap, which another change in the gap moves.
 @example(6.625, 144681, True)
-def test_slots_and_levels_are_found_again(length: float, seed: int, with_gap: bool) -> None:
+def test_slots_and_levels_are_recovered(length: float, seed: int, with_gap: bool) -> None:
     source = np.random.default_rng(seed)
     # A satellite may stay for another slot.
     kept = source.random(12) < 0.2
@@ -109,7 +109,7 @@ return = { rate = "20 Mbit/s", delay = "30 ms", trace = { samples = { file = "le
 
 @pytest.mark.alone
 @networks
-def test_handovers_of_a_path_are_in_its_fit(bentpipe: Bentpipe, tmp_path: Path) -> None:
+def test_a_fit_contains_the_handovers_of_the_path(bentpipe: Bentpipe, tmp_path: Path) -> None:
     rows = "".join(f"{number * SLOT_S},{level / 1e3}\n" for number, level in enumerate(LEVELS))
     (tmp_path / "levels.csv").write_text(f"time,delay\n{rows}")
     with path(bentpipe, tmp_path, LEO):
@@ -180,7 +180,7 @@ size = "600 B"
 
 
 @pytest.mark.parametrize(("response", "column"), [(11, "scheme"), (None, "category")])
-def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
+def test_a_fitted_access_network_reports_the_uses_for_which_it_must_not_be_trusted(
     tmp_path: Path, response: int | None, column: str
 ) -> None:
     """Impulses over loopback with a claimed access network: the report names delays that would be
@@ -213,7 +213,7 @@ def test_a_fitted_access_network_says_for_which_uses_it_must_not_be_trusted(
     assert len(starts) == 4
 
 
-def test_a_fit_says_where_its_queue_is_not_the_one_that_was_seen(tmp_path: Path) -> None:
+def test_a_fit_reports_differences_from_the_measured_queue(tmp_path: Path) -> None:
     with reflecting(KEY) as (port, _):
         seen = measure.probe("127.0.0.1", port, measure.Plan(duration=1.0, train=0), KEY)
     free(tmp_path / "run")
@@ -250,7 +250,9 @@ def test_a_fit_says_where_its_queue_is_not_the_one_that_was_seen(tmp_path: Path)
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["rbdc", "vbdc"])
 @networks
-def test_an_access_network_is_in_the_fit_of_its_path(bentpipe: Bentpipe, tmp_path: Path, scheme: str) -> None:
+def test_a_fit_contains_the_access_network_of_the_path(
+    bentpipe: Bentpipe, tmp_path: Path, scheme: str
+) -> None:
     """Impulses over an emulated DVB-RCS network, with clocks that are 3 s apart and skewed."""
     with path(bentpipe, tmp_path, DVB_RCS.format(scheme=scheme)):
         measure_path(bentpipe, tmp_path, IMPULSES)

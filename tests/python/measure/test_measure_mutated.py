@@ -54,7 +54,7 @@ rate = "5 Mbit/s"
 
 
 @given(st.one_of(st.binary(max_size=200), st.builds(changed, st.just(PLAN), CHANGES)))
-def test_any_file_is_a_plan_or_refused(content: bytes) -> None:
+def test_any_file_is_read_as_a_plan_or_refused(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "plan.toml"
         file.write_bytes(content)

@@ -40,7 +40,7 @@ queue = {{ kind = "drop-tail", bytes = "{queue_bytes} B" }}
 """
 )
 
-#: Of the two loads of the fit, the bursts show both queues.
+#: The two loads of the fit. The bursts show both queues.
 FIT = """
 duration = "4 s"
 rate = 40

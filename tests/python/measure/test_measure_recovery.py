@@ -25,7 +25,7 @@ from rigs.networks import Bentpipe, clear, networks
 #: Number of concurrently measured paths. Each takes a tenth of a processor.
 AT_A_TIME = 3
 
-#: One-way delay in ms and rate in Mbit/s: least and largest.
+#: Minimum and maximum of the one-way delay in ms and of the rate in Mbit/s.
 KINDS = {"geo": ((245, 280), (2, 20)), "leo": ((12, 60), (5, 25)), "terrestrial": ((2, 25), (5, 25))}
 
 #: Queues, and the policy that each report must give. Active queue management has no depth.
@@ -125,7 +125,7 @@ def drawn(source: np.random.Generator) -> tuple[str, list[dict[str, Any]]]:
         for _ in range(2)
     ]
     sides[1]["delay"] = sides[0]["delay"]
-    # A satellite that moves on: the delay of both directions changes at each handover.
+    # The satellite changes: at each handover, the delay of both directions changes.
     step = round(float(source.uniform(3, 15)), 3) if kind == "leo" else 0.0
     for side in sides:
         side["step"] = step

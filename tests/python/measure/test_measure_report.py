@@ -42,7 +42,7 @@ def written(seen: measure.Measured, place: Path) -> Run:
     return folder.write(place, "host", 7, seen, summarise(seen))
 
 
-def test_the_report_has_what_was_measured(seen: measure.Measured, tmp_path: Path) -> None:
+def test_the_report_contains_the_measured_values(seen: measure.Measured, tmp_path: Path) -> None:
     run = written(seen, tmp_path / "run")
     assert run.provenance["seed"] == 7
     found = {one.title.split(":")[0].split(";")[0]: one for one in measured.tables(run)}
@@ -69,14 +69,14 @@ def test_the_report_has_what_was_measured(seen: measure.Measured, tmp_path: Path
     assert "The path of a, as measured" in page([run, run.__class__(run.path)]).replace(str(run.path), "a")
 
 
-def test_delays_are_in_one_figure(seen: measure.Measured, tmp_path: Path) -> None:
+def test_one_figure_shows_all_delays(seen: measure.Measured, tmp_path: Path) -> None:
     run = written(seen, tmp_path / "run")
     there, back, both = plots.delays(run).axes
     probes = next(line for line in back.lines if line.get_label() == "probes")
     rows = run.trace("probe").filter("replied")
     middle = 1e3 * (rows["backward_low"] + rows["backward_high"]).to_numpy() / 2
     assert np.sort(np.asarray(probes.get_ydata())) == pytest.approx(np.sort(middle))
-    # The datagrams of a load are those of its direction: both for a call, one for the others.
+    # A load has datagrams in its direction only, except a call, which has datagrams in both.
     loads = [next(line for line in axes.lines if line.get_label() == "loads") for axes in (there, back)]
     sides = [run.flows.filter(run.flows["from"] == end)["flow"].to_list() for end in ("here", "there")]
     for line, names in zip(loads, sides, strict=True):
@@ -85,7 +85,7 @@ def test_delays_are_in_one_figure(seen: measure.Measured, tmp_path: Path) -> Non
         assert 0 < len(np.asarray(line.get_xdata())) <= len(own)
         assert set(np.asarray(line.get_xdata())) <= set(own["time"].to_list())
     assert {line.get_label() for line in both.lines} >= {"probes", "ICMP echo"}
-    # A run without delays of a path is refused.
+    # A run that has no delays of a path is refused.
     answer = CliRunner().invoke(app, ["plot", str(run.path), str(run.path), "--figure", "delays"])
     assert answer.exit_code == 2 and "the figure delays shows only one run" in answer.stderr
     simulated = bp.simulate(run.path / "scenario.toml", out=tmp_path / "simulated")
@@ -97,7 +97,7 @@ def test_delays_are_in_one_figure(seen: measure.Measured, tmp_path: Path) -> Non
         plots.delays(written(silent, tmp_path / "silent"))
 
 
-def test_a_call_is_not_rated_by_how_late_its_host_was(seen: measure.Measured) -> None:
+def test_the_rating_of_a_call_excludes_delays_of_its_host(seen: measure.Measured) -> None:
     """A sender that pauses for 200 ms sends ten packets at once; the path has delayed none of
     them."""
     said = summarise(seen)
@@ -114,7 +114,7 @@ def test_a_call_is_not_rated_by_how_late_its_host_was(seen: measure.Measured) ->
     after = flows.rated(loaded(replace(seen, outcomes=[held]), said.rtt, said.delays, *said.zeros)[0])
     assert after["voice_late"] == before["voice_late"] == 0
     assert after["voice_r"] == pytest.approx(before["voice_r"], abs=0.1)
-    # Delay of the path is audible.
+    # Delays of the path lower the rating.
     arrived = outcome.arrived.copy()
     arrived["arrived"][arrived["number"] == 7] += 500_000_000
     slow = replace(outcome, arrived=arrived)
@@ -122,7 +122,7 @@ def test_a_call_is_not_rated_by_how_late_its_host_was(seen: measure.Measured) ->
     assert worse["voice_late"] == 1 and worse["voice_r"] < before["voice_r"] - 1
 
 
-def test_the_command_says_what_users_of_loads_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_prints_the_results_of_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "key").write_bytes(KEY)

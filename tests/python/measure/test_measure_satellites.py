@@ -77,7 +77,7 @@ def _checksum(line: str) -> str:
 
 
 def serving(file: Path, site: str, times: list[float]) -> list[str | None]:
-    """Returns the satellites that serve a site of a scenario at these seconds."""
+    """Returns the satellites that serve a site of a scenario at these times in seconds."""
     view = constellation(file, times)
     place = [one["name"] for one in view.sites].index(site)
     who = [frame["serving"][place][0] for frame in view.frames]
@@ -124,7 +124,7 @@ def ranks(run: Run, file: Path, site: str, later: float = 0.0) -> list[int | Non
     return found
 
 
-def likeliest(run: Run) -> np.ndarray:
+def first_probabilities(run: Run) -> np.ndarray:
     """Returns the probability of the first candidate of each slot."""
     rows = run.table("candidates").group_by("begin", maintain_order=True).first()
     return rows["probability"].to_numpy()
@@ -150,9 +150,10 @@ def test_the_serving_satellite_is_among_the_first_candidates(tmp_path: Path) -> 
     table = run.table("candidates")
     sizes = [len(rows) for _, rows in table.group_by("begin")]
     assert np.mean(sizes) >= 4
-    first = likeliest(run)
+    first = first_probabilities(run)
     assert (first >= 0.9).mean() >= 0.7
-    # The rest of the path is estimated without an input; the noise of each packet only adds to it.
+    # The delay of the remaining path is estimated without an input. The noise of each packet only
+    # adds to this delay.
     assert f"beyond the satellite, is {REST_MS:.0f}" in text
     # Without the gateway less is known, and the report states this: the true satellite is less
     # certain, but among the candidates.
@@ -161,10 +162,10 @@ def test_the_serving_satellite_is_among_the_first_candidates(tmp_path: Path) -> 
     print("gateway not known", unknown)
     assert None not in unknown and np.median([one for one in unknown if one is not None]) <= 2, unknown
     assert any("the gateway is not known" in note for note in document["notes"])
-    assert likeliest(run).mean() < first.mean()
+    assert first_probabilities(run).mean() < first.mean()
 
 
-def test_what_cannot_be_told_is_refused_with_what_is_allowed(tmp_path: Path) -> None:
+def test_invalid_options_are_refused_with_the_allowed_values(tmp_path: Path) -> None:
     (tmp_path / "sky.tle").write_text(element_sets(datetime(2026, 3, 1, tzinfo=UTC), 1, 1))
     (tmp_path / "bad.tle").write_text("1 this is no element set\n2 nor is this\n")
     sky, place = ["--elements", tmp_path / "sky.tle"], ["--terminal", "47,8"]
@@ -191,9 +192,7 @@ def test_what_cannot_be_told_is_refused_with_what_is_allowed(tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.alone
 @networks
-def test_satellites_of_an_emulated_path_are_told_while_it_is_measured(
-    bentpipe: Bentpipe, tmp_path: Path
-) -> None:
+def test_a_measurement_of_an_emulated_path_names_its_satellites(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """The epoch of the constellation is the time of this host, so that element sets of today
     describe it."""
     epoch = (datetime.now(UTC) + timedelta(seconds=2)).replace(microsecond=0)

@@ -86,7 +86,7 @@ def flood(port: int, rate: int, seconds: float, found: list[int]) -> None:
 
 
 @pytest.mark.alone
-def test_a_flood_of_forged_packets_leaves_clients_served_and_strangers_without_a_packet(
+def test_under_a_flood_clients_are_served_and_forged_addresses_get_no_packet(
     tmp_path: Path,
 ) -> None:
     plan = Plan(duration=3.0, rate=50.0, train=0)
@@ -97,13 +97,13 @@ def test_a_flood_of_forged_packets_leaves_clients_served_and_strangers_without_a
         seen = measure.probe("127.0.0.1", port, plan, KEY)
         thread.join()
         assert process.poll() is None
-        # This verifies the flood instead of assuming it.
+        # Check that the flood has reached its rate.
         assert found[0] >= 95_000 and found[1] == 0, found
         assert seen.replied.mean() >= 0.98, (seen.replied.sum(), len(seen.sent), found)
 
 
 @given(st.binary(max_size=300))
-def test_any_bytes_are_a_packet_or_none(data: bytes) -> None:
+def test_any_bytes_are_parsed_as_a_packet_or_rejected(data: bytes) -> None:
     call.read(data, 160)
     handshake.Message.read(data, KEY)
     Datagram.read(transports.unwrapped(data))
@@ -129,7 +129,7 @@ class Silent:
 
 
 @given(st.sampled_from(range(5)), st.integers(0, 111), st.integers(1, 255), st.integers(0, 111))
-def test_a_packet_with_one_byte_changed_gets_no_answer(kind: int, place: int, flip: int, cut: int) -> None:
+def test_a_packet_with_a_changed_byte_gets_no_answer(kind: int, place: int, flip: int, cut: int) -> None:
     packets = [
         stamp.Probe(1, time.time_ns()).packed(KEY),
         handshake.Message(handshake.HELLO, bytes(16)).packed(KEY),
@@ -167,7 +167,7 @@ TABLES = st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=4)
     ),
     st.lists(TABLES, max_size=2),
 )
-def test_any_table_is_a_plan_or_refused(table: dict[str, Any], loads: list[dict[str, Any]]) -> None:
+def test_any_table_is_read_as_a_plan_or_refused(table: dict[str, Any], loads: list[dict[str, Any]]) -> None:
     with contextlib.suppress(InputError):
         plan = plan_of(table | {"load": loads}, "plan.toml")
         assert all(load.kind in KEYS for load in plan.loads)
@@ -254,7 +254,7 @@ return = { rate = "5 Mbit/s", delay = "20 ms" }
 @pytest.mark.quiet
 @needs("irtt")
 @networks
-def test_irtt_sees_the_same_path(bentpipe: Bentpipe, tmp_path: Path) -> None:
+def test_irtt_measures_the_same_path(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """Compares round-trip time and losses of the two directions with irtt between the same
     hosts."""
     with path(bentpipe, tmp_path, PATH, ahead_ns=0, fast_ppm=0):

@@ -29,7 +29,7 @@ SURVEY = [{"kind": "survey", "direction": direction, "pause": "0 s"} for directi
 
 
 @pytest.mark.quiet
-def test_loopback_keeps_everything_and_has_no_proxy() -> None:
+def test_loopback_preserves_marks_and_sizes_and_has_no_proxy() -> None:
     plan = plan_of({"duration": "1 s", "train": 0, "load": SURVEY}, "plan.toml")
     with reflecting(KEY) as (port, _):
         said = summarise(measure.probe("127.0.0.1", port, plan, KEY))
@@ -54,8 +54,8 @@ kind = "survey"
 pause = "0 s"
 """
 
-#: Packets from this host lose their mark EF and all of ECN; connections to the reflector end at a
-#: proxy.
+#: A middlebox that clears the mark EF and all ECN bits of packets from this host. Connections to
+#: the reflector end at a proxy.
 RULES = """
 table ip middlebox {
   chain marks {
@@ -70,7 +70,8 @@ table ip middlebox {
 }
 """
 
-#: A proxy that splits connections: answers at once, and connects to the server by itself.
+#: A proxy that splits connections: it answers at once, and opens a separate connection to the
+#: server.
 PROXY = """
 import socket, sys, threading
 listener = socket.socket()
@@ -97,7 +98,7 @@ while True:
 @pytest.mark.quiet
 @networks
 @needs("nft", "ip")
-def test_a_middlebox_is_seen(bentpipe: Bentpipe, tmp_path: Path) -> None:
+def test_a_survey_detects_a_middlebox(bentpipe: Bentpipe, tmp_path: Path) -> None:
     with path(bentpipe, tmp_path, PATH, ahead_ns=0, fast_ppm=0):
         address = bentpipe("net", "exec", "user", "--", "getent", "ahostsv4", "server").split()[0]
         device = (
@@ -121,7 +122,7 @@ def test_a_middlebox_is_seen(bentpipe: Bentpipe, tmp_path: Path) -> None:
     rows = pl.read_parquet(tmp_path / "run" / "tables" / "survey.parquet").to_dicts()
     seen = {row["sent_as"]: row["seen_as"] for row in rows}
     assert seen[0xB8] == [0] and seen[0x03] == [0x01] and seen[0x28] == [0x28] and seen[0x02] == [0x02]
-    # 1450 B do not fit 1460, so 1420 is the largest of the tested sizes.
+    # The path carries packets of at most 1450 B, so 1420 B is the largest tested size that passes.
     assert {row["mtu"] for row in rows} == {1420}
 
 
@@ -166,7 +167,7 @@ table ip classifier {
 """
 
 
-#: A reflector at a server behind `bentpipe machine pep`.
+#: A reflector on a server that is reached through `bentpipe machine pep`.
 FAR = """
 import sys
 from pathlib import Path
@@ -179,7 +180,7 @@ measure.reflect("0.0.0.0", 8620, Path(sys.argv[1]).read_bytes(), should_continue
 @networks
 @needs("nft", "ip", "sysctl", "setpriv")
 @pytest.mark.parametrize("accept", ["late", "early"])
-def test_our_own_proxy_is_told_by_its_hop_limit(tmp_path: Path, accept: str) -> None:
+def test_the_hop_limit_reveals_the_proxy_of_bentpipe(tmp_path: Path, accept: str) -> None:
     """`bentpipe machine pep` keeps addresses, ports and options, but its own connection has one hop
     less."""
     (tmp_path / "key").write_bytes(KEY)
@@ -207,7 +208,7 @@ def test_our_own_proxy_is_told_by_its_hop_limit(tmp_path: Path, accept: str) -> 
 @pytest.mark.quiet
 @networks
 @needs("nft")
-def test_blocked_and_shaped_transports_are_told(bentpipe: Bentpipe, tmp_path: Path) -> None:
+def test_blocked_and_shaped_transports_are_detected(bentpipe: Bentpipe, tmp_path: Path) -> None:
     with path(bentpipe, tmp_path, PATH.replace("60 ms", "20 ms"), ahead_ns=0, fast_ppm=0):
         (tmp_path / "rules").write_text(CLASSIFIER)
         for host in ("user", "server"):
@@ -241,7 +242,7 @@ def test_blocked_and_shaped_transports_are_told(bentpipe: Bentpipe, tmp_path: Pa
 
 # Other measurements use port 443 too.
 @pytest.mark.alone
-def test_loopback_blocks_and_shapes_nothing() -> None:
+def test_no_transport_is_blocked_or_shaped_over_loopback() -> None:
     # Each direction has two rounds of 50 ms; a host with a larger delay has not completed the test.
     load = {"kind": "transports", "duration": "500 ms", "pause": "0 s"}
     loads = [load, load | {"direction": "down"}]
@@ -255,7 +256,7 @@ def test_loopback_blocks_and_shapes_nothing() -> None:
 
 
 @pytest.mark.quiet
-def test_a_way_is_shaped_by_the_path_and_not_by_a_host_that_was_late() -> None:
+def test_delays_of_the_sending_host_do_not_count_as_shaping() -> None:
     """In both rounds of a direction, a host sends the last quarter 50 ms late; or the path delays
     each packet more than the one before, so that packets arrive at a third of their rate."""
     load = {"kind": "transports", "duration": "100 ms", "pause": "0 s"}
@@ -285,7 +286,7 @@ def test_a_way_is_shaped_by_the_path_and_not_by_a_host_that_was_late() -> None:
 
 
 @given(st.binary(max_size=60), st.integers(0, 2**32 - 1), st.integers(0, 89), st.integers(1, 255))
-def test_a_packet_that_looks_like_quic_is_read_as_it_was_written(
+def test_a_packet_that_looks_like_quic_survives_a_round_trip(
     payload: bytes, number: int, place: int, flip: int
 ) -> None:
     packet = transports.initial(bytes(range(16)), number, payload)
@@ -301,7 +302,7 @@ def test_a_packet_that_looks_like_quic_is_read_as_it_was_written(
 
 
 @pytest.mark.parametrize("answer", [{}, {"options": "many"}])
-def test_a_strange_answer_is_refused(answer: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_answer_is_refused(answer: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bentpipe.measure.load_server.handshake", lambda _: answer)
     plan = plan_of({"duration": "1 s", "train": 0, "load": SURVEY[:1]}, "plan.toml")
     with reflecting(KEY) as (port, _):

@@ -40,7 +40,7 @@ traces = ["tcp", "delivery"]
 
 
 def seen(folder: Path, seconds: int = 10, **keys: object) -> Loaded:
-    """Returns a measurement's view of a transfer over a simulated path."""
+    """Simulates a transfer over a path and returns it as a load of a measurement."""
     values: dict[str, Any] = {"loss": 0, "congestion": "cubic", "more": ""} | keys
     folder.mkdir(exist_ok=True)
     file = folder / "path.toml"
@@ -62,7 +62,7 @@ def seen(folder: Path, seconds: int = 10, **keys: object) -> Loaded:
     ("rate", "delay", "queue", "congestion"),
     [(8, 12, 60_000, "cubic"), (20, 5, 100_000, "reno"), (4, 260, 150_000, "cubic"), (8, 12, 10_000, "bbr")],
 )
-def test_rate_and_depth_are_found_again(
+def test_transfers_recover_rate_and_depth(
     tmp_path: Path, rate: float, delay: float, queue: int, congestion: str
 ) -> None:
     # Over GEO the queue overflows once in ten seconds.
@@ -75,15 +75,16 @@ def test_rate_and_depth_are_found_again(
     assert found.depth_least <= queue and found.depth_most is None and found.depth_reason
 
 
-def test_a_queue_that_never_overflowed_holds_at_least_what_waited(tmp_path: Path) -> None:
-    # A receive window of 100 kB over 24 ms at 8 Mbit/s: 24 kB are in flight, the rest waits.
+def test_a_queue_without_overflow_gives_a_lower_bound_of_its_depth(tmp_path: Path) -> None:
+    # With a receive window of 100 kB over 24 ms at 8 Mbit/s, 24 kB are in flight, and the remaining
+    # data waits in the queue.
     one = seen(tmp_path, rate=8, delay=12, queue=400_000, more=', receive_window = "100 kB"')
     found = transfers.bottleneck(one)
     assert found is not None and not found.overflowed and found.rate == pytest.approx(8e6, rel=0.03)
     assert found.depth == pytest.approx(100_000 * 1500 / 1448 - 24_000, rel=0.1)
 
 
-def test_losses_at_random_fill_no_queue(tmp_path: Path) -> None:
+def test_a_transfer_with_random_losses_fills_no_queue(tmp_path: Path) -> None:
     """A transfer that losses slow down keeps no bottleneck busy, and determines neither rate nor
     depth."""
     one = seen(tmp_path, rate=50, delay=30, queue=400_000, loss=0.02, congestion="reno")
@@ -91,7 +92,7 @@ def test_losses_at_random_fill_no_queue(tmp_path: Path) -> None:
     assert transfers.bottleneck(one, 0.02) is None
 
 
-def test_what_datagrams_have_told_of_a_direction_counts(tmp_path: Path) -> None:
+def test_estimates_from_datagrams_are_preferred(tmp_path: Path) -> None:
     one = seen(tmp_path, rate=8, delay=12, queue=60_000)
     datagrams = Queue("udp-up-1", "up", 7.9e6, 50_000, 40, 48_000, 52_000, None, True, "aqm", 1200)
     assert transfers.bottlenecks([one], [datagrams], {}) == []

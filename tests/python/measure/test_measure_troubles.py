@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 pytestmark = pytest.mark.quiet
 
 
-def test_a_reflector_s_clock_that_is_set_meanwhile_is_said_and_taken_out(tmp_path: Path) -> None:
+def test_a_step_of_the_reflectors_clock_is_reported_and_removed(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(KEY)
     (tmp_path / "plan.toml").write_text('duration = "4 s"\nrate = 100\ntrain = 0\n')
     first: list[int] = []
@@ -46,7 +46,7 @@ def test_a_reflector_s_clock_that_is_set_meanwhile_is_said_and_taken_out(tmp_pat
         assert row["variation_p95"] < 50e-3 and row["lost"] == 0
 
 
-def test_times_do_not_follow_the_clock_of_this_host_when_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_times_ignore_steps_of_this_hosts_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     state = {"monotonic": 10**12, "wall": 10**18}
     clocks = SimpleNamespace(
         monotonic_ns=lambda: state["monotonic"], time_ns=lambda: state["wall"], monotonic=time.monotonic
@@ -81,7 +81,7 @@ table ip middlebox {{
 
 @networks
 @needs("nft")
-def test_a_middlebox_that_drops_stamp_is_said_and_what_came_before_is_kept(
+def test_a_middlebox_that_drops_stamp_is_reported_and_earlier_data_is_kept(
     bentpipe: Bentpipe, tmp_path: Path
 ) -> None:
     (tmp_path / "plan.toml").write_text('duration = "4 s"\nrate = 50\ntrain = 0\nsizes = ["140 B"]\n')
@@ -114,7 +114,7 @@ def test_a_middlebox_that_drops_stamp_is_said_and_what_came_before_is_kept(
                 assert low <= 0.0302 <= high
 
 
-def test_an_interruption_of_the_path_is_said(tmp_path: Path) -> None:
+def test_an_interruption_of_the_path_is_reported(tmp_path: Path) -> None:
     """For 2 s no packet passes. Before and after, one of fifty is lost, which is no
     interruption."""
     at = np.arange(0, 10, 0.02)
@@ -167,7 +167,7 @@ pause = "1 s"
 
 
 @networks
-def test_icmp_shows_whether_a_load_has_a_queue_of_its_own(bentpipe: Bentpipe, tmp_path: Path) -> None:
+def test_icmp_shows_if_a_load_has_a_separate_queue(bentpipe: Bentpipe, tmp_path: Path) -> None:
     with path(bentpipe, tmp_path, QUEUES):
         plan = LOADS + "".join(LOAD.format(direction=one) for one in ("up", "down"))
         text = measure_path(bentpipe, tmp_path, plan)

@@ -1,5 +1,5 @@
-//! The hops of paths. All hops are collected first. Then each network describes all of its hops at
-//! once.
+//! The hops of paths. All hops are collected first, and then each network describes all of its hops
+//! in one call.
 
 use super::{Change, Flow, Hop};
 use crate::builder::Builder;
@@ -175,9 +175,9 @@ fn over(
     (medium, all)
 }
 
-/// Returns the values that the scenario's `[[change]]`s set for a part, in order of time. For a
-/// link's other direction, these are the values under `return`, and those of a link with equal
-/// directions.
+/// Returns the values that the scenario's `[[change]]`s set for a part, in order of time. For the
+/// return direction of a link, these are the values under `return`. If both directions of the link
+/// are equal, they are the values of the link.
 fn changes(scenario: &Scenario, list: &str, name: &str, pair: Option<&LinkPair>, back: bool) -> Vec<Change> {
     let mut changes = Vec::new();
     let apart = pair.is_some_and(|link| link.back.is_some());

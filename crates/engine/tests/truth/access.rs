@@ -1,16 +1,17 @@
-//! The access layer in numbers: request schemes with allocators and loads, and the cost of lost
-//! signalling.
+//! Golden tables of the access layer: request schemes with allocators and loads, the cost of lost
+//! signalling, and paths of requests.
 
 use crate::golden::check;
 use crate::run::{report, untraced};
 use bentpipe_core::Report;
 use std::fmt::Write as _;
 
-/// Number of terminals; two of them offer three times the load of each of the others.
+/// Number of terminals. The first two terminals each offer three times the load of another
+/// terminal.
 const TERMINALS: usize = 8;
 
-/// Returns the preset's network with on/off flows from each terminal that together offer `load` of
-/// the return link.
+/// Returns a scenario with the preset's network and an on/off flow from each terminal. `load` is
+/// the total offered load as a fraction of the return link's rate.
 fn network(dama: &str, load: f64) -> String {
     let mut text = format!(
         "name = \"access\"\nduration = \"90 s\"\npreset = \"dvb-rcs\"\n\
@@ -19,7 +20,8 @@ fn network(dama: &str, load: f64) -> String {
     );
     for terminal in 1..=TERMINALS {
         let share = if terminal <= 2 { 3.0 } else { 1.0 } / 12.0;
-        // On half of the time, at twice the mean; 528 bytes with headers for 500 of payload.
+        // A flow sends half of the time, at twice its mean rate. A payload of 500 bytes has 528
+        // bytes with headers.
         let rate = (load * share * 2_048_000.0 * 2.0 * 500.0 / 528.0) as u64;
         let _ = write!(
             text,
@@ -36,7 +38,7 @@ struct Sums {
     delivered: f64,
     /// Mean delay over all packets, in ms.
     delay: f64,
-    /// Largest of the flows' 95th percentiles, in ms.
+    /// Maximum over the flows of the 95th percentile of the delay, in ms.
     p95: f64,
     efficiency: f64,
     /// Jain's index over the flows' delivered fractions.
@@ -85,10 +87,10 @@ const SCHEMES: &[(&str, &str)] = &[
 #[test]
 fn schemes_under_allocators_and_loads() {
     let mut table = "\
-Eight terminals on the preset dvb-rcs, L = 11; on/off datagrams for 90 s, two terminals offer three times what each other does
-load: offered over the return link's 2048 kbit/s; one constant slot each, with cra a share of all
-delay: mean from creation to delivery, and the greatest of the flows' 95th percentiles
-eff.: used over assigned capacity; Jain: over the delivered shares of what each flow sent
+Eight terminals on the preset dvb-rcs, L = 11; on/off datagrams for 90 s, two terminals each offer three times the load of another terminal
+load: offered load divided by the return link's 2048 kbit/s; each terminal has one constant slot, or with cra an equal share
+delay: mean from creation to delivery; p95: maximum of the flows' 95th percentiles
+eff.: used capacity divided by assigned capacity; Jain: fairness index of the flows' delivered fractions
 
 scheme       allocator     load  delivered   delay      p95   eff.  Jain
                                          %      ms       ms      %
@@ -122,7 +124,7 @@ scheme       allocator     load  delivered   delay      p95   eff.  Jain
 fn the_cost_of_lost_requests_and_plans() {
     let mut table = "\
 The same at load 0.4, without constant slots; requests and plans are lost with the same probability
-delay: mean from creation to delivery; penalty: what the losses add to it
+delay: mean from creation to delivery; penalty: increase of the delay by the losses
 
 scheme       lost  delivered   delay  penalty   eff.
                 %          %      ms       ms      %
@@ -141,7 +143,8 @@ scheme       lost  delivered   delay  penalty   eff.
             if lost == 0 {
                 without = sums.delay;
             }
-            // Packets that have not arrived are in flight: no more than some seconds of traffic.
+            // The missing packets are in flight at the end. They are at most some seconds of
+            // traffic.
             assert!(
                 sums.delivered > 0.93 * sums.sent,
                 "{name} at {lost} %: {} of {}",

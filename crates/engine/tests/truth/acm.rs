@@ -1,5 +1,6 @@
-//! ACM in a star and on a link: rates follow the signal in both directions, packets with too high a
-//! MODCOD are lost, an outage ends, packets share baseband frames, and no byte disappears.
+//! Adaptive coding and modulation (ACM) in a star and on a link. Rates follow the signal in both
+//! directions. Packets are lost if their MODCOD is too high for the signal. Packets share baseband
+//! frames. Every byte is delivered, dropped or held.
 
 use crate::bad_scenarios::loaded;
 use crate::conservation::sums;
@@ -7,8 +8,9 @@ use crate::run::{scenario, value, Run};
 use bentpipe_core::{Span, Time};
 use proptest::prelude::*;
 
-/// Returns a flow of datagrams of 1000 bytes in each direction, more than the link carries in the
-/// rain, with these keys of ACM and framings of both directions.
+/// Returns a scenario with a star and a flow of datagrams of 1000 bytes in each direction, which
+/// exceed the capacity of the links in rain. The arguments are the keys of ACM and the framings of
+/// both directions, and the request scheme.
 fn star([forward, back]: [&str; 2], [frames, framing]: [&str; 2], scheme: &str) -> String {
     format!(
         r#"
@@ -46,7 +48,7 @@ transport = "udp"
     )
 }
 
-/// Returns the bits per second that each of two flows delivers between two times.
+/// Runs the network and returns the goodput of each flow in bit/s between two times in seconds.
 fn delivered(run: &mut Run, flows: [&str; 2], from: u64, to: u64) -> [f64; 2] {
     let mut bytes = |at: u64| {
         let at = Time::ZERO + Span::from_secs(at);
@@ -61,25 +63,28 @@ fn delivered(run: &mut Run, flows: [&str; 2], from: u64, to: u64) -> [f64; 2] {
 
 #[test]
 fn goodput_follows_the_signal_in_both_directions() {
-    // Clear sky to 10 s, rain to 30 s, an outage to 40 s. Margin 1 dB, hysteresis 0, delay 1 s.
+    // The sky is clear until 10 s. Rain lasts until 30 s, and an outage until 40 s. ACM has a
+    // margin of 1 dB, no hysteresis and a delay of 1 s.
     let fade = r#"margin_db = 1.0, hysteresis_db = 0.0, delay = "1 s", esn0_db = 11.3, fade = { samples = "time,st\n0,0\n10,6\n30,20\n40,0\n" }"#;
     let scenario = scenario(
         &star([fade, fade], ["none", "none"], "\"cra\"")
             .replace("[\"st\", { prefix = \"other\", count = 2 }]", "[\"st\"]"),
     );
     let mut run = Run::new(&scenario, 1, 0);
-    // Forward: 10.3 dB allows 16APSK 3/4 with 2.967 bit/symbol, 4.3 dB QPSK 3/4 with 1.487. CRA has
-    // nothing to assign, so no plans are sent. Return: waveforms 20 (2.19 bit/symbol, 442 B) and 15
-    // (1.3, 262 B): 32 slots in 23.5 ms.
+    // Forward link: at 10.3 dB, ACM uses 16APSK 3/4 with 2.967 bit/symbol; at 4.3 dB, QPSK 3/4 with
+    // 1.487 bit/symbol. CRA assigns no slots on request, so no plans are sent. Return link:
+    // waveform 20 (2.19 bit/symbol, 442 B per slot) in clear sky, waveform 15 (1.3 bit/symbol, 262
+    // B per slot) in rain, and 32 slots in 23.5 ms.
     let slots = 8.0 * 32.0 / 23.5e-3;
-    // Of 1028 B, 1000 B are counted.
+    // Packets have 1028 B with headers, and 1000 B of payload count.
     let payload = 1000.0 / 1028.0;
     for (from, to, forward, back) in
         [(2, 9, 2.967e6, 442.0), (14, 29, 1.487e6, 262.0), (44, 59, 2.967e6, 442.0)]
     {
         let (down, up) = (payload * forward, payload * slots * back);
         let found = delivered(&mut run, ["down", "up"], from, to);
-        // Within a packet, and a superframe at the ends.
+        // The tolerances are one packet for the forward link, and one superframe at each end for
+        // the return link.
         assert!((found[0] / down - 1.0).abs() < 0.003, "down from {from} s: {found:?}, expected {down}");
         assert!((found[1] / up.min(3e6) - 1.0).abs() < 0.03, "up from {from} s: {found:?}, expected {up}");
     }
@@ -89,11 +94,12 @@ fn goodput_follows_the_signal_in_both_directions() {
         let of = totals.dropped.iter().filter(|((_, why), _)| why.words() == reason);
         of.map(|(_, held)| held.packets).sum::<u64>()
     };
-    // Packets that arrive in the second before the sender knows of the rain, and in the 125 ms of
-    // flight of the last packets with the old MODCOD, are lost. Forward at 2.967 and 1.487 Mbit/s:
-    // 1.125 s * (361 + 181) packets/s =
-    // 609. Return at 3 Mbit/s, which the flow offers, and 2.85 Mbit/s: 1.125 s * (365 + 347)
-    // packets/s = 801, and up to a superframe more, in which 67 packets are sent.
+    // Packets are lost for 1.125 s after each fade: for the second until the sender knows of the
+    // fade, and for the 125 ms of propagation of the last packets with the old MODCOD.
+    //
+    // - Forward link at 2.967 and 1.487 Mbit/s: 1.125 s * (361 + 181) packets/s = 609 packets.
+    // - Return link at 3 Mbit/s, which the flow offers, and at 2.85 Mbit/s: 1.125 s * (365 + 347)
+    //   packets/s = 801 packets, plus up to a superframe with 67 packets.
     let lost = dropped("signal below the threshold of the MODCOD");
     assert!((1380..1500).contains(&lost), "{lost}");
     assert!(dropped("outage") > 0);
@@ -125,8 +131,8 @@ fn rain_at_one_terminal_does_not_slow_down_another_terminal() {
     assert_eq!((clear[1], clear[1]), (rain[1], outage[1]));
 }
 
-/// Returns two nodes, a flow of datagrams of 1000 bytes in each direction, and these keys of the
-/// link and of its return direction.
+/// Returns a scenario with one link and a flow of datagrams of 1000 bytes in each direction. The
+/// arguments are the keys of both directions of the link.
 fn link(forward: &str, back: &str) -> String {
     format!(
         r#"
@@ -160,7 +166,8 @@ transport = "udp"
 
 #[test]
 fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
-    // As above; the return direction has half the symbol rate, and its own column is the hub's.
+    // The signal is the same as in `goodput_follows_the_signal_in_both_directions`. The return
+    // direction has half the symbol rate, and its fade has the column `hub`.
     let fade = |name: &str| {
         format!(
             r#"acm = {{ margin_db = 1.0, hysteresis_db = 0.0, delay = "1 s", esn0_db = 11.3, fade = {{ samples = "time,{name}\n0,0\n10,6\n30,20\n40,0\n" }} }}"#
@@ -176,7 +183,7 @@ fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
         let found = delivered(&mut run, ["down", "up"], from, to);
         for (found, symbols) in found.into_iter().zip([1e6, 0.5e6]) {
             let expected = symbols * efficiency * 1000.0 / 1028.0;
-            // Within a packet at the ends.
+            // The tolerance is one packet at each end.
             assert!((found / expected - 1.0).abs() < 0.003, "from {from} s: {found}, expected {expected}");
         }
     }
@@ -187,9 +194,10 @@ fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
         of.map(|(_, held)| held.packets).sum::<u64>()
     };
     assert_eq!(dropped("outage"), 0, "packets wait in the queue");
-    // Packets that arrive before the sender knows of a change are lost: for 1 s and the 250 ms of
-    // flight, at 1.5 times 2.967 and 1.487 Mbit/s: 1.25 s * (541.2 + 271.2) packets/s = 1015.5,
-    // with one more or less at each of four ends.
+    // Packets are lost for 1.25 s after each fade: for 1 s until the sender knows of the fade, and
+    // for 250 ms of propagation. Both directions together send at 1.5 times 2.967 and 1.487 Mbit/s,
+    // so 1.25 s * (541.2 + 271.2) packets/s = 1015.5 packets are lost. The tolerance is one packet
+    // at each of the four ends.
     let lost = dropped("signal below the threshold of the MODCOD");
     assert!((1011..=1020).contains(&lost), "{lost}");
     let report = run.finished();
@@ -205,29 +213,29 @@ fn a_link_follows_the_signal_and_keeps_packets_over_an_outage() {
 
 #[test]
 fn packets_of_one_modcod_share_baseband_frames() {
-    // A packet of 1028 B takes 4 B of GSE; if a frame ends in it, its two fragments take 7, 3 and 4
-    // B. With 16APSK 3/4 a frame has 48 600 - 192 - 80 bits, that is 6041 B, and with QPSK 3/4 the
-    // same.
+    // A packet of 1028 B has 4 B of GSE header. A packet that is fragmented at the end of a frame
+    // has headers of 7 B and 3 B, and a checksum of 4 B. A frame has 48 600 - 192 - 80 bits = 6041
+    // B with 16APSK 3/4 and with QPSK 3/4.
     let share = (6041.0 - 10.0) / 6041.0 * 1000.0 / 1032.0;
     let acm = r#"margin_db = 1.0, hysteresis_db = 0.0, esn0_db = 11.3, fade = { samples = "time,st,other1\n0,0,0\n20,0,6\n" }"#;
     let text = star([acm, "esn0_db = 12.0"], ["gse", "none"], "\"cra\"");
-    // With the same period, one of two flows would always find the same queue, left by the other;
-    // the periods of these two differ slightly.
+    // The periods of the two flows differ slightly. With equal periods, each flow would always find
+    // the same queue.
     let other = "\n[[flow]]\nname = \"other\"\nfrom = \"gw\"\nto = \"other1\"\napp = { kind = \"cbr\", rate = \"3970 kbit/s\", datagram = \"1000 B\" }\ntransport = \"udp\"\n";
     let mut run = Run::new(&scenario(&format!("{text}{other}")), 1, 0);
-    // CRA has nothing to assign, so no plans are sent.
+    // CRA assigns no slots on request, so no plans are sent.
     let found = delivered(&mut run, ["down", "other"], 2, 19);
     let expected = 2.967e6 * share;
     assert!(((found[0] + found[1]) / expected - 1.0).abs() < 0.003, "{found:?}, expected {expected}");
-    // From 20 s on, two MODCODs share the link in time, packet by packet; a frame takes the time of
-    // its bits.
+    // From 20 s, packets of two MODCODs share the link. The transmission time of a frame depends on
+    // its MODCOD.
     let found = delivered(&mut run, ["down", "other"], 22, 59);
     let used = (found[0] / 2.967e6 + found[1] / 1.487e6) / share;
     assert!((used - 1.0).abs() < 0.003, "{found:?}: {used} of the time");
     assert!((found[0] / found[1] - 4.0 / 3.97).abs() < 0.1, "{found:?}");
     sums(&mut run.network).unwrap();
-    // Without load, a packet does not wait for others to fill its frame: 125 ms of propagation and
-    // 6041 B at 2.967 Mbit/s.
+    // Without load, a frame does not wait for more packets. The delay is 125 ms of propagation plus
+    // the transmission time of 6041 B at 2.967 Mbit/s.
     let text = text.replace("4 Mbit/s", "10 kbit/s").replace("3 Mbit/s", "10 kbit/s");
     let mut run = Run::new(&scenario(&text), 1, 0);
     run.network.run_until(Time::ZERO + Span::from_secs(19));
@@ -257,7 +265,8 @@ fn invalid_links_with_acm_are_refused() {
         "rate = \"1 Mbit/s\"\nacm = { esn0_db = 9.0 }\ntrace = { samples = \"time,rate\\n0,1e6\\n\" }",
     );
     assert!(both.contains("one of acm and a trace with rates"), "{both}");
-    // A series may have columns of other sites, as for a group of links.
+    // A series may also have columns of sites that are not on this link, because a group of links
+    // shares one series.
     let many = r#"acm = { esn0_db = 9.0, fade = { samples = "time,site,other\n0,1,2\n" } }"#;
     assert!(loaded(&link(&format!("rate = \"1 Mbit/s\"\n{many}"), "rate = \"1 Mbit/s\"")).is_ok());
 }

@@ -1,5 +1,5 @@
-//! Links with retransmissions, with TCP, contacts and changes: nothing is lost, nothing arrives
-//! twice, and no byte disappears.
+//! Links with retransmissions (ARQ), combined with TCP, contacts and changes: the link loses no
+//! packet, and no packet arrives twice.
 
 use crate::bad_scenarios::loaded;
 use crate::conservation::sums;
@@ -40,7 +40,7 @@ transport = "udp"
 }
 
 #[test]
-fn tcp_has_losses_of_the_queue_but_none_of_the_link() {
+fn with_arq_tcp_repairs_only_drops_of_the_queue() {
     let run = |link: &str| {
         let scenario = scenario(&relay(link));
         let mut run = Run::new(&scenario, 1, 0);
@@ -60,15 +60,15 @@ fn tcp_has_losses_of_the_queue_but_none_of_the_link() {
         ]
     };
     let (without, with) = (run(""), run("arq = { window = 4 }"));
-    // A twentieth of the datagrams is lost without retransmissions, and none with them, except
-    // those in flight.
+    // Without ARQ, 5 % of the datagrams are lost. With ARQ, all datagrams arrive except those in
+    // flight at the end.
     assert!(without[1] < 0.97 * without[2] && with[1] >= with[2] - 3.0, "{without:?} {with:?}");
-    // TCP repairs only drops of the queue.
+    // With ARQ, TCP repairs only drops of the queue.
     assert!(with[0] <= with[3] && without[0] > without[3], "{without:?} {with:?}");
 }
 
-/// Coded frames of Proximity-1, some of which cannot be decoded: all packets arrive, at most at the
-/// rate that the code leaves.
+/// Some coded frames of Proximity-1 cannot be decoded. ARQ retransmits them, so all packets arrive.
+/// The goodput is at most the rate of the code multiplied by the symbol rate.
 #[test]
 fn coded_frames_are_retransmitted() {
     let coded = r#"framing = { kind = "space", frame = "proximity-1", length = 2048, code = { kind = "convolutional" } }
@@ -89,7 +89,7 @@ arq = { window = 4 }"#;
     let (sent, delivered) =
         (datagrams("flow_source", "sent_packets"), datagrams("flow_destination", "delivered_packets"));
     assert!(delivered >= sent - 20.0, "{sent} {delivered}");
-    // 256 kbit/s of symbols are half of that in bits.
+    // The code has rate 1/2, so 256 ksymbol/s carry 128 kbit/s.
     let max = 128e3 / 8.0 * 60.0;
     let bytes = value(&report, "flow_destination", "up", "delivered_bytes");
     assert!(bytes < max && bytes > 0.2 * max, "{bytes}");

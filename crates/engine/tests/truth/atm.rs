@@ -1,16 +1,16 @@
-//! TCP connections that share a leg of an ATM network, for each way in which a full switch discards
-//! frames.
+//! TCP connections that share a leg of an ATM network, under each frame discard policy of a full
+//! switch.
 
 use crate::golden::check;
 use crate::run::{goodput, untraced, value, Run};
 use std::fmt::Write as _;
 
-/// Number of pairs of nodes, each with a connection and a TCP flow, over one leg.
+/// Number of pairs of nodes. Each pair has an ATM connection over the shared leg and a TCP flow.
 const PAIRS: usize = 10;
 const SECONDS: f64 = 20.0;
-/// Payload in bit/s of full segments of 1460 bytes, 32 cells each with LLC/SNAP, on 20 Mbit/s of
-/// cells.
-const FULL: f64 = 20e6 * 1460.0 / (32.0 * 53.0);
+/// Maximum goodput of the leg in bit/s. With LLC/SNAP, a segment of 1460 bytes takes 32 cells, and
+/// the leg carries 20 Mbit/s of cells.
+const MAX_GOODPUT: f64 = 20e6 * 1460.0 / (32.0 * 53.0);
 
 fn pairs(leg: &str) -> String {
     let other = |pair| format!(r#"{{ ends = ["a{pair}", "b{pair}"] }}"#);
@@ -46,9 +46,10 @@ fn pairs(leg: &str) -> String {
     text
 }
 
-/// A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM Networks", 1995: without discards by
-/// frame, the leg carries cells of frames that are already lost; partial packet discard drops the
-/// rest of such frames, and early packet discard drops whole frames instead.
+/// Without frame discard, the leg also carries cells of frames that have already lost a cell.
+/// Partial packet discard drops the remaining cells of such frames. Early packet discard drops
+/// whole frames instead. Source: A. Romanow and S. Floyd, "Dynamics of TCP Traffic over ATM
+/// Networks", 1995.
 #[test]
 fn goodput_by_frame_discard_on_a_shared_leg() {
     let policies = [
@@ -74,12 +75,12 @@ discard          kbit/s  share   dropped    early     lost
         };
         let lost: f64 = (0..PAIRS).map(|pair| value(&report, "atm", &connection(pair), "lost")).sum();
         let leg = |column| value(&report, "atm_leg", "wan.forward.1", column);
-        shares.push(total / FULL);
+        shares.push(total / MAX_GOODPUT);
         let _ = writeln!(
             table,
             "{name:14} {:8.0} {:6.3} {:9.0} {:8.0} {lost:8.0}",
             total / 1e3,
-            total / FULL,
+            total / MAX_GOODPUT,
             leg("dropped"),
             leg("dropped_early"),
         );

@@ -1,5 +1,5 @@
-//! The engine's own checks of scenarios: the text and place of each refusal. All shipped scenarios
-//! load, also from their resolved text.
+//! The engine's checks of scenarios: the message and the position of each refusal. All shipped
+//! scenarios load, also from their resolved text.
 
 use crate::golden;
 use bentpipe_engine::presets::{self, PRESETS};
@@ -8,7 +8,7 @@ use bentpipe_scenario::{load, Loaded, Source};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// A valid scenario; each case replaces a part of it.
+/// A valid scenario. Each case replaces parts of it.
 pub const GOOD: &str = r#"name = "good"
 duration = "10 s"
 
@@ -209,7 +209,7 @@ pub fn loaded(text: &str) -> Result<Loaded<Scenario>, String> {
 #[test]
 fn each_refusal_names_place_key_value_and_allowed_values() {
     loaded(GOOD).expect("there is nothing wrong with it");
-    let mut text = "What is refused, and in which words\n".to_owned();
+    let mut text = "Refused scenarios and their messages\n".to_owned();
     for (what, replacements) in CASES {
         let mut case = GOOD.to_owned();
         for (old, new) in *replacements {
@@ -243,7 +243,8 @@ fn unusual_but_valid_scenarios_are_accepted() {
     }
 }
 
-/// The direction `return` comes from the user: links go from the gateway's side to the user's.
+/// In presets, the direction `return` comes from the user: links begin on the side of the gateway
+/// and end on the side of the user.
 #[test]
 fn links_of_presets_are_directed_to_the_user() {
     for preset in PRESETS {

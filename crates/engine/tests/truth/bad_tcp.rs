@@ -1,5 +1,5 @@
-//! Refusals of a TCP flow: values out of range, and combinations that no stack has, each with its
-//! reason. The cases differ only in the keys of one transport.
+//! Refusals of TCP flows: values out of range, and combinations of options that no stack has. The
+//! cases differ only in the keys of one transport.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::golden;
@@ -50,7 +50,7 @@ const CASES: &[&str] = &[
 
 #[test]
 fn each_tcp_refusal_names_the_allowed_values_and_the_reason() {
-    let mut text = "What is refused of a TCP flow, and in which words\n".to_owned();
+    let mut text = "Refused keys of a TCP flow and their messages\n".to_owned();
     for keys in CASES {
         let case = GOOD.replacen("congestion = \"reno\"", keys, 1);
         let message = loaded(&case).err().unwrap_or_else(|| panic!("{keys} is accepted"));

@@ -1,5 +1,5 @@
-//! The balance of every flow's packets: each packet sent in a direction was delivered or lost in
-//! that direction, or is still in the network at the end.
+//! Checks the balance of every flow's packets: each packet that was sent in a direction was
+//! delivered or lost in that direction, or is still in the network at the end.
 
 use bentpipe_core::{FlowId, Report};
 use bentpipe_engine::facts::facts;
@@ -10,11 +10,11 @@ use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{Held, Totals};
 use bentpipe_transport::names;
 
-/// Checks each flow in each direction, over all its legs; at most `held` packets are in the
-/// network.
+/// Checks each direction of each flow over all its legs. `held` are the packets that are still in
+/// the network.
 pub fn flows(scenario: &Scenario, report: &Report, totals: &Totals, held: Held) -> Result<(), String> {
-    // A conference sends packets of flows whose ends did not send them, and copies of one packet to
-    // several flows.
+    // Conference services send packets in the name of flows, and copies of one packet to several
+    // flows. Their flows do not balance.
     if !scenario.service.is_empty() {
         return Ok(());
     }
@@ -31,7 +31,7 @@ pub fn flows(scenario: &Scenario, report: &Report, totals: &Totals, held: Held) 
             };
             let (sent, delivered) =
                 (sum("flow_source", "sent_packets"), sum("flow_destination", "delivered_packets"));
-            // A snooping proxy repeats packets of the flow's source.
+            // A snooping proxy retransmits packets of the flow's source.
             let is_snoop = |proxy: &&proxy::Config| matches!(proxy.mechanism, Mechanism::Snoop(_));
             let snoops =
                 scenario.proxy.iter().filter(is_snoop).map(|proxy| proxy::at(&flow.name, &proxy.name));

@@ -1,4 +1,4 @@
-//! Calls between exchanges: blocking by Erlang's formula, set-up times, reasons of failures.
+//! Calls between exchanges: blocking by Erlang's B formula, set-up times, and reasons of failures.
 
 use crate::run::{untraced, Run};
 use bentpipe_transport::app::calls::blocking;
@@ -22,8 +22,8 @@ transport = {transport}
 const TRANSPORTS: [&str; 3] =
     [r#""sip""#, r#""iax2""#, r#"{ kind = "iax2", trunk = "20 ms", timestamps = true }"#];
 
-/// An offered load of 5 erlangs on 8 lines. A line is held for the holding time, and for a round
-/// trip and the ringing before it.
+/// The offered load is 5 erlangs on 8 lines. A call occupies its line for a round trip, the
+/// ringing, and the holding time.
 #[test]
 fn calls_are_blocked_as_by_erlang_b() {
     let cases = [
@@ -42,8 +42,8 @@ fn calls_are_blocked_as_by_erlang_b() {
             let value = |column| report.value("calls", "f.source", column).unwrap();
             let expected = blocking(load, 8);
             let share = value("blocked") / value("attempts");
-            // Blocked calls are clustered: twice the deviation of independent ones, and four times
-            // this value.
+            // Blocked calls come in clusters, so the share has about twice the standard deviation
+            // of independent calls. The tolerance is four of these deviations.
             let error = 8.0 * (expected * (1.0 - expected) / calls).sqrt();
             assert!(value("attempts") > 0.9 * calls, "{transport}: {}", value("attempts"));
             assert!(
@@ -54,8 +54,8 @@ fn calls_are_blocked_as_by_erlang_b() {
     }
 }
 
-/// A call over a path without loss: it rings after a round trip, is answered a second later, and
-/// both ends hear everything.
+/// Over a path without loss, a call rings after a round trip and is answered a second later. Both
+/// ends receive all speech.
 #[test]
 fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
     for transport in TRANSPORTS {
@@ -70,8 +70,8 @@ fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
                 "{transport} {end}"
             );
             assert_eq!((value("loss"), value("late")), (0.0, 0.0), "{transport} {end}");
-            // 200 ms of propagation, a packet of 20 ms, 60 ms in the buffer, up to 20 ms for a
-            // trunk.
+            // The delay is the sum of 200 ms of propagation, 20 ms to fill a packet, 60 ms in the
+            // playout buffer, and up to 20 ms for a trunk frame.
             let delay = value("delay_mean");
             assert!((0.28..0.305).contains(&delay), "{transport} {end}: {delay}");
             assert!(value("mos_mean") > 2.0, "{transport} {end}");
@@ -88,8 +88,8 @@ fn a_call_is_set_up_in_a_round_trip_and_heard_at_both_ends() {
     }
 }
 
-/// Without a line at the destination a call is refused, without a path it is not answered. The
-/// call's row contains the reason.
+/// A call is refused if the destination has no free line. It is not answered if there is no path.
+/// The row of the call contains the reason.
 #[test]
 fn a_failed_call_reports_its_reason() {
     let app = r#"calls = 2, load = 4, holding = "20 s", lines = 4"#;
@@ -112,8 +112,8 @@ fn a_failed_call_reports_its_reason() {
     }
 }
 
-/// Signalling over TCP: the first call waits for the connection, later ones find it open. TCP alone
-/// repairs losses, so every call is set up, and both ends agree about it.
+/// With signalling over TCP, the first call waits for the connection, and later calls find it open.
+/// TCP repairs the losses, so every call is set up, and both ends count the same calls.
 #[test]
 fn calls_over_tcp_share_a_connection() {
     let tcp = r#"{ kind = "sip", over = "tcp" }"#;
@@ -141,14 +141,14 @@ fn calls_over_tcp_share_a_connection() {
         assert!(source > 80.0 && (0.0..=2.0).contains(&(destination - source)), "{source} {destination}");
         assert_eq!(value("f.source", "failed"), 0.0);
         assert!(value("f.source", "retransmissions") > 20.0);
-        // Speech is lost at the link's rate of loss.
+        // The loss of speech equals the loss of the link.
         assert!((value("f.source", "loss") - 0.1).abs() < 0.01);
     }
 }
 
-/// With TCP, too, a call over a dead path is not answered: SIP's own time-out ends it.
+/// A call over a dead path is not answered with TCP either: the time-out of SIP ends the call.
 #[test]
-fn a_call_over_tcp_without_a_path_is_given_up() {
+fn sip_gives_up_a_call_over_tcp_without_a_path() {
     let dead = r#", error = { kind = "packet", probability = 1 }"#;
     let tcp = r#"{ kind = "sip", over = "tcp" }"#;
     let mut scenario = crate::run::scenario(&text("400 s", dead, "calls = 1", tcp));
@@ -158,8 +158,8 @@ fn a_call_over_tcp_without_a_path_is_given_up() {
     assert_eq!((row.values[1], row.values[2], row.time), (1.0, 408.0, 32_000_000_000));
 }
 
-/// Three parties behind separate links, mixed at the gateway: each gets one stream, for any number
-/// of parties.
+/// Three parties behind separate links are mixed at the gateway. Each party gets one stream,
+/// regardless of the number of parties.
 #[test]
 fn a_bridge_sends_one_stream_to_each_party() {
     let site = |name: &str, transport: &str| {
@@ -195,8 +195,7 @@ transport = "{transport}"
     for name in ["a", "b", "d"] {
         let value = |column| report.value("calls", &format!("{name}.source"), column).unwrap();
         assert_eq!((value("answered"), value("loss"), value("late")), (1.0, 0.0, 0.0), "{name}");
-        // 50 packets per second from the bridge, from its answer a quarter of a second after the
-        // start.
+        // The bridge answers 250 ms after the start, and then sends 50 packets per second.
         let back = report.value("flow_source", &format!("{name}.reverse"), "sent_packets").unwrap();
         assert!((back - 50.0 * 99.75).abs() <= 3.0, "{name}: {back}");
     }

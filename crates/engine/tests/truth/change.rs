@@ -1,5 +1,6 @@
-//! Parameters that change while a network runs: every changeable key has an effect, other keys are
-//! refused with a helpful message, and changes from the scenario and manual changes are equivalent.
+//! Changes of parameters while a network runs. Every changeable key has an effect. All other keys
+//! are refused with a message that lists the changeable keys. A change in the scenario has the same
+//! effect as a call of `Network::change`.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::golden;
@@ -13,7 +14,8 @@ use bentpipe_scenario::{assignment, changed, load, Source};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A link and a star, with all changeable keys and enough traffic to show their effects.
+/// A scenario with a link and a star, which has most changeable keys and enough traffic to show
+/// their effects.
 const BUSY: &str = r#"
 name = "busy"
 duration = "20 s"
@@ -63,8 +65,8 @@ app = { kind = "cbr", rate = "3 Mbit/s", on = "200 ms", off = "2 s" }
 transport = "udp"
 "#;
 
-/// A value for each changeable key, different from the one in [`BUSY`].
-const OTHERS: &[(&str, &str)] = &[
+/// A new value for each changeable key, different from the value in [`BUSY`].
+const NEW_VALUES: &[(&str, &str)] = &[
     ("link.NAME.rate", "\"600 kbit/s\""),
     ("link.NAME.delay", "\"50 ms\""),
     ("link.NAME.queue", "{ packets = 3 }"),
@@ -109,12 +111,12 @@ const OTHERS: &[(&str, &str)] = &[
     ("network.NAME.return.dama.scheme.rbdc.timeout", "1"),
 ];
 
-/// Returns the key for the link or network of [`BUSY`].
+/// Returns the key with NAME replaced by the name of the link or network in [`BUSY`].
 fn named(key: &str) -> String {
     key.replace("link.NAME", "link.wire").replace("network.NAME", "network.sat")
 }
 
-/// Two connections over an ATM leg.
+/// A scenario with two connections over an ATM leg.
 const CELLS: &str = r#"
 name = "cells"
 duration = "20 s"
@@ -141,8 +143,8 @@ app = { kind = "cbr", rate = "1 Mbit/s", on = "1 s", off = "2 s" }
 transport = "udp"
 "#;
 
-/// Returns [`BUSY`] with ACM in both directions of both, and signals that fade and recover by less
-/// than the hysteresis.
+/// Returns [`BUSY`] with ACM in both directions of the link and the star. The signals fade, and
+/// then recover by less than the hysteresis.
 fn adaptive() -> String {
     let of = |names: &str, more: &str| {
         format!(
@@ -168,7 +170,8 @@ delay = "20 ms""#,
         )
 }
 
-/// Returns [`BUSY`], with a mix if the key is a mix's; for the keys of an ATM network, [`CELLS`].
+/// Returns a scenario that has the key: [`CELLS`] for keys of an ATM network, [`adaptive`] for keys
+/// of ACM, and otherwise [`BUSY`], with the scheme `mix` if the key needs it.
 fn busy(key: &str) -> String {
     if ["legs", "access", "contract", "others"].iter().any(|own| key.ends_with(&format!("network.sat.{own}")))
     {
@@ -185,15 +188,15 @@ fn busy(key: &str) -> String {
     }
 }
 
-/// A moment without other events.
-const MOMENT: Time = Time::from_nanos(7_000_000_123);
+/// The time of the change. No other event has the same time.
+const CHANGE_TIME: Time = Time::from_nanos(7_000_000_123);
 
 #[test]
 fn every_changeable_key_has_an_effect_by_scenario_and_by_call() {
     let keys: BTreeSet<String> = changeable().into_iter().collect();
-    let covered: BTreeSet<String> = OTHERS.iter().map(|(key, _)| (*key).to_owned()).collect();
-    assert_eq!(keys, covered, "a key that can change has its line in OTHERS");
-    for (key, other) in OTHERS.iter().map(|(key, other)| (named(key), other)) {
+    let covered: BTreeSet<String> = NEW_VALUES.iter().map(|(key, _)| (*key).to_owned()).collect();
+    assert_eq!(keys, covered, "NEW_VALUES needs a value for each changeable key");
+    for (key, other) in NEW_VALUES.iter().map(|(key, other)| (named(key), other)) {
         let busy = busy(&key);
         let unchanged = results(&scenario(&busy));
         let planned = format!("{busy}\n[[change]]\nat = \"7.000000123 s\"\nset.{key} = {other}\n");
@@ -201,7 +204,7 @@ fn every_changeable_key_has_an_effect_by_scenario_and_by_call() {
         assert!(planned.traces != unchanged.traces, "{key} changes nothing");
         for table in planned.traces.keys() {
             let before = |rows: &[crate::run::TraceRow]| {
-                rows.iter().filter(|row| row.time < MOMENT.as_nanos()).cloned().collect::<Vec<_>>()
+                rows.iter().filter(|row| row.time < CHANGE_TIME.as_nanos()).cloned().collect::<Vec<_>>()
             };
             // The row of a superframe has the time of its start and is written at its end.
             if *table != "dama" {
@@ -210,16 +213,17 @@ fn every_changeable_key_has_an_effect_by_scenario_and_by_call() {
             }
         }
         let mut asked = Run::new(&scenario(&busy), 1, 0);
-        asked.network.run_until(MOMENT);
-        asked.network.change(MOMENT, &key, other).unwrap_or_else(|error| panic!("{error}"));
+        asked.network.run_until(CHANGE_TIME);
+        asked.network.change(CHANGE_TIME, &key, other).unwrap_or_else(|error| panic!("{error}"));
         assert!(asked.finished().results() == planned, "{key} set by hand");
     }
 }
 
 #[test]
 fn changes_precede_events_of_the_same_time() {
-    // Datagrams of 1000 bytes and 28 of headers take 8.224 ms; they are sent every 8 ms, and all
-    // arrive on whole nanoseconds. The channel fails at the very moment at which the third arrives.
+    // A datagram of 1000 bytes with 28 bytes of headers takes 8 ms to transmit. Datagrams are sent
+    // every 8 ms and arrive at whole nanoseconds. The channel fails exactly when the third datagram
+    // arrives, at 34 ms.
     let text = |at: &str| {
         format!(
             r#"
@@ -254,8 +258,8 @@ fn the_later_of_two_changes_at_one_time_applies() {
     let with = |changes: &str| results(&scenario(&format!("{BUSY}{changes}")));
     let change =
         |at: u32, rate: u32| format!("[[change]]\nat = \"{at} s\"\nset.link.wire.rate = \"{rate} kbit/s\"\n");
-    // A packet in transmission is retimed by each change; by one to a quarter of the rate without
-    // rounding.
+    // Each change computes the end of the packet in transmission again. A change from 1 Mbit/s to
+    // 250 kbit/s needs no rounding.
     let two = with(&(change(9, 500) + &change(5, 250) + &change(5, 700)));
     let one = with(&(change(5, 700) + &change(9, 500)));
     assert!(two == one);
@@ -293,19 +297,19 @@ fn goodput_follows_the_rate() {
         run.network.run_until(now);
         value(&run.network.report(now), "flow_destination", "f", "delivered_bytes") * 8.0
     };
-    // With headers of 40 bytes on 1460, a full link delivers 0.9733 of its rate; measured from ten
-    // seconds after each change.
+    // Segments have 1460 bytes of payload and 40 bytes of headers, so a full link delivers 97.33 %
+    // of its rate. The measurement begins ten seconds after each change.
     for (from, to, rate) in [(10, 30, 4e6), (40, 60, 1e6), (70, 90, 3e6)] {
         let goodput = (-delivered(from) + delivered(to)) / f64::from((to - from) as u32);
         assert!((0.95..0.974).contains(&(goodput / rate)), "{goodput} at {rate}");
     }
-    // 30 s at each rate, busy except for the first and last round trips.
+    // The link is busy for the whole run except for the first and last round trips.
     let report = run.finished().report();
     let utilisation = value(&report, "link", "l", "utilisation");
     assert!(utilisation > 0.98 && utilisation <= 1.0, "{utilisation}");
 }
 
-/// Returns a link with this value of a key, written in a layer above another one.
+/// Returns a scenario with one link that has this value of a key.
 fn wire(key: &str, value: &str) -> String {
     format!(
         "name = \"kinds\"\nduration = \"1 s\"\nlink = [{{ name = \"l\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", \
@@ -322,16 +326,16 @@ fn kinded() -> [(&'static str, Vec<String>); 3] {
     ]
 }
 
-/// Keys with different meanings in two kinds: the `burst` of a shaper is a size, that of PIE a
-/// time; the `rate` of bit errors is a probability, that of states of the signal is the link's
-/// rate.
+/// Keys that have different meanings in two kinds, as old kind, new kind and key. The `burst` of a
+/// shaper is a size, but the `burst` of PIE is a time. The `rate` of bit errors is a probability,
+/// but the `rate` of signal states is a bit rate.
 const OTHER_MEANING: [(&str, &str, &str); 3] =
     [("shaper", "pie", "burst"), ("shaper", "red-bytes", "burst"), ("bit", "snr-states", "rate")];
 
 #[test]
 fn a_change_to_another_kind_equals_the_loaders_result() {
-    // The loader merges the keys written for the one kind below the other. A running network has
-    // only values, of which those at a default were not written.
+    // The loader merges the written keys of both layers. A running network knows only values, and
+    // treats values equal to the default as not written.
     for (key, samples) in kinded() {
         for before in &samples {
             let text = wire(key, before);
@@ -346,8 +350,8 @@ fn a_change_to_another_kind_equals_the_loaders_result() {
                     &presets::all(),
                     &layers,
                 );
-                // Keys written for the one kind that mean something else in the other must be given
-                // with the change.
+                // A key that is written for the old kind, and has another meaning in the new kind,
+                // must be part of the change.
                 let other = OTHER_MEANING.iter().find(|(one, another, _)| {
                     before.contains(&format!("\"{one}\"")) && after.contains(&format!("\"{another}\""))
                 });
@@ -369,7 +373,7 @@ fn a_change_to_another_kind_equals_the_loaders_result() {
 }
 
 #[test]
-fn a_change_to_another_kind_takes_no_default_of_the_old_one() {
+fn a_change_to_another_kind_ignores_the_defaults_of_the_old_kind() {
     let bare = |samples: Vec<String>, key: &str| -> Vec<String> {
         // Kinds without required keys.
         let names = samples.iter().map(|sample| sample.split('"').nth(1).expect("a kind").to_owned());
@@ -390,7 +394,7 @@ fn a_change_to_another_kind_takes_no_default_of_the_old_one() {
     }
 }
 
-/// Additions to the good scenario of the other refusals.
+/// Refused changes: the name of the case, and the keys of a `[[change]]` that is added to [`GOOD`].
 const REFUSED: &[(&str, &str)] = &[
     ("a key that does not exist", "at = \"2 s\"\nset.link.first.rat = \"5 Mbit/s\""),
     ("a key that cannot change", "at = \"2 s\"\nset.link.first.from = \"d\""),
@@ -426,20 +430,20 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn refusals_name_place_key_value_and_changeable_keys() {
-    let mut text = "What a change is refused for, and in which words\n".to_owned();
+fn refusals_name_position_key_value_and_changeable_keys() {
+    let mut text = "Refused changes and their messages\n".to_owned();
     for (what, change) in REFUSED {
         let error = loaded(&format!("{GOOD}\n[[change]]\n{change}\n"))
             .err()
             .unwrap_or_else(|| panic!("{what} is accepted"));
         let _ = writeln!(text, "\n{what}\n  {}", error.replace('\n', "\n  "));
     }
-    text.push_str("\nSet by hand\n");
+    text.push_str("\nChanges by call\n");
     let good = loaded(&format!(
         "{GOOD}\n[[change]]\nat = \"5 s\"\nset.link.first.error = {{ kind = \"packet\", probability = 0.5 }}\n\
          [[change]]\nat = \"8 s\"\nset.link.first.error.probability = 0.1\n"
     ));
-    let scenario = good.expect("there is nothing wrong with it").value;
+    let scenario = good.expect("the changes are valid").value;
     let mut run = Run::new(&scenario, 1, 0);
     let now = Time::from_nanos(6_000_000_000);
     for (key, value) in [
@@ -457,7 +461,7 @@ fn refusals_name_place_key_value_and_changeable_keys() {
     }
     golden::check("changes.txt", &text);
     let untouched = Run::new(&scenario, 1, 0).finished().results();
-    assert!(run.finished().results() == untouched, "what is refused changes nothing");
+    assert!(run.finished().results() == untouched, "a refused change has an effect");
 }
 
 #[test]

@@ -45,8 +45,8 @@ fn direction() -> impl Strategy<Value = String> {
     })
 }
 
-/// Generates links in a line (each begins at the end of the previous one) or in a star around the
-/// first node.
+/// Generates links in a line, or in a star around the first node. Returns the text of the links and
+/// the names of the nodes.
 fn links() -> impl Strategy<Value = (String, Vec<String>)> {
     (any::<bool>(), prop::collection::vec((direction(), prop::option::of(direction())), 1..5)).prop_map(
         |(line, links)| {
@@ -65,7 +65,8 @@ fn links() -> impl Strategy<Value = (String, Vec<String>)> {
     )
 }
 
-/// Generates a star whose gateway is node n0.
+/// Generates a DVB-RCS network with node n0 as its gateway. Returns the text of the network and the
+/// names of the terminals.
 fn network() -> impl Strategy<Value = (String, Vec<String>)> {
     let scheme = choice(&[
         "\"cra\"",
@@ -79,7 +80,8 @@ fn network() -> impl Strategy<Value = (String, Vec<String>)> {
         "{ kind = \"mix\", rbdc = { max = \"512 kbit/s\" }, vbdc = { max = \"1024 kbit/s\" }, fca = true }",
     ]);
     let terminal = (prop::option::of(0u64..6), prop::option::of(0u32..4000));
-    // Slots, frames, and an L that is long enough for 250 ms each way and 200 ms of processing.
+    // Slots per frame, frames per superframe, and a `response` (in superframes) that is long enough
+    // for 250 ms each way and 200 ms of processing.
     let structure = prop::sample::select(&[(32u64, 4u64, 12u32), (16, 2, 20), (8, 1, 34)]);
     let more = prop::option::of(0u32..12);
     (
@@ -91,7 +93,7 @@ fn network() -> impl Strategy<Value = (String, Vec<String>)> {
         .prop_map(
             |((scheme, cra, (slots, frames, response), more, processing), terminals, rest, forward)| {
                 let (propagation, queue, forward_queue, error, forward_error) = rest;
-                // At most as many constant slots as the link has.
+                // The constant slots of all terminals must fit into the link.
                 let constant = |wanted: u64| wanted.min(slots / terminals.len() as u64) * 2048 / slots;
                 let mut text = format!(
                     "[network.sat]\nkind = \"dvb-rcs\"\ngateway = \"n0\"\npropagation = \"{propagation}\"\n\
@@ -145,7 +147,7 @@ const BURSTS: &[&str] = &[
     ", on = \"200 ms\", off = \"100 ms\", distribution = \"exponential\"",
 ];
 
-/// Generates application and transport of a flow.
+/// Generates the application and the transport of a flow.
 fn talk() -> impl Strategy<Value = String> {
     let variant = (choice(&["reno", "vegas"]), choice(&["sack", "newreno"]));
     let tcp = (choice(APPS), variant, any::<bool>(), any::<bool>(), choice(OPTIONS)).prop_map(
@@ -175,7 +177,8 @@ fn talk() -> impl Strategy<Value = String> {
     prop_oneof![3 => tcp, 2 => udp, 1 => tfrc]
 }
 
-/// A change at a random time of a random link or network, with the keys for either.
+/// A random change: the changed part (an index over links and the network), the time in permille of
+/// the duration, the keys if the part is a link, and the keys if it is the network.
 type ChangeOf = (prop::sample::Index, u64, String, String);
 
 fn change() -> impl Strategy<Value = ChangeOf> {
@@ -190,7 +193,7 @@ fn change() -> impl Strategy<Value = ChangeOf> {
             }
         });
     let of_network = (0..4, choice(QUEUES), choice(ERRORS)).prop_map(|(which, queue, error)| match which {
-        // Not slower than any rate at the start, so that plans arrive in time.
+        // At least as fast as every initial rate, so that plans arrive in time.
         0 => "forward.rate = \"10 Mbit/s\"".to_owned(),
         1 => format!("return.queue = {queue}"),
         2 => format!("forward.error = {error}"),
@@ -199,7 +202,8 @@ fn change() -> impl Strategy<Value = ChangeOf> {
     (any::<prop::sample::Index>(), 0u64..1000, of_link, of_network)
 }
 
-/// Generates a scenario as text, and the moments of inspection, in permille of its duration.
+/// Generates the text of a scenario, and the times at which the run is inspected, in permille of
+/// the duration.
 pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
     (
         any::<u32>(),
@@ -245,7 +249,7 @@ pub fn case() -> impl Strategy<Value = (String, Vec<u64>)> {
         })
 }
 
-/// Returns the number of cases: a hundred, or the number in the environment.
+/// Returns the number of cases: the environment variable `PROPTEST_CASES`, or 100.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(100)
 }
@@ -306,8 +310,8 @@ pub fn balance(network: &mut Network) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks created = consumed + dropped + held, in packets and in bytes, and that every drop belongs
-/// to a stage.
+/// Checks that created = consumed + dropped + held, in packets and in bytes, and that every drop
+/// has a stage of the network.
 pub fn sums(network: &mut Network) -> Result<(), TestCaseError> {
     let held = network.held();
     let stages = network.names().len();
@@ -324,7 +328,7 @@ pub fn sums(network: &mut Network) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks that the drops reported by links and terminals equal those of the totals.
+/// Checks that the links and terminals report `dropped` drops in total.
 fn drops_agree(report: &Report, dropped: u64) -> Result<(), TestCaseError> {
     let mut reported = 0.0;
     for (table, entity, _) in report.rows() {
@@ -338,9 +342,8 @@ fn drops_agree(report: &Report, dropped: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Checks that the rows of each entity of each trace are in order of time. The check is across all
-/// entities for tables whose rows are written at their time, which excludes the trace of a
-/// terminal's superframes.
+/// Checks that the rows of each trace are in order of time. The trace `dama` is checked per entity,
+/// because a terminal writes the row of a superframe after its end.
 pub fn time_goes_forward(traces: &Traces) -> Result<(), TestCaseError> {
     for (table, rows) in traces {
         let mut last: BTreeMap<&str, u64> = BTreeMap::new();
@@ -353,11 +356,11 @@ pub fn time_goes_forward(traces: &Traces) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Returns the rates of a link's direction, or of a network's forward link, over the duration:
-/// seconds at each.
+/// Returns the rates over time of a direction of a link, or of a network's forward link. Each entry
+/// has a duration in seconds and a rate in bytes per second.
 fn rates(scenario: &Scenario, list: &str, name: &str, keys: [&str; 2], first: Rate) -> Vec<(f64, f64)> {
     let mut moments = vec![(0.0, first)];
-    // An unset direction follows the other one until it is set.
+    // A return direction that is not set follows the forward direction until a change sets it.
     let mut own =
         keys[0] != "return" || scenario.link.iter().any(|link| link.name == name && link.back.is_some());
     for (_, change) in scenario.changes() {
@@ -383,13 +386,13 @@ fn rates_of(scenario: &Scenario, link: &LinkPair) -> [Vec<(f64, f64)>; 2] {
     [of(["", "rate"], *link.forward().rate), of(["return", "rate"], *link.back().rate)]
 }
 
-/// Returns the star of terminals around a gateway, if the network is one.
+/// Returns the configuration of a DVB-RCS network; `None` for other networks.
 fn star(network: &NetworkKind) -> Option<dama::Config> {
     network.changing("")?.config.downcast_ref::<dama::Config>().cloned()
 }
 
-/// Checks that no link transmits more than its rate times the duration, and that its busy time
-/// matches.
+/// Checks that no link transmits more than its rate multiplied by the duration, and that the busy
+/// time of each link matches the transmitted bytes.
 fn links_carry_their_rate(scenario: &Scenario, report: &Report) -> Result<(), TestCaseError> {
     // The largest packet: a segment of 1460 bytes with timestamps.
     const PACKET: f64 = 1512.0;
@@ -416,13 +419,14 @@ fn links_carry_their_rate(scenario: &Scenario, report: &Report) -> Result<(), Te
         let (sent, capacity) =
             (count("bytes"), rates.iter().map(|(seconds, rate)| seconds * rate).sum::<f64>());
         let fastest = rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-        // Each sending time is rounded down to the nanosecond, as is its remainder at a change.
+        // Each transmission time is rounded down to the nanosecond. The remaining time at a change
+        // of the rate is also rounded down.
         let more = signalling + (count("packets") + rates.len() as f64) * 1e-9 * fastest;
         prop_assert!(sent <= capacity + more, "{}: {} of {} bytes", name, sent, capacity);
         if rates.len() > 1 {
             continue;
         }
-        // The packet in transmission counts for only one of them.
+        // A packet in transmission at the end counts for either the bytes or the busy time.
         let busy = utilisation * capacity;
         prop_assert!(busy - sent <= PACKET + signalling, "{}: {} bytes, busy for {}", name, sent, busy);
         prop_assert!(sent - busy <= more, "{}: {} bytes, busy for {}", name, sent, busy);
@@ -430,8 +434,8 @@ fn links_carry_their_rate(scenario: &Scenario, report: &Report) -> Result<(), Te
     Ok(())
 }
 
-/// Returns the lowest mean rate on the path of a flow, in bits per second. In a line or star with a
-/// network at its hub there is only one path.
+/// Returns the minimum mean rate on the path of a flow, in bit/s. These networks have only one path
+/// between two nodes.
 fn bottleneck(scenario: &Scenario, from: &str, to: &str) -> f64 {
     type Hop = (String, String, f64);
     let mut hops: Vec<Hop> = Vec::new();
@@ -528,7 +532,8 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
                     continue;
                 }
                 let app::Config::Cbr(config) = &flow.app else { panic!("only cbr runs over udp") };
-                // One at once and then one per interval, which is rounded down to the nanosecond.
+                // The source sends a datagram at the start, and then one per interval. The interval
+                // is rounded down to the nanosecond.
                 let interval = config.rate.span_of(config.datagram.bytes());
                 prop_assert!(source("sent_packets") <= (scenario.duration / interval + 1) as f64);
                 prop_assert_eq!(sent, source("sent_packets") * config.datagram.bytes() as f64);
@@ -568,7 +573,11 @@ fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Res
                 panic!("the trace has six columns")
             };
             prop_assert!(granted <= free && granted - spare <= demand, "{:?}", row);
-            prop_assert!(spare == 0.0 || granted - spare == demand, "spare while some is wanted: {:?}", row);
+            prop_assert!(
+                spare == 0.0 || granted - spare == demand,
+                "spare slots although the demand is not met: {:?}",
+                row
+            );
             prop_assert!(planned.insert(superframe as u64, granted).is_none(), "{:?} is planned twice", row);
         }
         for (superframe, slots) in &assigned {
@@ -585,7 +594,7 @@ fn slots_are_there(scenario: &Scenario, report: &Report, traces: &Traces) -> Res
             let value = |column| report.value("terminal", &terminal, column).unwrap_or(0.0);
             prop_assert!(value("used_bytes") <= value("capacity_bytes"), "{}", terminal);
             prop_assert!(value("efficiency") <= 1.0);
-            // No plan is late unless it is corrupted: L is long enough.
+            // No plan is late, because `response` is long enough.
             prop_assert_eq!(value("late_slots"), 0.0, "{}", terminal);
         }
         let value = |column| report.value("ncc", name, column).expect("a count is a number");

@@ -1,4 +1,4 @@
-//! Flows over constellations: every loss has a name, and no packet is faster than light.
+//! Flows over constellations: every loss has a named reason, and no packet is faster than light.
 
 use crate::conservation::sums;
 use crate::run::{results, scenario, value, Run};
@@ -8,7 +8,8 @@ use bentpipe_engine::scenario::Scenario;
 use bentpipe_scenario::{load, Source};
 use std::collections::BTreeMap;
 
-/// Returns two sites, and flows both ways, over the constellation `network`.
+/// Returns a scenario with two sites and a flow in each direction over the constellation of a
+/// preset. `more` is additional text.
 fn between(preset: &str, more: &str) -> String {
     format!(
         r#"
@@ -42,7 +43,8 @@ transport = {{ kind = "tcp", congestion = "reno" }}
     )
 }
 
-/// 5265 km along the surface; the chord, in seconds of light.
+/// Minimum delay in seconds between the sites: the length of the chord through the Earth divided by
+/// the speed of light. The distance along the surface is 5265 km.
 const CHORD: f64 = 5.11e6 / 299_792_458.0;
 
 #[test]
@@ -81,7 +83,8 @@ fn a_probe_takes_the_traced_path_and_is_not_faster_than_light() {
         }
         assert!(row.values[0] >= 2.0 && row.values[1] > CHORD, "{row:?}");
     }
-    // By the moment of sending, which is the arrival at the constellation.
+    // Delays of datagrams by the time of sending in nanoseconds. The sites are directly at the
+    // constellation, so this is also the time of arrival there.
     let sent = |time: u64, delay: f64| (time as f64 - delay * 1e9).round() as u64;
     let took: BTreeMap<u64, f64> =
         results.traces["datagram"].iter().map(|row| (sent(row.time, row.values[1]), row.values[1])).collect();
@@ -134,7 +137,10 @@ fn a_handover_is_traced_and_counted() {
         // A satellite at 780 km is in view for at most 12 minutes.
         assert!(rows.len() >= 2, "{site}: {}", rows.len());
         for pair in rows.windows(2) {
-            assert_eq!(pair[0].values[2], pair[1].values[1], "who served before is who was chosen then");
+            assert_eq!(
+                pair[0].values[2], pair[1].values[1],
+                "the previous satellite is not the one of the last handover"
+            );
         }
     }
 }
@@ -183,7 +189,7 @@ fn invalid_constellations_are_refused_and_suspicious_ones_reported() {
     assert!(said.contains("47 to 140 km"), "{said}");
 }
 
-/// A bent pipe with element sets from a file: packets pass while one satellite sees both ends.
+/// In a bent pipe with element sets from a file, packets pass while a satellite sees both sites.
 #[test]
 fn element_sets_carry_packets() {
     let tle = include_str!("../../../../tests/authorities/orbits/iridium.tle");
@@ -191,7 +197,8 @@ fn element_sets_carry_packets() {
     let scenario = scenario(&text.replace("42.3 deg", "50 deg").replace("-71.1 deg", "10 deg"));
     let report = Run::new(&scenario, 1, 0).finished().report();
     assert!(value(&report, "flow_destination", "probe", "delivered_packets") > 1000.0);
-    // At least the path to the lowest satellite, at about 600 km, up and down.
+    // Minimum delay in seconds for 400 km up and down, which is less than the altitude of the
+    // lowest satellite.
     let min = 2.0 * 400e3 / 299_792_458.0;
     assert!(value(&report, "flow_destination", "probe", "delay_mean") > min);
 }

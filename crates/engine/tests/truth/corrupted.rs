@@ -1,11 +1,12 @@
-//! The fate of corrupted packets: with a wrong checksum they are lost at their receiver; with a
-//! valid one only the application can detect the error.
+//! Corrupted packets. A packet with a wrong checksum is dropped at its receiver. If the checksum is
+//! valid, only the application can detect the error.
 
 use crate::run::{results, scenario, Results};
 use bentpipe_stage::Held;
 
-/// Runs the scenario with these errors. Each flow has its own link, because a lost acknowledgment
-/// changes the times at which TCP sends, and over a shared link also the delays of the datagrams.
+/// Runs the scenario with these errors. Each flow has its own link: a lost acknowledgment changes
+/// the times at which TCP sends, and on a shared link this would change the delays of the
+/// datagrams.
 fn run(error: &str) -> Results {
     results(&scenario(&format!(
         r#"

@@ -1,6 +1,6 @@
-//! Descriptions in the user's reference: of every key, table, kind and value of the schema, of
-//! every column, and of every parameter of a congestion control. None is missing, empty or
-//! circular.
+//! Checks the descriptions in the user's reference: of every key, table, kind and value of the
+//! schema, of every column, and of every parameter of a congestion control. No description may be
+//! missing, empty or circular.
 
 use bentpipe_engine::{schema, tables};
 use serde_json::Value;
@@ -164,7 +164,7 @@ fn every_table_of_the_sources_is_listed() {
         tables::TRACES.iter().chain(tables::REPORTS.iter()).map(|table| table.name).collect();
     defined.sort();
     listed.sort();
-    assert_eq!(defined, listed, "a table is listed in `impl Tables` of what writes it");
+    assert_eq!(defined, listed, "each table must be listed in `impl Tables` of the type that writes it");
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! The same scenario and seed give the same bytes: in a second run, in steps of any length, with an
-//! unrelated part, on any thread and between the steps of other networks. Another seed gives other
-//! bytes.
+//! Determinism: the same scenario and seed give equal results in a second run, in steps of any
+//! length, with an unrelated part in the scenario, on any thread, and between the steps of other
+//! networks. Another seed gives other results.
 
 use crate::run::{results, scenario, Results, Run};
 use bentpipe_core::{Span, Time};
 use bentpipe_engine::scenario::Scenario;
 use std::thread;
 
-/// Every model, with and without random numbers, in one network.
+/// A scenario with models of every kind, with and without random numbers. [`BODY`] follows.
 const HEAD: &str = r#"
 name = "everything at once"
 duration = "30 s"
@@ -143,7 +143,7 @@ fn everything() -> Scenario {
 fn two_runs_are_equal_byte_for_byte() {
     let mut scenario = everything();
     let results = [results(&scenario), results(&scenario)];
-    // Otherwise equality would prove little.
+    // Check that the results contain enough rows to compare.
     assert!(results[0].traces.len() == 8 && results[0].traces.values().all(|rows| rows.len() > 20));
     assert!(results[0].totals.dropped.len() >= 4, "{:?}", results[0].totals.dropped);
     assert!(results[0] == results[1]);
@@ -194,8 +194,8 @@ fn without_randomness_the_seed_does_not_matter() {
     assert!(run(1) == run(77));
 }
 
-/// Returns the rows of everything outside the island, without the stages' numbers and the calls,
-/// which differ.
+/// Returns the results without the rows of the island. Also removes the numbers of stages and flows
+/// and the counts of calls, because an additional part changes them.
 fn without_the_island(mut results: Results) -> Results {
     let island = |entity: &String| {
         ["island", "drums", "bottles", "another", "hut"].iter().any(|name| entity.starts_with(name))
@@ -223,8 +223,8 @@ fn without_the_island(mut results: Results) -> Results {
 #[test]
 fn an_unrelated_part_does_not_change_other_results() {
     let alone = without_the_island(results(&everything()));
-    // The lists' order gives stages and flows their numbers: the addition comes once before and
-    // once after the others.
+    // Stages and flows are numbered in the order of the lists. The island is therefore added once
+    // before and once after the other parts.
     let after = format!("{HEAD}{BODY}{ISLAND_LINK}{ISLAND_NETWORK}{ISLAND_FLOWS}");
     let before = format!("{HEAD}{ISLAND_LINK}{ISLAND_FLOWS}{BODY}{ISLAND_NETWORK}");
     for text in [after, before] {
@@ -242,8 +242,8 @@ fn an_unrelated_part_does_not_change_other_results() {
 
 #[test]
 fn another_flow_of_the_network_does_not_change_random_draws() {
-    // The flow has its own link, between two nodes that also carry others: only parts that share a
-    // queue may change.
+    // The flow has its own link, but starts at a node with other flows. Only flows that share a
+    // queue with it may change.
     let more = r#"
         [[link]]
         name = "cable"
@@ -281,7 +281,7 @@ fn the_length_of_the_steps_does_not_matter() {
         if now == stepped.end {
             break;
         }
-        // From 1 ns to about 90 ms, in an order unknown to the models.
+        // Pseudo-random steps from 1 ns to about 90 ms.
         let step = Span::from_nanos(1 + number * number * 7_919 % 90_000_011);
         now = (now + step).min(stepped.end);
     }
@@ -344,7 +344,7 @@ fn one_thread_and_two_give_the_same() {
             .map(|worker| {
                 let run = &run;
                 let work = move || (worker..replications).step_by(2).map(run).collect::<Vec<_>>();
-                thread::Builder::new().spawn_scoped(scope, work).expect("two threads are not too many")
+                thread::Builder::new().spawn_scoped(scope, work).expect("the system can start two threads")
             })
             .collect();
         let mut halves: Vec<_> = workers
@@ -352,7 +352,7 @@ fn one_thread_and_two_give_the_same() {
             .map(|worker| worker.join().expect("a run does not panic").into_iter())
             .collect();
         (0..replications as usize)
-            .map(|replication| halves[replication % 2].next().expect("it ran"))
+            .map(|replication| halves[replication % 2].next().expect("the worker has run this replication"))
             .collect()
     });
     assert!(one == two);
@@ -365,7 +365,7 @@ fn a_network_may_move_between_threads_halfway() {
     run.network.run_until(Time::from_nanos(run.end.as_nanos() / 2));
     let moved = thread::scope(|scope| {
         let worker = thread::Builder::new().spawn_scoped(scope, move || run.finished().results());
-        worker.expect("one thread is not too many").join().expect("a run does not panic")
+        worker.expect("the system can start a thread").join().expect("a run does not panic")
     });
     assert!(moved == results(&scenario));
 }

@@ -7,8 +7,7 @@ use crate::run::{goodput, report, untraced, value};
 use bentpipe_core::Report;
 use std::fmt::Write as _;
 
-/// Returns a number of milliseconds, kilobits or percent with one decimal; a dash for a missing
-/// value.
+/// Formats a value, multiplied by `factor`, with one decimal. A missing value becomes a dash.
 fn tenths(value: Option<f64>, factor: f64) -> String {
     value.map_or("-".to_owned(), |value| format!("{:.1}", value * factor))
 }
@@ -24,7 +23,8 @@ impl Row<'_> {
         self.report.value("flow_source", self.flow, column)
     }
 
-    /// Returns goodput in kbit/s, mean and 95th percentile of the RTT in ms.
+    /// Returns three cells of the table: the goodput in kbit/s, and the mean and the 95th
+    /// percentile of the round-trip time in ms.
     fn common(&self) -> [String; 3] {
         [
             format!("{:.1}", goodput(self.report, self.flow, self.seconds) / 1e3),
@@ -33,7 +33,7 @@ impl Row<'_> {
         ]
     }
 
-    /// Returns the numbers of retransmissions and time-outs as two cells of the table.
+    /// Returns two cells of the table: the numbers of retransmissions and of time-outs.
     fn repairs(&self) -> [String; 2] {
         ["retransmissions", "timeouts"]
             .map(|column| value(self.report, "flow_source", self.flow, column).to_string())

@@ -1,4 +1,4 @@
-//! Groups: a table with a count or a pattern is equivalent to its members written by hand.
+//! Groups: a table with a count or a pattern is equivalent to separate tables of its members.
 
 use bentpipe_core::Span;
 use bentpipe_engine::facts::facts;
@@ -91,7 +91,7 @@ fn links_and_sites_are_numbered_too() {
 }
 
 #[test]
-fn references_to_a_group_are_to_its_members() {
+fn a_reference_to_a_group_refers_to_its_members() {
     let scenario = loaded(&format!(
         "{}{}[[edge.gw]]\nflow = [\"voice\"]\nto = [\"st1?\"]\n",
         flow("name = \"voice\"\nfrom = \"gw\"\nto = \"st*\"\ncount = 3"),
@@ -121,7 +121,7 @@ fn starts_are_drawn_per_replication_and_depend_only_on_their_group() {
     let poisson = group("{ kind = \"poisson\", mean = \"10 ms\" }", "");
     let times = starts(&poisson, 1, 0);
     assert!(times.is_sorted() && times[0] > 1.0);
-    // 400 exponential intervals of 10 ms: their sum has a standard deviation of 10 ms x sqrt(400).
+    // The sum of 400 exponential intervals of 10 ms has a standard deviation of 10 ms x sqrt(400).
     assert!((times[399] - 1.0 - 4.0).abs() < 4.0 * 0.2, "{}", times[399]);
     assert_eq!(times, starts(&poisson, 1, 0));
     assert_ne!(times, starts(&poisson, 1, 1));
@@ -140,7 +140,7 @@ fn starts_are_drawn_per_replication_and_depend_only_on_their_group() {
 }
 
 #[test]
-fn problems_of_a_group_are_reported_once_at_its_place() {
+fn problems_of_a_group_are_reported_once_at_its_table() {
     for (text, expected) in [
         (
             flow("name = \"web\"\nfrom = \"st*\"\nto = \"gv\""),

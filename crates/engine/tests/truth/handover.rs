@@ -1,4 +1,4 @@
-//! Handovers from one link to another under running flows: arrivals, links and losses.
+//! Handovers between links while flows run: times of arrival, serving links, and losses.
 
 use crate::bad_scenarios::{loaded, GOOD};
 use crate::conservation::sums;
@@ -8,8 +8,8 @@ use bentpipe_core::Time;
 use proptest::prelude::*;
 use std::fmt::Write as _;
 
-/// Returns two links: datagrams of 972 bytes and 28 of headers take 8 ms over the slow link and 2
-/// ms over the quick one.
+/// Returns a scenario with two links. A datagram of 972 bytes with 28 bytes of headers takes 8 ms
+/// to transmit on the slow link, and 2 ms on the quick link.
 fn links(duration: &str, more: &str) -> String {
     format!(
         r#"
@@ -34,7 +34,7 @@ links = ["slow", "quick"]
     )
 }
 
-/// Returns a flow of one datagram per 10 ms, in one direction.
+/// Returns a flow that sends a datagram every 10 ms.
 fn datagrams(name: &str, from: &str, to: &str) -> String {
     format!(
         r#"
@@ -48,7 +48,7 @@ transport = "udp"
     )
 }
 
-/// Returns the time in ms, number and delay in ms of each datagram that arrived.
+/// Returns the time of arrival in ms, the number, and the delay in ms of each arrived datagram.
 fn arrivals(results: &Results, flow: &str) -> Vec<(f64, u64, f64)> {
     let rows = results.traces["datagram"].iter().filter(|row| row.entity == flow);
     rows.map(|row| (row.time as f64 / 1e6, row.values[0] as u64, row.values[1] * 1e3)).collect()
@@ -72,13 +72,14 @@ fn make_before_break_delivers_over_both_links_and_reorders() {
     let results = run(&format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\n{there}{back}"));
     assert_eq!(dropped(&results), []);
     for flow in ["there", "back"] {
-        // Datagram n is sent at 10 n ms. The slow link takes 258 ms, the quick one 22 ms. Number
-        // 100 has sent 1 of its 8 ms when its link is cut, and uses the other: 1 + 22 ms.
+        // Datagram n is sent at 10 n ms. Its delay is 258 ms over the slow link and 22 ms over the
+        // quick link. Datagram 100 has been in transmission for 1 ms when its link is cut. It is
+        // then sent over the quick link, so its delay is 1 + 22 ms.
         let mut found = arrivals(&results, flow);
-        assert_eq!(found.len(), 298, "all that were sent until 22 ms before the end");
+        assert_eq!(found.len(), 298, "all datagrams that were sent until 22 ms before the end");
         let order: Vec<u64> = found.iter().map(|(_, number, _)| *number).collect();
         let overtaken = order.windows(2).filter(|pair| pair[0] > pair[1]).count();
-        assert!(overtaken > 20, "{overtaken} of the last 24 over the slow link come between quick ones");
+        assert!(overtaken > 20, "only {overtaken} of the last 24 datagrams of the slow link are overtaken");
         found.sort_by_key(|(_, number, _)| *number);
         for (at, number, delay) in found {
             let expected = match number {
@@ -109,8 +110,8 @@ fn break_before_make_loses_packets_on_the_link_and_in_the_gap() {
         format!("[[handover]]\nat = \"1001 ms\"\nto = \"quick\"\n{gap}\npackets = \"{packets}\"\n{there}")
     };
     let lost = run(&more("lose"));
-    // Numbers 75 to 99 are in flight and 100 is in transmission; 101 to 150 are sent during the
-    // interruption.
+    // At the handover, datagrams 75 to 99 are in flight and 100 is in transmission. Datagrams 101
+    // to 150 are sent during the interruption.
     assert_eq!(dropped(&lost), [("link cut in a handover", 26), ("no link during a handover", 50)]);
     let numbers: Vec<u64> = arrivals(&lost, "there").iter().map(|row| row.1).collect();
     assert_eq!(numbers, (0..75).chain(151..298).collect::<Vec<_>>());
@@ -118,8 +119,8 @@ fn break_before_make_loses_packets_on_the_link_and_in_the_gap() {
     assert_eq!(dropped(&held), []);
     let found = arrivals(&held, "there");
     assert_eq!(found.iter().map(|row| row.1).collect::<Vec<_>>(), (0..298).collect::<Vec<_>>());
-    // Number 100 waits from 1001 to 1501 ms, and the packets of the interruption leave one after
-    // the other.
+    // Datagram 100 waits from 1001 ms to 1501 ms. The datagrams of the interruption then follow
+    // without gaps.
     for (number, at) in [(99, 1248.0), (100, 1523.0), (101, 1525.0), (150, 1623.0)] {
         assert!((found[number].0 - at).abs() < 1e-6, "{number} at {} instead of {at}", found[number].0);
     }
@@ -166,7 +167,8 @@ fn changes_reach_links_of_a_multilink() {
     assert_eq!(delays("back"), [Some(258.0), Some(108.0), Some(28.0)]);
 }
 
-/// Returns the fractions of time on the links, and the times at which handovers begin.
+/// Returns the fraction of time that each link serves, and the times in seconds at which handovers
+/// begin.
 fn stays(results: &Results, duration: f64) -> (Vec<f64>, Vec<f64>) {
     let rows: Vec<&TraceRow> =
         results.traces["selection"].iter().filter(|row| row.values[0] == 0.0).collect();
@@ -181,7 +183,7 @@ fn stays(results: &Results, duration: f64) -> (Vec<f64>, Vec<f64>) {
 }
 
 #[test]
-fn random_handovers_divide_the_time_by_the_mean_stays() {
+fn random_handovers_divide_the_time_in_proportion_to_the_mean_stays() {
     let more = "policy = { kind = \"random\", stay = [\"3 s\", \"1 s\"] }\n";
     let flow =
         "[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\napp = { kind = \"cbr\", rate = \"1 kbit/s\" }\n\
@@ -189,8 +191,8 @@ fn random_handovers_divide_the_time_by_the_mean_stays() {
     let scenario = scenario(&links("20000 s", &format!("{more}{flow}")));
     let run = |seed| Run::new(&scenario, seed, 0).finished().results();
     let (shares, moments) = stays(&run(1), 20_000.0);
-    // 5000 cycles of mean 4 s; the standard error of the share is about 0.75 * 0.25 * sqrt(2 /
-    // 5000) = 0.004.
+    // There are about 5000 cycles with a mean of 4 s. The standard error of the share is about 0.75
+    // * 0.25 * sqrt(2 / 5000) = 0.004.
     assert!((shares[0] - 0.75).abs() < 0.02, "{shares:?}");
     assert!((moments.len() as f64 - 10_000.0).abs() < 450.0, "{}", moments.len());
     assert_eq!(moments, stays(&run(1), 20_000.0).1, "the same seed, the same handovers");
@@ -208,7 +210,7 @@ fn the_stronger_signal_takes_over_after_the_time_to_trigger() {
 }
 
 #[test]
-fn load_takes_the_next_link_and_gives_it_back() {
+fn high_load_selects_the_next_link_and_low_load_the_first() {
     let more = "policy = { kind = \"load\", period = \"1 s\", high = 0.9, low = 0.5 }\n";
     let rates = [("low", "300 kbit/s", "0 s"), ("high", "1500 kbit/s", "2500 ms")];
     let flows: String = rates
@@ -221,8 +223,9 @@ fn load_takes_the_next_link_and_gives_it_back() {
         })
         .collect();
     let (_, moments) = stays(&results(&scenario(&links("9 s", &format!("{more}{flows}")))), 9.0);
-    // With headers of 28 on 1000 bytes, 0.31 Mbit/s until 3 s and 1.54 Mbit/s from 2.5 s to 5.5 s:
-    // 1.08 of the slow link in the third second, 0.77 in the sixth, nothing in the seventh.
+    // Datagrams of 1000 bytes have headers of 28 bytes. The load is 0.31 Mbit/s until 3 s, plus
+    // 1.54 Mbit/s from 2.5 s to 5.5 s. It uses 108 % of the slow link in the third second, 77 % in
+    // the sixth, and 0 % in the seventh.
     assert_eq!(moments, [3.0, 7.0]);
 }
 
@@ -249,15 +252,17 @@ return = { rate = "8 Mbit/s", delay = "10 ms" }
     let results = results(&scenario(&format!("{text}{}", datagrams("there", "a", "b"))));
     let found = arrivals(&results, "there");
     let delay = |number: u64| found.iter().find(|row| row.1 == number).map(|row| (row.2 * 1e3).round() / 1e3);
-    // 1 ms at 8 Mbit/s, 2 ms at 4, all lost at 2 Mbit/s, and from 1.5 s on nothing until the series
-    // restarts with 4 Mbit/s at 2.5 s: number 150 waits for 1000 ms, number 151 for 990 ms and so
-    // on.
+    // A datagram takes 1 ms at 8 Mbit/s and 2 ms at 4 Mbit/s. From 1 s to 1.5 s all datagrams are
+    // lost. Then the rate is 0 until the series restarts with 4 Mbit/s at 2.5 s, so datagram 150
+    // waits for 1000 ms, datagram 151 for 990 ms, and so on.
     assert_eq!([40, 80, 120].map(delay), [Some(11.0), Some(52.0), None]);
     assert_eq!([150, 151, 249].map(delay), [Some(1052.0), Some(1044.0), Some(260.0)]);
     assert_eq!(delay(340), None, "lost again");
 }
 
-const BAD: &[(&str, &str)] = &[
+/// Refused scenarios: the name of the case, and the text that is added to [`GOOD`]. A first letter
+/// X stands for a multilink, P for a multilink with a policy, and T for a link with a trace.
+const REFUSED: &[(&str, &str)] = &[
     ("no multilink", "[[handover]]\nat = \"2 s\"\nto = \"first\""),
     ("a link that does not exist", "[[multilink]]\nname = \"x\"\nlinks = [\"first\", \"third\"]"),
     ("links between other nodes", "[[multilink]]\nname = \"x\"\nlinks = [\"first\", \"second\"]"),
@@ -298,12 +303,11 @@ const BAD: &[(&str, &str)] = &[
 
 #[test]
 fn impossible_handovers_are_refused_with_the_reason() {
-    let mut text =
-        "What a handover, a multilink and a trace are refused for, and in which words\n".to_owned();
+    let mut text = "Refused handovers, multilinks and traces, and their messages\n".to_owned();
     let other =
         "[[link]]\nname = \"other\"\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"1 ms\"\n";
     let multilink = format!("{other}[[multilink]]\nname = \"x\"\nlinks = [\"first\", \"other\"]\n");
-    for (what, added) in BAD {
+    for (what, added) in REFUSED {
         let added = match added.split_at(1) {
             ("X", rest) => format!("{multilink}{rest}"),
             ("P", rest) => format!("{multilink}policy = {rest}"),
@@ -317,7 +321,8 @@ fn impossible_handovers_are_refused_with_the_reason() {
     golden::check("handovers.txt", &text);
 }
 
-/// Generates consecutive handovers: pause before it, link, interruption, overlap, fate, direction.
+/// Generates a random sequence of handovers. Each handover has a pause before it, a new link, an
+/// interruption, an overlap, a treatment of the packets on the old link, and a direction.
 fn plans() -> impl Strategy<Value = String> {
     let one = (1..3000u32, 0..3usize, 0..1500u32, 0..1500u32, any::<bool>(), 0..4usize);
     prop::collection::vec(one, 1..9).prop_map(|plans| {
@@ -363,7 +368,7 @@ proptest! {
         let text = format!(
             r#"
 name = "any handovers"
-# Time-outs that are backed off to two minutes have their time too.
+# Long enough for time-outs of two minutes after repeated back-off.
 duration = "20000 s"
 [[link]]
 name = "satellite"

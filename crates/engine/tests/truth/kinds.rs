@@ -1,7 +1,7 @@
 //! Runs the [sample](bentpipe_core::Sample) of every variant of every list in its own scenario.
-//! Every loss has a name, the packets of each flow balance, and a second run and a run in steps
-//! equal the first. A table contains the results. A variant without a sample does not compile; a
-//! list that no test runs fails `every_list_is_run`.
+//! Checks that every loss has a named reason, that the packets of each flow balance, and that a run
+//! in steps equals a run without steps. A golden table contains the results. A variant without a
+//! sample does not compile. A list that is missing here fails `every_list_of_the_schema_is_run`.
 
 use crate::bad_scenarios::loaded;
 use crate::balance;
@@ -28,16 +28,19 @@ use serde_json::{json, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A list of variants, with scenarios for them. Each sample runs in the scenarios that accept it,
-/// which must be at least one.
+/// A list of variants, with scenarios for them. Each sample must be accepted by at least one of the
+/// scenarios, and runs in all scenarios that accept it.
 struct List {
     name: &'static str,
+    /// Names of the variants, in the order of the list.
     kinds: Vec<&'static str>,
+    /// A sample of each variant, in the same order.
     samples: Vec<String>,
+    /// Functions that return a scenario with the given sample.
     scenarios: &'static [fn(&str) -> String],
 }
 
-/// Returns the list of congestion controls, which is a folder of C files.
+/// Returns the list of congestion controls. They are C files, so the schema has no list of them.
 fn congestion() -> List {
     let kinds: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
     List {
@@ -129,7 +132,7 @@ fn lists() -> Vec<List> {
 
 const HEAD: &str = "name = \"kinds\"\nduration = \"20 s\"\n";
 
-/// Returns a transfer over TCP and one of datagrams of another class, from one node to another.
+/// Returns two flows from one node to another: a TCP transfer, and datagrams of another DSCP.
 fn flows(from: &str, to: &str) -> String {
     format!(
         r#"
@@ -150,7 +153,7 @@ transport = "udp"
     )
 }
 
-/// Returns a link with the keys `keys`.
+/// Returns a scenario with a link that has the keys `keys`.
 fn link(keys: &str) -> String {
     let queue =
         if keys.starts_with("queue") { "" } else { ", queue = { kind = \"drop-tail\", packets = 40 }" };
@@ -160,7 +163,8 @@ fn link(keys: &str) -> String {
     )
 }
 
-/// Returns a flow with an application and a transport, over a link with losses.
+/// Returns a scenario with one flow over a link with losses. `keys` are the application and the
+/// transport of the flow.
 fn flow(keys: &str) -> String {
     format!(
         "{HEAD}link = [{{ name = \"l\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"50 ms\", queue = {{ kind = \"drop-tail\", packets = 40 }}, \
@@ -168,7 +172,7 @@ fn flow(keys: &str) -> String {
     )
 }
 
-/// Returns a star of three terminals with the keys `keys`.
+/// Returns a scenario with a star of three terminals that has the keys `keys`.
 fn star(keys: &str) -> String {
     format!(
         "{HEAD}preset = \"dvb-rcs\"\nnetwork.sat.terminals = [{{ name = \"st\", count = 3 }}]\nnetwork.sat.{keys}\n{}{}",
@@ -181,7 +185,7 @@ fn dama(keys: &str) -> String {
     star(&format!("return.dama = {{ cra = \"64 kbit/s\", {keys} }}"))
 }
 
-/// Returns two stations at an access point, with this rate adaptation and losses.
+/// Returns a scenario with two stations at an access point, with this rate adaptation and losses.
 fn wifi(adaptation: &str) -> String {
     format!(
         "{HEAD}network.wlan = {{ kind = \"wifi\", standard = \"802.11g\", access_point = \"ap\", stations = [\"a\", \"b\"], \
@@ -217,7 +221,7 @@ fn the_schema_has_a_valid_example_of_each_application_and_the_transports_that_ca
     assert_eq!(of("bundles").0, r#"[{"kind":"bundles","window":4}]"#);
 }
 
-/// A DiffServ edge in front of a link.
+/// Returns a scenario with a DiffServ edge in front of a link.
 fn edge(meter: &str) -> String {
     format!(
         "{}[[edge.a]]\nflow = [\"load\"]\nmeter = {meter}\ngreen = \"af11\"\nyellow = \"af12\"\nred = \"drop\"\n",
@@ -225,7 +229,8 @@ fn edge(meter: &str) -> String {
     )
 }
 
-/// Returns two links, one of which carries at a time, and one planned handover.
+/// Returns a scenario with a multilink of two links. Under the policy `schedule` it has one planned
+/// handover.
 fn multilink(policy: &str) -> String {
     let planned = match policy.contains("\"schedule\"") {
         true => "[[handover]]\nat = \"4 s\"\nto = \"two\"\n",
@@ -242,7 +247,7 @@ fn multilink(policy: &str) -> String {
     )
 }
 
-/// Returns a proxy between two links, the second with losses.
+/// Returns a scenario with a proxy between two links. The second link has losses.
 fn proxy(mechanism: &str) -> String {
     format!(
         r#"{HEAD}
@@ -256,7 +261,7 @@ proxy = [{{ name = "pep", node = "m", mechanism = {mechanism} }}]
     )
 }
 
-/// Returns a service that two flows reach.
+/// Returns a scenario with a service at which two flows end. `keys` are the keys of both flows.
 fn service(role: &str, keys: &str) -> String {
     let link = |name: &str, from: &str| {
         format!("{{ name = \"{name}\", from = \"{from}\", to = \"m\", rate = \"1 Mbit/s\", delay = \"20 ms\", queue = {{ kind = \"drop-tail\", packets = 40 }} }}")
@@ -272,7 +277,8 @@ fn service(role: &str, keys: &str) -> String {
     )
 }
 
-/// Returns two sites below a shell, with other keys of the network.
+/// Returns a scenario with two sites under a shell of satellites. `keys` are more keys of the
+/// network.
 fn sky(shell: &str, keys: &str) -> String {
     format!(
         r#"{}network.sky.kind = "constellation"
@@ -289,14 +295,15 @@ network.sky.{keys}
     )
 }
 
-/// Satellites, both visible from both sites.
+/// A shell of two satellites that are visible from both sites.
 const HIGH: &str = r#"{ kind = "geo", longitudes = ["0 deg", "20 deg"] }"#;
 
-/// Satellites between which two sites may need inter-satellite links.
+/// A shell in which the path between the two sites may need inter-satellite links.
 const LOW: &str =
     r#"{ kind = "walker-star", altitude = "780 km", inclination = "86.4 deg", planes = 6, satellites = 11 }"#;
 
-/// Returns the samples of a list with the scenarios that accept them.
+/// Returns each combination of a sample and a scenario that accepts it: the kind, the index of the
+/// scenario in the list, and the loaded scenario.
 fn accepted(list: &List) -> Vec<(&'static str, usize, Scenario)> {
     let mut accepted = Vec::new();
     for (kind, sample) in list.kinds.iter().zip(&list.samples) {
@@ -310,12 +317,12 @@ fn accepted(list: &List) -> Vec<(&'static str, usize, Scenario)> {
         }
         assert!(accepted.len() > before, "{} {sample} is accepted nowhere:{refusals}", list.name);
     }
-    // A real program needs the real clock.
+    // Real programs need the real clock, so they cannot run here.
     accepted.retain(|(_, _, scenario)| !scenario.flow.iter().any(|flow| flow.is_command()));
     accepted
 }
 
-/// Runs to the end and checks the balance at many moments.
+/// Runs a scenario in 40 steps and checks the balance of packets after each step.
 fn in_steps(scenario: &Scenario) -> Results {
     let mut run = Run::new(scenario, 1, 0);
     for step in 1..=40 {
@@ -329,7 +336,7 @@ fn in_steps(scenario: &Scenario) -> Results {
 }
 
 #[test]
-fn a_refused_queue_names_the_kinds_that_are_accepted_in_its_place() {
+fn the_refusal_of_a_queue_lists_the_accepted_kinds() {
     let with = |queue: &str| loaded(&star(&format!("return.queue = {queue}")));
     let named = queue::Config::KINDS.iter().zip(queue::Config::samples());
     let accepted: Vec<&str> =
@@ -341,8 +348,8 @@ fn a_refused_queue_names_the_kinds_that_are_accepted_in_its_place() {
 #[test]
 fn every_variant_conserves_packets_and_is_repeatable() {
     let mut table = "\
-Each variant by its sample, in the scenarios of crates/engine/tests/truth/kinds.rs that accept it
-delivered: of all flows together, in 20 s (constellations: 200 s)
+The sample of each variant, in the scenarios of crates/engine/tests/truth/kinds.rs that accept it
+delivered: sum over all flows in 20 s (constellations: 200 s)
 
 list       variant               scenario  delivered     packets  dropped    held
                                                   kB     created
@@ -377,24 +384,23 @@ list       variant               scenario  delivered     packets  dropped    hel
             );
         }
     }
-    // `ONLY=toy` runs only variants whose name contains this text, without comparison with the
-    // table.
+    // `ONLY=toy` runs only the variants with `toy` in their name and skips the golden table.
     if only.is_empty() {
         golden::check("kinds.txt", &table);
     }
 }
 
 #[test]
-fn every_list_is_run() {
+fn every_list_of_the_schema_is_run() {
     let schema = schema::of_scenario();
     let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
     collect(schema.as_value(), &mut found);
     let run: BTreeSet<Vec<String>> =
         lists().iter().map(|list| list.kinds.iter().map(|kind| (*kind).to_owned()).collect()).collect();
-    assert_eq!(found, run, "a list of variants in the schema is one of `lists()`");
+    assert_eq!(found, run, "`lists()` must contain every list of variants in the schema");
 }
 
-/// Adds the kinds of every list of variants in a schema.
+/// Adds the kinds of every list of variants in a schema to `found`.
 fn collect(schema: &serde_json::Value, found: &mut BTreeSet<Vec<String>>) {
     if let Some(variants) = schema["oneOf"].as_array() {
         let kinds = variants.iter().filter_map(|variant| variant["properties"]["kind"]["const"].as_str());

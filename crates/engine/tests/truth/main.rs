@@ -1,8 +1,8 @@
-//! The engine as a whole, compared with the truth: two runs of a scenario are equal, no packet is
-//! lost without a named reason, tables of numbers (`tests/golden`), equations from papers, and
-//! scenarios that must be refused.
+//! Tests of the complete engine: equal runs of equal scenarios, conservation of packets, golden
+//! tables (`tests/golden`), equations from papers, and scenarios that must be refused.
 //!
-//! One program, so that it is linked once. `BLESS=1` rewrites the golden files.
+//! All modules are one program, so that it is linked only once. `BLESS=1` rewrites the golden
+//! files.
 
 mod access;
 mod acm;

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 
 const SECONDS: f64 = 60.0;
 
-/// Returns two transfers, one of them in an assured class, and voice, over 4 Mbit/s and 50 ms.
+/// Returns a scenario with two transfers and voice over a link of 4 Mbit/s and 50 ms. One of the
+/// transfers is in an assured class.
 fn scenario(queue: &str, ecn: bool, edge: &str) -> String {
     let transport = format!(r#"{{ kind = "tcp", congestion = "reno", ecn = {ecn} }}"#);
     format!(

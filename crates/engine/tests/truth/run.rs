@@ -31,7 +31,7 @@ pub struct TraceRow {
     pub values: Vec<f64>,
 }
 
-/// Compares bit for bit: NaN equals itself, 0 and -0 differ.
+/// Compares values bit for bit: NaN equals itself, and 0 differs from -0.
 impl PartialEq for TraceRow {
     fn eq(&self, other: &TraceRow) -> bool {
         let bits = |row: &TraceRow| row.values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
@@ -42,7 +42,7 @@ impl PartialEq for TraceRow {
 /// Rows by table, in the order of writing.
 pub type Traces = BTreeMap<&'static str, Vec<TraceRow>>;
 
-/// Captured packets: interface, time, and all fields of the packet.
+/// Captured packets: interface, time in nanoseconds, and all fields of the packet as text.
 pub type Captured = Vec<(u32, u64, String)>;
 
 #[derive(Clone, Default)]
@@ -142,14 +142,14 @@ pub fn report(scenario: &Scenario, run: u64) -> Report {
     Run::new(scenario, scenario.seed.value(), run).finished().report()
 }
 
-/// Returns a value of a report, which must exist.
+/// Returns a value of a report. Panics if the report does not have the value.
 pub fn value(report: &Report, table: &str, entity: &str, column: &str) -> f64 {
     report
         .value(table, entity, column)
         .unwrap_or_else(|| panic!("no value of {column} for {entity} in {table}"))
 }
 
-/// Returns the bits per second that the flow delivered on average over the scenario.
+/// Returns the mean goodput of a flow over `seconds`, in bit/s.
 pub fn goodput(report: &Report, flow: &str, seconds: f64) -> f64 {
     value(report, "flow_destination", flow, "delivered_bytes") * 8.0 / seconds
 }

@@ -1,5 +1,5 @@
-//! Services in whole networks: packets that a conference relay sends, their destinations, and
-//! refusals.
+//! Conference services in complete networks: the packets that a relay sends, their destinations,
+//! and refused services.
 
 use crate::bad_scenarios::loaded;
 use crate::conservation::balance;
@@ -7,8 +7,9 @@ use crate::golden;
 use crate::run::{self, untraced, value, Run};
 use std::fmt::Write as _;
 
-/// Returns participants, each with its own link to the gateway, whose delays are 10 ms, 20 ms, ...;
-/// 10 datagrams per second of 100 B for 10 s from each. `more` follows.
+/// Returns a scenario with a conference. Each participant has its own link to the gateway; the
+/// delays of the links are 10 ms, 20 ms and so on. Each participant sends 10 datagrams of 100 B per
+/// second. `more` is additional text.
 fn conference(participants: usize, more: &str) -> String {
     let mut text = "name = \"conference\"\nduration = \"11 s\"\n".to_owned();
     for number in 1..=participants {
@@ -46,13 +47,13 @@ fn speech_reaches_every_other_participant_after_both_delays() {
     let relay = |column| value(&report, "relay", "mcu", column);
     let [participants, received, relayed] = ["participants", "received", "relayed"].map(relay);
     assert_eq!((participants, relayed), (3.0, 2.0 * received));
-    // Every 100 ms from the start, in 11 s minus the delay.
+    // Each participant sends a datagram every 100 ms. In 11 s, 110 datagrams arrive from each.
     assert_eq!(received, 3.0 * 110.0);
     for number in [1.0, 2.0, 3.0] {
         let name = format!("voice{number}");
         let back = format!("{name}.reverse");
         assert_eq!(value(&report, "flow_destination", &name, "delivered_packets"), 110.0);
-        // 128 bytes take 10.24 us to send.
+        // A packet of 128 bytes takes 10.24 us to transmit.
         let one_way = |delay: f64| delay * 0.01 + 128.0 * 8.0 / 100e6;
         let mean = value(&report, "flow_destination", &name, "delay_mean");
         assert!((mean - one_way(number)).abs() < 1e-7, "{mean}");
@@ -62,7 +63,7 @@ fn speech_reaches_every_other_participant_after_both_delays() {
             others.iter().map(|other| one_way(*other) + one_way(number)).collect();
         let longest = value(&report, "flow_destination", &back, "delay_max");
         let expected = from_end_to_end.iter().copied().fold(0.0, f64::max);
-        // Two datagrams that arrive at one moment are sent one after the other.
+        // Two datagrams that arrive at the same time are sent one after the other.
         assert!((-1e-9..3e-5).contains(&(longest - expected)), "{longest}, not {expected}");
     }
 }
@@ -73,7 +74,7 @@ fn a_relay_serves_only_its_listed_flows() {
     let report = run::report(&untraced(&conference(3, &relay)), 0);
     assert_eq!(value(&report, "relay", "mcu", "participants"), 2.0);
     assert_eq!(value(&report, "flow_source", "voice3.reverse", "sent_packets"), 110.0);
-    // The third ends at an endpoint as without a relay, and receives nothing.
+    // The second flow is not listed, so it ends at a normal endpoint and receives nothing.
     assert_eq!(value(&report, "flow_destination", "voice2", "delivered_packets"), 110.0);
     assert_eq!(report.value("flow_source", "voice2.reverse", "sent_packets"), None);
 }
@@ -152,7 +153,7 @@ transport = { kind = "tcp", congestion = "reno" }
 "#;
     let good = conference(2, &format!("{log}{RELAY}"));
     loaded(&good).unwrap_or_else(|error| panic!("{error}"));
-    let mut text = "Services that are refused, and in which words\n".to_owned();
+    let mut text = "Refused services and their messages\n".to_owned();
     for (what, old, new) in REFUSED {
         assert_eq!(good.matches(old).count(), 1, "{what}: {old:?}");
         let message =

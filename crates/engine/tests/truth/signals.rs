@@ -1,13 +1,13 @@
-//! The benefit of informing the ends of handovers: Freeze-TCP and fast adaptation over a satellite,
-//! a wire and the satellite again, compared with plain TCP.
+//! Handover signals to the ends of TCP connections: Freeze-TCP and fast adaptation, compared with
+//! plain TCP. The path changes from a satellite to a wire and back to the satellite.
 
 use crate::bad_scenarios::loaded;
 use crate::golden;
 use crate::run::{self, goodput, untraced, value};
 use std::fmt::Write as _;
 
-/// Returns a handover from the satellite to the wire at 20 s and back at 40 s, each time with a
-/// break of a second that loses all packets on the link.
+/// Returns a scenario with a handover from the satellite to the wire at 20 s and back at 40 s. Each
+/// handover interrupts the path for a second and drops all packets on the link.
 fn hybrid(transport: &str) -> String {
     format!(
         r#"
@@ -47,16 +47,18 @@ transport = {{ kind = "tcp", congestion = "reno", profile = "classic", initial_s
     )
 }
 
-struct Seen {
+/// Measured results of the download.
+struct Download {
     timeouts: f64,
     retransmissions: f64,
+    /// Mean goodput in Mbit/s over the run.
     mbit: f64,
 }
 
-fn seen(transport: &str) -> Seen {
+fn download(transport: &str) -> Download {
     let report = run::report(&untraced(&hybrid(transport)), 1);
     let of = |column| value(&report, "flow_source", "download", column);
-    Seen {
+    Download {
         timeouts: of("timeouts"),
         retransmissions: of("retransmissions"),
         mbit: goodput(&report, "download", 60.0) / 1e6,
@@ -64,7 +66,7 @@ fn seen(transport: &str) -> Seen {
 }
 
 #[test]
-fn ends_with_handover_signals_lose_less_and_start_at_once() {
+fn handover_signals_avoid_time_outs_and_raise_the_goodput() {
     let variants = [
         ("plain", ""),
         ("freeze, a round trip before", ", on_handover = [\"freeze\"]"),
@@ -72,15 +74,15 @@ fn ends_with_handover_signals_lose_less_and_start_at_once() {
         ("adapt", ", on_handover = [\"adapt\"]"),
         ("both, 1.2 s before", ", on_handover = [\"freeze\", \"adapt\"], freeze_warning = \"1.2 s\""),
     ];
-    let mut text = "What ends make of knowing that handovers come: a download over a satellite (2 Mbit/s), from 21 s on a wire (8 \
-                    Mbit/s), from 41 s on the satellite again, with breaks of a second that lose what is on the link\n\n"
+    let mut text = "Handover signals to the ends of a download: over a satellite (2 Mbit/s), from 21 s on a wire (8 \
+                    Mbit/s), from 41 s on the satellite again, with breaks of a second that drop all packets on the link\n\n"
         .to_owned();
     let _ = writeln!(text, "{:28} {:>9} {:>15} {:>7}", "variant", "time-outs", "retransmissions", "Mbit/s");
     let all = variants.map(|(name, transport)| {
-        let seen = seen(transport);
-        let Seen { timeouts, retransmissions, mbit } = seen;
+        let download = download(transport);
+        let Download { timeouts, retransmissions, mbit } = download;
         let _ = writeln!(text, "{name:28} {timeouts:>9} {retransmissions:>15} {mbit:>7.3}");
-        seen
+        download
     });
     golden::check("signals.txt", &text);
     let [plain, _, freeze, _, both] = &all;

@@ -27,7 +27,8 @@ transport = {{ kind = "tcp", {transport} }}
     )
 }
 
-/// Returns the seconds until everything was acknowledged, and the number of retransmitted segments.
+/// Runs an upload of 1 MB. Returns the time until all data was acknowledged, in seconds, and the
+/// number of retransmitted segments.
 fn upload(link: &str, transport: &str) -> (f64, f64) {
     let text = geo(link, r#"{ kind = "bulk", size = "1 MB" }"#, transport);
     let report = run::report(&untraced(&text), 1);
@@ -36,7 +37,7 @@ fn upload(link: &str, transport: &str) -> (f64, f64) {
 }
 
 #[test]
-fn quick_start_saves_the_rounds_of_slow_start_where_every_router_grants_it() {
+fn quick_start_saves_round_trips_of_slow_start_if_every_router_grants_it() {
     let reno = r#"congestion = "reno""#;
     let asks = r#"congestion = "reno", quick_start = "5 Mbit/s""#;
     let understands = "quick_start = 0.9";
@@ -57,8 +58,8 @@ fn quick_start_saves_the_rounds_of_slow_start_where_every_router_grants_it() {
 fn scps_tp_with_vegas_fills_the_link() {
     let report =
         run::report(&untraced(&geo("", r#""bulk""#, r#"profile = "scps", congestion = "vegas""#)), 1);
-    // Segments of 1460 bytes in packets of 1500 and some bytes of options: 0.96 of the link, minus
-    // slow start.
+    // Segments of 1460 bytes are in packets of 1500 bytes plus options, so the maximum goodput is
+    // 96 % of the link's rate. Slow start lowers the mean.
     let rate = goodput(&report, "up", 60.0);
     assert!(rate > 0.85 * 10e6, "{rate}");
     assert_eq!(value(&report, "flow_source", "up", "timeouts"), 0.0);

@@ -1,8 +1,9 @@
-//! A golden file, compared or, with `BLESS=1`, written.
+//! Compares a text with a golden file. With `BLESS=1`, writes the golden file instead.
 
 use std::fmt::Write as _;
 
-/// Compares `text` with the golden file, or writes it.
+/// Compares `text` with the golden file `name` and panics at a difference. With `BLESS=1`, writes
+/// the golden file instead.
 pub fn check(name: &str, text: &str) {
     let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("BLESS").is_some() {

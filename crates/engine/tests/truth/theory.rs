@@ -3,8 +3,8 @@
 use crate::run::{goodput, report, results, scenario, untraced, value, Run};
 use bentpipe_core::{math, Time};
 
-/// Returns one TCP flow over one link of 1500-byte packets; `link` and `transport` are additional
-/// keys. The default profile is the one that the equations describe.
+/// Returns a scenario with one TCP flow over one link. `link` and `transport` are additional keys.
+/// Unless `transport` sets a profile, the profile is `classic`, which the equations describe.
 fn one_flow(duration: f64, link: &str, transport: &str) -> String {
     let profile = if transport.contains("profile") { "" } else { "profile = \"classic\"" };
     format!(
@@ -30,9 +30,10 @@ fn one_flow(duration: f64, link: &str, transport: &str) -> String {
     )
 }
 
-/// Returns the packets sent per second by the full model of Padhye, Firoiu, Towsley, Kurose,
-/// "Modeling TCP Throughput: A Simple Model and its Empirical Validation", SIGCOMM 1998, equation
-/// 31.
+/// Returns the packets sent per second according to the full model of Padhye, Firoiu, Towsley and
+/// Kurose, "Modeling TCP Throughput: A Simple Model and its Empirical Validation", SIGCOMM 1998,
+/// equation 31. `p` is the loss probability, `t0` the time-out in seconds, `b` the number of
+/// segments per acknowledgment, and `wmax` the maximum window in segments.
 fn padhye(p: f64, rtt: f64, t0: f64, b: f64, wmax: f64) -> f64 {
     let q = |w: f64| {
         let q3 = 1.0 - (1.0 - p).powi(3);
@@ -64,16 +65,17 @@ fn the_full_model_agrees_with_the_reference_rows() {
     assert!(count > 30);
 }
 
-/// Returns packets sent and delivered per second, and round-trip time, as means over seeds.
+/// Simulates a flow under random loss. Returns the packets sent per second, the packets delivered
+/// per second, and the round-trip time in seconds, as means over the seeds.
 fn under_loss(transport: &str, p: f64, delay: u32, seeds: u64) -> [f64; 3] {
     let duration = 2000.0;
-    // Acknowledgments are not lost, and the rate is no limit.
+    // Acknowledgments are not lost, and the rate of the link does not limit the flow.
     let link = format!(
         "rate = \"100 Mbit/s\"\ndelay = \"{delay} ms\"\nerror = {{ kind = \"packet\", probability = {p} }}\n\
          return = {{ rate = \"100 Mbit/s\", delay = \"{delay} ms\" }}"
     );
-    // A threshold near the window of the steady state, so that the overshoot of slow start does not
-    // count.
+    // The slow-start threshold is near the steady-state window, so that slow start does not
+    // overshoot.
     let threshold = (1.31 / p.sqrt()).max(2.0) as u32;
     let transport = format!("{transport}\ndelayed_ack = false\ninitial_ssthresh = {threshold}");
     let scenario = untraced(&one_flow(duration, &link, &transport));
@@ -97,7 +99,8 @@ fn reno_under_random_loss_follows_padhye() {
         let transport = format!("recovery = \"{recovery}\"");
         for p in [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1] {
             let [sent, delivered, rtt] = under_loss(&transport, p, 250, 3);
-            // The time-out is the minimum, 1 s: 0.5 s and the variation's 0.2 s are less.
+            // The time-out has its minimum of 1 s, because the round-trip time of 0.5 s and the
+            // minimum variation term of 0.2 s add up to less.
             let model = padhye(p, rtt, 1.0, 1.0, f64::INFINITY);
             assert!(
                 (sent / model - 1.0).abs() < 0.2,
@@ -112,9 +115,9 @@ fn reno_under_random_loss_follows_padhye() {
     }
 }
 
-/// RACK and tail loss probes repair losses that cost the model's Reno a time-out: with small
-/// windows, Linux is faster than the equation, and equally fast where there are no time-outs
-/// anyway.
+/// RACK and tail loss probes repair losses that would cause a time-out in the model's Reno. With
+/// small windows, Linux is therefore faster than the model. With large windows, time-outs are rare,
+/// and both are equally fast.
 #[test]
 fn linux_under_random_loss_follows_padhye_until_time_outs_count() {
     for (p, min, max) in [(0.0001, 0.8, 1.2), (0.001, 0.8, 1.2), (0.01, 0.8, 1.2), (0.1, 1.0, 1.4)] {
@@ -127,10 +130,11 @@ fn linux_under_random_loss_follows_padhye_until_time_outs_count() {
 
 #[test]
 fn with_long_time_outs_reno_lies_between_padhye_and_no_time_outs() {
-    // The model assumes that all packets after a lost one are lost until the round ends, so there
-    // are few duplicate acknowledgments and many losses end in a time-out. Here losses are
-    // independent: time-outs are rarer. With T0 = 10 RTT that makes the difference, and the truth
-    // lies between the model and the model without time-outs.
+    // The model assumes that a loss is followed by the loss of all later packets of the round.
+    // There are then few duplicate acknowledgments, and many losses end in a time-out. In the
+    // simulation, losses are independent, so time-outs are rarer. With T0 = 10 RTT, time-outs
+    // dominate. The simulated rate therefore lies between the model and the model without
+    // time-outs.
     for recovery in ["newreno", "sack"] {
         for p in [0.01, 0.02, 0.05] {
             let [sent, _, rtt] = under_loss(&format!("recovery = \"{recovery}\""), p, 50, 1);
@@ -143,10 +147,10 @@ fn with_long_time_outs_reno_lies_between_padhye_and_no_time_outs() {
 
 #[test]
 fn reno_under_rare_random_loss_follows_the_stationary_mean() {
-    // T. Ott, J. Kemperman, M. Mathis, "The stationary behavior of ideal TCP congestion avoidance",
-    // 1996: with independent losses the mean window over time is 1.3098 / sqrt(p); with the regular
-    // losses of the usual derivation it would be 1.22 / sqrt(p). Recovery costs a round trip
-    // without growth per loss, about 2.5 %.
+    // With independent losses, the mean window over time is 1.3098 / sqrt(p); with regular losses,
+    // it would be 1.22 / sqrt(p) (T. Ott, J. Kemperman, M. Mathis, "The stationary behavior of
+    // ideal TCP congestion avoidance", 1996). During the round trip of a recovery the window does
+    // not grow, which costs about 2.5 %.
     for p in [0.0005, 0.001, 0.002] {
         let [sent, _, rtt] = under_loss("recovery = \"sack\"", p, 25, 2);
         let mean = 1.3098 / p.sqrt() / rtt;
@@ -168,19 +172,19 @@ fn a_small_receive_window_limits_the_rate_to_window_over_round_trip_time() {
         let before = bytes(&run, begin);
         let run = run.finished();
         let rate = (bytes(&run, run.end) - before) / 300.0;
-        // Data of 1500 bytes one way, acknowledgments of 40 bytes the other.
+        // Data packets have 1500 bytes, and acknowledgments 40 bytes.
         let rtt = 2.0 * f64::from(delay) / 1e3 + 1540.0 * 8.0 / 10e6;
         let bound = f64::from(window) / rtt;
         assert!((rate / bound - 1.0).abs() < 0.01, "{segments} segments, {delay} ms: {rate} of {bound} B/s");
         let measured = value(&run.report(), "flow_source", "f", "rtt_p50");
-        // Percentiles are exact to 0.4 %.
+        // The report's percentiles have an error of up to 0.4 %.
         assert!((measured / rtt - 1.0).abs() < 0.006, "{measured} instead of {rtt} s");
     }
 }
 
-/// Payload in a round trip once it no longer grows, as in Linux 6.12 in virtual time with these
-/// maxima of tcp_rmem and tcp_wmem (docs/notes/linux-tcp.md); and with a key that replaces the
-/// memory.
+/// The payload per round trip, after it has stopped growing, equals the payload in Linux 6.12 in
+/// virtual time with the same maxima of tcp_rmem and tcp_wmem (docs/notes/linux-tcp.md). The last
+/// case sets keys that replace the memory.
 #[test]
 fn linux_carries_its_buffers_contents_per_round_trip() {
     const RAISED: &str = "profile = \"linux\"\nreceive_window = \"9 MB\"\nsend_buffer = \"8 MB\"";
@@ -240,8 +244,9 @@ fn a_full_link_carries_its_rate_minus_the_headers() {
 
 #[test]
 fn slow_start_doubles_each_round_trip() {
-    // On a link with negligible transmission times: (2^rounds - 1) IW segments take one round trip
-    // for the handshake, one for each round except the last, and half a round trip for the last.
+    // The link has negligible transmission times. A transfer of (2^rounds - 1) IW segments takes
+    // one round trip for the handshake, one for each round except the last, and half a round trip
+    // for the last round.
     for (initial, rounds) in [(1u64, 1u32), (1, 8), (2, 6), (4, 5), (10, 4)] {
         let segments = initial * ((1 << rounds) - 1);
         let link = "rate = \"100 Gbit/s\"\ndelay = \"250 ms\"";
@@ -265,23 +270,23 @@ fn slow_start_doubles_each_round_trip() {
 
 #[test]
 fn slow_start_fills_the_pipe_after_the_logarithm_of_its_size() {
-    // 10 Mbit/s and 500 ms hold 417 packets. With IW = 1 the window is 512 after 9 doublings: the
-    // link is full from the arrival of the first acknowledgment that makes the window larger than
-    // the pipe.
+    // A path with 10 Mbit/s and 500 ms holds 417 packets. With IW = 1, the window has 512 segments
+    // after 9 doublings. The link is full when an acknowledgment makes the window larger than 417.
     let link = "rate = \"10 Mbit/s\"\ndelay = \"250 ms\"\nqueue = \"unlimited\"";
     let results = results(&scenario(&one_flow(20.0, link, "initial_window = 1\ndelayed_ack = false")));
     let rtt = 0.5 + 1540.0 * 8.0 / 10e6;
     let pipe = (10e6 * rtt / 12_000.0f64).ceil();
     let full = results.traces["tcp"].iter().find(|row| row.values[0] >= pipe).expect("the window grows");
     let time = full.time as f64 / 1e9;
-    // The handshake takes a round trip, eight doublings to 256 take eight more, and the
-    // acknowledgments of those 256 begin to arrive after the tenth, at the rate of the link.
+    // The handshake takes one round trip, and eight doublings to 256 segments take eight. The
+    // acknowledgments of the 256 segments arrive after the tenth round trip, at the rate of the
+    // link.
     let expected = rtt * 10.0 + (pipe - 256.0) * 12_000.0 / 10e6;
     assert!((time - expected).abs() < 0.005, "{time} instead of {expected} s");
     let deliveries: Vec<_> =
         results.traces["delivery"].iter().filter(|row| row.time as f64 / 1e9 > expected + 1.0).collect();
     let gaps = deliveries.windows(2).filter(|pair| pair[1].time - pair[0].time > 1_200_000).count();
-    assert_eq!(gaps, 0, "once full, a packet comes each 1.2 ms");
+    assert_eq!(gaps, 0, "a full link delivers a packet every 1.2 ms");
 }
 
 #[test]
@@ -321,7 +326,7 @@ fn two_equal_flows_have_equal_shares() {
 }
 
 #[test]
-fn a_datagram_takes_its_sending_time_and_the_propagation() {
+fn the_delay_of_a_datagram_is_transmission_plus_propagation() {
     let text = r#"
         name = "clean"
         duration = "20 s"
@@ -346,7 +351,8 @@ fn a_datagram_takes_its_sending_time_and_the_propagation() {
     "#;
     let results = results(&scenario(text));
     let rows = &results.traces["datagram"];
-    // 1000 bytes take 8 ms and 4 ms; 972 bytes at 800 kbit/s arrive every 9.72 ms.
+    // Packets of 1000 bytes take 8 ms on the first link and 4 ms on the second. Datagrams of 972
+    // bytes at 800 kbit/s arrive every 9.72 ms.
     let expected = 0.272;
     assert!(rows.iter().all(|row| row.values[1] == expected), "{:?}", rows[0]);
     for (number, row) in rows.iter().enumerate() {

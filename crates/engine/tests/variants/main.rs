@@ -1,5 +1,5 @@
-//! Congestion controls in use: measured real stacks, equations, and golden trajectories of the
-//! window.
+//! Tests of congestion controls in complete runs: comparisons with measurements of Linux, with
+//! published equations, and with golden tables of the congestion window.
 
 mod bbr;
 mod measured;

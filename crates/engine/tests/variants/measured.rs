@@ -1,14 +1,15 @@
-//! Measured Linux: CUBIC and BBR over a path of 10 Mbit/s with random loss in both directions, 60 s
-//! (tests/authorities/tcp/PROVENANCE.md).
+//! Compares CUBIC and BBR with measurements of Linux over a path of 10 Mbit/s with random loss in
+//! both directions, for 60 s (tests/authorities/tcp/PROVENANCE.md).
 //!
-//! The campaign of LANMAN 2023 describes its path: server, netem with rate and delay, router, netem
-//! with loss, client, all of them containers on one machine, joined by veth pairs with their
-//! offloads on. So packets are never divided: the bursts of TCP, two segments at these rates, are
-//! sent, lost and acknowledged as one packet (`segmentation_offload`). netem counts Ethernet
-//! frames, 1514 bytes for 1448 of payload, and has room for 1000 packets.
+//! In the campaign of LANMAN 2023, the path consists of a server, netem with rate and delay, a
+//! router, netem with loss, and a client. All are containers on one machine. veth pairs with
+//! segmentation offloads join them, so bursts are never split into packets of one segment. At these
+//! rates, TCP sends bursts of two segments. Each burst is sent, lost and acknowledged as one packet
+//! (`segmentation_offload`). netem counts Ethernet frames, which have 1514 bytes for 1448 bytes of
+//! payload, and queues up to 1000 packets.
 //!
-//! A second measurement with packets of one segment showed that this matters: CUBIC has a third
-//! less, because it meets twice as many loss events. Both measurements are compared here.
+//! A second measurement used packets of one segment. CUBIC's goodput was a third lower, because
+//! twice as many loss events occurred. The simulation is compared with both measurements.
 
 use crate::run::{goodput, report, untraced};
 use std::collections::BTreeMap;
@@ -16,11 +17,11 @@ use std::collections::BTreeMap;
 const CAMPAIGN: &str = include_str!("../../../../tests/authorities/tcp/linux_tcp_netem_goodput_60s.csv");
 const SINGLE: &str = include_str!("../../../../tests/authorities/tcp/linux_cubic_single_packets_60s.csv");
 const SECONDS: f64 = 60.0;
-/// Number of seeds, with which the error of a mean is a fifth of the spread of runs: with nine, a
-/// row passed or failed by the choice of seeds.
+/// Number of simulated runs per case. With 30 seeds, the standard error of the mean is a fifth of
+/// the standard deviation of a run. With nine seeds, the choice of seeds decided if a row passed.
 const SEEDS: u64 = 30;
 
-/// Variant, delay in ms, loss in percent.
+/// A measured case: congestion control, delay in ms, and loss in percent.
 type Case = (String, u32, u32);
 
 /// Parses a table of measurements and returns the goodputs of each case.
@@ -28,7 +29,7 @@ fn measured(rows: &str) -> BTreeMap<Case, Vec<f64>> {
     let mut cases: BTreeMap<Case, Vec<f64>> = BTreeMap::new();
     for row in rows.lines().skip(1) {
         let field: Vec<&str> = row.split(',').collect();
-        let number = |index: usize| field[index].parse().expect("a number");
+        let number = |index: usize| field[index].parse().expect("the table contains numbers");
         let case = (field[1].to_owned(), number(3) as u32, number(4) as u32);
         cases.entry(case).or_default().push(number(5));
     }
@@ -77,7 +78,8 @@ fn simulated((variant, delay, loss): &Case, offload: bool) -> Vec<f64> {
     (0..SEEDS).map(|seed| goodput(&report(&scenario, seed), "f", SECONDS)).collect()
 }
 
-/// Compares with the measured mean, within 15 % or twice its deviation, whichever is more.
+/// Checks that the simulated mean goodput of each case differs from the measured mean by at most
+/// 15 % or two standard deviations of the measurements, whichever is larger.
 fn compare(rows: &str, offload: bool) {
     let mut wrong = Vec::new();
     for (case, values) in &measured(rows) {

@@ -3,7 +3,7 @@
 use crate::run::{goodput, report, untraced, value};
 use bentpipe_core::{math, Streams};
 
-/// Returns a scenario of `count` endless flows over one link, each with its share of the report.
+/// Returns a scenario with `count` endless flows over one link, which start one second apart.
 fn flows(count: usize, variant: &str, duration: f64, link: &str, transport: &str) -> String {
     let mut text = format!(
         r#"
@@ -32,8 +32,8 @@ fn flows(count: usize, variant: &str, duration: f64, link: &str, transport: &str
     text
 }
 
-/// Returns the mean window in segments under random loss: packets sent per second, times the
-/// round-trip time.
+/// Simulates one flow under random loss and returns its mean window in segments: the packets sent
+/// per second multiplied by the round-trip time.
 fn mean_window(variant: &str, p: f64, rtt: f64, duration: f64, seeds: u64) -> f64 {
     let threshold = 200;
     let half = rtt / 2.0;
@@ -54,8 +54,8 @@ fn mean_window(variant: &str, p: f64, rtt: f64, duration: f64, seeds: u64) -> f6
     sum / seeds as f64
 }
 
-/// Returns the mean window of RFC 9438's equations 1, 2 and 4 under losses that come independently,
-/// one in 1/p segments: the equations, integrated, without packets.
+/// Returns the mean window of CUBIC in segments under independent losses with probability `p` per
+/// segment. Integrates equations 1, 2 and 4 of RFC 9438 without simulating packets.
 fn cubic_under_independent_losses(p: f64, rtt: f64) -> f64 {
     const C: f64 = 0.4;
     const BETA: f64 = 0.7;
@@ -87,7 +87,7 @@ fn cubic_under_independent_losses(p: f64, rtt: f64) -> f64 {
 #[test]
 fn cubic_follows_its_equations_outside_the_reno_region() {
     for (p, rtt) in [(1e-4_f64, 0.5_f64), (1e-4, 1.0), (3e-4, 0.5)] {
-        // RFC 9438, equation 6, is for losses at equal distances: 1.054 (RTT / p)^(3/4).
+        // Equation 6 of RFC 9438 is for losses at equal distances: 1.054 (RTT / p)^(3/4).
         let equal = 1.054 * math::powf(rtt / p, 0.75);
         let independent = cubic_under_independent_losses(p, rtt);
         let window = mean_window("cubic", p, rtt, 1500.0, 3);
@@ -115,7 +115,7 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
     // 4 Mbit/s take 3 ms for a packet of 1500 bytes.
     let link = "rate = \"4 Mbit/s\"\ndelay = \"50 ms\"\nqueue = { kind = \"drop-tail\", packets = 200 }";
     for (alpha, beta) in [(2, 4), (4, 8), (10, 12)] {
-        // Slow start ends before the pipe is full, so its queue does not count.
+        // Slow start ends before the link is full, so it builds no queue.
         let transport = format!(
             ", delayed_ack = false, initial_ssthresh = 30, parameters = {{ alpha = {alpha}, beta = {beta} }}"
         );
@@ -123,8 +123,8 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
         let report = report(&scenario, 1);
         let queued = value(&report, "link", "l", "wait_mean") / 0.003;
         println!("vegas alpha {alpha}, beta {beta}: {queued:.2} packets wait");
-        // Initially nothing is queued, and Vegas' diff is slightly more than the queue (see
-        // vegas.c).
+        // The queue is empty at first, which lowers the mean. Vegas's `diff` is slightly larger
+        // than the queue (see vegas.c).
         assert!(
             (f64::from(alpha) - 1.0..=f64::from(beta) + 0.2).contains(&queued),
             "{alpha}..{beta}: {queued}"
@@ -132,19 +132,26 @@ fn vegas_keeps_alpha_to_beta_segments_queued() {
     }
 }
 
-/// Congestion controls with which two equal flows share equally, with the queue in packets; 33 are
-/// a bandwidth-delay product. Delay-based ones need a queue that drains at each loss: in a standing
-/// queue, the smallest round-trip time of the second flow includes the first flow's queue (J. Mo et
-/// al., "Analysis and Comparison of TCP Reno and Vegas", INFOCOM 1999). With 50 packets, Hybla's
-/// second flow overestimates its rho by 6 to 13 % and has 53 % of the link; it has 50.3 % when both
-/// begin at once, as with rho = 1. With 50 packets, LEDBAT's flows lose nothing and keep their
-/// initial ratio: the first has 0.36 to 0.62 of the link, depending on the rate.
+/// Congestion controls under which two equal flows share the link equally, each with the queue size
+/// of its test in packets. A bandwidth-delay product is 33 packets.
 ///
-/// For the others, equal sharing is not expected: `scalable` keeps its initial ratio (D. Chiu and
-/// R. Jain, "Analysis of the Increase and Decrease Algorithms", 1989, on multiplicative increase),
-/// `vegas` and `vegas95` are stable with any windows that leave alpha to beta segments queued, `lp`
-/// also yields to itself, and `fixed_rate` sends at its fixed rate.
-const EQUAL: [(&str, u32); 14] = [
+/// Congestion controls that use the delay need a queue that drains at each loss. In a standing
+/// queue, the minimum round-trip time of the second flow would include the queue of the first flow
+/// (J. Mo et al., "Analysis and Comparison of TCP Reno and Vegas", INFOCOM 1999):
+///
+/// - `hybla` with 50 packets: the second flow overestimates its rho by 6 to 13 % and gets 53 % of
+///   the link. If both flows start together, or if rho is 1, it gets 50.3 %.
+/// - `ledbat` with 50 packets: no packet is lost, and the flows keep their initial ratio. The first
+///   flow gets 36 to 62 % of the link, depending on the rate.
+///
+/// The other congestion controls are not expected to share equally:
+///
+/// - `scalable` keeps the initial ratio (D. Chiu and R. Jain, "Analysis of the Increase and
+///   Decrease Algorithms", 1989, on multiplicative increase).
+/// - `vegas` and `vegas95` are stable for all windows that leave alpha to beta segments queued.
+/// - `lp` also yields to other `lp` flows.
+/// - `fixed_rate` sends at a fixed rate.
+const EQUAL_SHARES: [(&str, u32); 14] = [
     ("bbr", 50),
     ("bbr3", 50),
     ("bic", 50),
@@ -163,10 +170,10 @@ const EQUAL: [(&str, u32); 14] = [
 
 #[test]
 fn two_equal_flows_have_equal_shares_over_a_long_run() {
-    // The phase determines which of two flows finds the queue full, so rates are averaged. At a
-    // single rate, CUBIC's first flow has up to 0.62.
+    // At a single rate, the phase of the flows decides which flow finds the queue full: CUBIC's
+    // first flow gets up to 62 % of the link. The test therefore averages over several rates.
     let rates = [9.4, 9.55, 9.7, 10.0, 10.3, 10.45, 10.6];
-    for (name, packets) in EQUAL {
+    for (name, packets) in EQUAL_SHARES {
         let (mut first, mut both) = (0.0, 0.0);
         for rate in rates {
             let link = format!(

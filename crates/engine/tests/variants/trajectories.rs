@@ -1,14 +1,15 @@
-//! The window of every congestion control over four conditions, as a table of numbers.
+//! Golden table of the congestion window of every congestion control under four link conditions.
 
 use crate::run::{goodput, scenario, value, Run};
 use crate::table;
 use std::fmt::Write as _;
 
-/// Seconds at which the window is recorded.
-const MOMENTS: [u64; 9] = [1, 2, 3, 5, 10, 20, 30, 45, 60];
+/// Times at which the table shows the window, in seconds after the start.
+const SAMPLE_SECONDS: [u64; 9] = [1, 2, 3, 5, 10, 20, 30, 45, 60];
 
-/// GEO: 4 Mbit/s, 250 ms one way, a queue of one bandwidth-delay product (167 packets). LEO: 20
-/// Mbit/s, 20 ms one way, which follows the satellites.
+/// Link conditions by name, with the key `error` of the link. The GEO link has 4 Mbit/s, 250 ms one
+/// way and a queue of one bandwidth-delay product (167 packets). The LEO link has 20 Mbit/s and 16
+/// to 30 ms one way; its delay changes as satellites move.
 const CONDITIONS: [(&str, &str); 4] = [
     ("GEO, clean", ""),
     ("GEO, bit errors 1e-6", "error = { kind = \"bit\", rate = 1e-6 }"),
@@ -43,7 +44,7 @@ fn text(variant: &str, condition: &str) -> String {
         "#
     );
     if condition.starts_with("LEO") {
-        // A satellite approaches and departs, and hands over to the next every 15 s.
+        // The satellite approaches and departs. Every 15 s, the next satellite takes over.
         for (second, delay) in [
             (5, 16),
             (10, 20),
@@ -67,9 +68,9 @@ fn text(variant: &str, condition: &str) -> String {
     text
 }
 
-/// Returns the congestion window at each of the [`MOMENTS`].
+/// Returns the congestion window in segments at each of the [`SAMPLE_SECONDS`].
 fn windows(trace: &[crate::run::TraceRow]) -> Vec<u32> {
-    MOMENTS
+    SAMPLE_SECONDS
         .iter()
         .map(|second| {
             let until = trace.partition_point(|row| row.time <= second * 1_000_000_000);
@@ -79,16 +80,16 @@ fn windows(trace: &[crate::run::TraceRow]) -> Vec<u32> {
 }
 
 #[test]
-fn windows_of_every_variant_over_four_conditions() {
+fn every_congestion_control_keeps_its_window_trajectories() {
     let mut table = "\
 Congestion windows in segments, 60 s of one endless flow, seed 1
 GEO: 4 Mbit/s, 250 ms one way, a queue of one bandwidth-delay product (167 packets)
-LEO: 20 Mbit/s, 16 to 30 ms one way, another each 5 s, a queue of 67 packets
+LEO: 20 Mbit/s, 16 to 30 ms one way, changed every 5 s, a queue of 67 packets
 
 "
     .to_owned();
     let _ = write!(table, "{:<11}{:<22}", "variant", "condition");
-    for second in MOMENTS {
+    for second in SAMPLE_SECONDS {
         let _ = write!(table, "{:>6}", format!("{second} s"));
     }
     let _ = writeln!(

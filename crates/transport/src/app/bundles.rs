@@ -269,7 +269,7 @@ impl Source {
         actions.timer = [self.due(now), expires].into_iter().flatten().min();
     }
 
-    /// Counts the bundles whose timeout has passed.
+    /// Counts the bundles that have timed out.
     fn expire(&mut self, now: Time) {
         while let Some(number) = self.order.front().copied() {
             match self.waiting.get(&number).copied() {

@@ -124,7 +124,7 @@ impl Workload for Config {
     }
 }
 
-/// The application of a flow whose traffic comes from a program; it does nothing.
+/// The application of a flow with traffic from a real program. The model does nothing.
 struct ExternalProgram;
 
 impl App for ExternalProgram {

@@ -41,7 +41,7 @@ pub enum Clock {
     Exact,
     /// BSD's clock, with ticks of this period.
     Ticks(u32),
-    /// Linux' clock, with jiffies of this period.
+    /// Linux's clock, with jiffies of this period.
     Jiffies(u32),
 }
 

@@ -1,7 +1,7 @@
 //! Connection set-up: retransmission of the SYN or SYN-ACK, and negotiation of the options.
 //!
 //! - The time-out starts at `rto_initial` and doubles (RFC 6298); after `syn_retries` the
-//!   connection fails. A SYN's first `syn_linear_timeouts` are not doubled and not counted (Linux'
+//!   connection fails. A SYN's first `syn_linear_timeouts` are not doubled and not counted (Linux's
 //!   sysctl of that name).
 //! - An option is in use if both SYNs carry it: window scale and timestamps (RFC 7323), SACK (RFC
 //!   2018). The smaller maximum segment size applies, 536 bytes if the other end does not state one

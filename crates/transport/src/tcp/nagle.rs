@@ -1,11 +1,12 @@
-//! Nagle's algorithm: small segments wait, so that many small writes do not become as many packets.
+//! Nagle's algorithm: small segments wait, so that many small writes share a packet. A segment is
+//! small if it is not full.
 //!
-//! - RFC 9293, section 3.7.4 (first RFC 896): a segment that is not full waits while any data is
+//! - RFC 9293, section 3.7.4 (originally RFC 896): a small segment waits while any data is
 //!   unacknowledged.
 //! - G. Minshall, "A Proposed Modification to Nagle's Algorithm", draft-minshall-nagle-01 (1999): a
-//!   segment that is not full waits only while an earlier one that was not full is unacknowledged.
-//!   The last part of a large write then leaves at once, without waiting for a round trip or a
-//!   delayed acknowledgment. Linux has this rule.
+//!   small segment waits only while an earlier small segment is unacknowledged. The last part of a
+//!   large write then leaves at once, without waiting for a round trip or a delayed acknowledgment.
+//!   Linux has this rule.
 
 use super::Config;
 

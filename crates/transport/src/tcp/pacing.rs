@@ -1,7 +1,7 @@
 //! Pacing: segments leave one by one at a rate, instead of in bursts.
 //!
 //! A connection is paced if its congestion control requests it (`sk_pacing_status`), or always with
-//! the option `pacing`, as with Linux' fq queue discipline. The rate is `sk_pacing_rate`, in bytes
+//! the option `pacing`, as with Linux's fq queue discipline. The rate is `sk_pacing_rate`, in bytes
 //! of payload per second. A congestion control with `cong_control` sets the rate itself. For others
 //! the rate follows from the window after each acknowledgment, as in Linux (sysctls
 //! tcp_pacing_ss_ratio and tcp_pacing_ca_ratio, Documentation/networking/ip-sysctl.rst):
@@ -10,13 +10,13 @@
 //!
 //! The rate stays constant until the next acknowledgment, even if the window changes, as after a
 //! pause. The ratio is 200 % while cwnd < ssthresh / 2, which lets the window double in a round
-//! trip, and 120 % above (the limit ssthresh / 2 is that of Linux' commit "tcp: refine pacing rate
+//! trip, and 120 % above (the limit ssthresh / 2 is that of Linux's commit "tcp: refine pacing rate
 //! determination", 2015).
 //!
-//! Times of departure follow Linux' internal pacing (commit "tcp: optimize tcp internal pacing" and
-//! its successors, 2018): a segment sent at t permits the next one at t + payload / rate. Bursts
-//! that end before the tenth segment of a connection are not paced. A sender may be later than
-//! permitted, because acknowledgments were late. It is credited with that time for the next
+//! Times of departure follow Linux's internal pacing (commit "tcp: optimize tcp internal pacing"
+//! and its successors, 2018): a segment sent at t permits the next one at t + payload / rate.
+//! Bursts that end before the tenth segment of a connection are not paced. A sender may be later
+//! than permitted, because acknowledgments were late. It is credited with that time for the next
 //! segment, up to half of the segment's transmission time, so that small delays do not reduce a
 //! rate near the bottleneck's.
 //!
@@ -193,7 +193,7 @@ impl Pacing {
     }
 }
 
-/// Enables pacing independent of the congestion control (Linux' SK_PACING_FQ).
+/// Enables pacing independent of the congestion control (Linux's SK_PACING_FQ).
 pub fn pace_always(state: &mut State) {
     state.sk_pacing_status = PACING_PACED;
 }

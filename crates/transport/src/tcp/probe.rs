@@ -1,5 +1,6 @@
-//! Tail loss probe (RFC 8985, section 7): if acknowledgments stop, one segment is sent before the
-//! time-out: new data, or the last segment again. Its acknowledgment can then start a recovery.
+//! Tail loss probe (RFC 8985, section 7). If no acknowledgments arrive, one segment is sent before
+//! the time-out. The segment has new data, or is a retransmission of the last segment. Its
+//! acknowledgment can then start a recovery.
 //!
 //! The probe time-out (section 7.2) is 2 SRTT. For a single segment in flight, the maximum delay of
 //! acknowledgments at the receiver, 200 ms, is added. It is never later than the retransmission
@@ -13,7 +14,8 @@ use bentpipe_core::Span;
 
 /// Maximum delay of an acknowledgment by the receiver (WCDelAckT of section 7.2).
 const DELAYED_ACK: Span = Span::from_millis(200);
-/// Addition of Linux in all other cases, so that an acknowledgment due at that time arrives first.
+/// Wait that Linux adds if several segments are in flight, so that an acknowledgment that is due at
+/// the same time arrives first.
 const MARGIN: Span = Span::from_millis(2);
 
 /// The probe of one connection.

@@ -30,7 +30,7 @@ use bentpipe_core::{Span, Time};
 /// Number of recoveries for which a wider reordering window lasts (RFC 8985, section 6.2, step 4).
 const PERSISTENCE: u8 = 16;
 
-/// Maximum extent of reordering in segments (Linux' tcp_max_reordering).
+/// Maximum extent of reordering in segments (Linux's tcp_max_reordering).
 const MAX_EXTENT: u32 = 300;
 
 /// The state of RACK (section 5.3).

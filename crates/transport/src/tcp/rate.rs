@@ -14,7 +14,7 @@
 //!
 //! A sample is application-limited if its segment was sent while the application supplied too
 //! little data to fill the window (section 3.4, [`check_application_limited`]). This is checked
-//! when the application writes. In profiles other than Linux' it is also checked when an
+//! when the application writes. In profiles other than those of Linux it is also checked when an
 //! acknowledgment arrives or a timer expires; in Linux 6.12, data retransmitted after the first
 //! acknowledgment of a response is not limited.
 //!

@@ -1,4 +1,4 @@
-//! Rate halving, Linux' method before proportional rate reduction: during a recovery the window
+//! Rate halving, Linux's method before proportional rate reduction: during a recovery the window
 //! falls by one segment for every second acknowledgment until it reaches ssthresh. In the round
 //! trip of the reduction, one segment therefore leaves for every two that arrive.
 //!

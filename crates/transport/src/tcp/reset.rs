@@ -7,7 +7,7 @@ use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
 pub struct Reset {
     /// Sequence number of the reset.
     pub sequence: u32,
-    /// Acknowledgment number, if it acknowledges something.
+    /// Acknowledgment number, if the reset has the flag ACK.
     pub acknowledgment: Option<u32>,
 }
 

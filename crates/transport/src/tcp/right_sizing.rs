@@ -3,8 +3,8 @@
 //! the round trip, up to the size of the buffer. It therefore does not limit a sender that doubles
 //! its window.
 //!
-//! Linux' auto-tuning is based on this algorithm, and the profiles of Linux use Linux' rule. There
-//! the result is a limit. Up to the limit the window grows by two segments for each arriving
+//! Linux's auto-tuning is based on this algorithm, and the profiles of Linux use Linux's rule.
+//! There the result is a limit. Up to the limit the window grows by two segments for each arriving
 //! segment, which is acknowledged at once. With C, the bytes that arrived in a round trip, and P,
 //! the maximum of earlier round trips (initially ten segments), the limit is
 //!
@@ -33,7 +33,7 @@ const ADDED_SEGMENTS: u64 = 16;
 pub(super) struct RightSizing {
     /// Maximum size of the window in bytes.
     max: u64,
-    /// State of Linux' rule; `None` for the original algorithm.
+    /// State of Linux's rule; `None` for the original algorithm.
     linux: Option<Linux>,
     rtt: Span,
     /// Position and time of the start of the present round trip.

@@ -39,7 +39,7 @@ pub struct Estimator {
     srtt: u64,
     /// RTTVAR in quarters of a microsecond.
     rttvar: u64,
-    /// State of Linux' estimator.
+    /// State of Linux's estimator.
     max_deviation: Option<MaxDeviation>,
     tick: Span,
     clock: Clock,
@@ -50,7 +50,7 @@ pub struct Estimator {
     variance_min: Span,
 }
 
-/// Mean deviations in quarters of a microsecond (Linux' `rttvar_us` and `mdev_max_us`).
+/// Mean deviations in quarters of a microsecond (Linux's `rttvar_us` and `mdev_max_us`).
 #[derive(Clone, Copy, Debug, Default)]
 struct MaxDeviation {
     /// The deviation used for the time-out.
@@ -94,7 +94,7 @@ impl Estimator {
             let smoothed = self.srtt / 8;
             let deviation = sample.abs_diff(smoothed);
             let mean = self.rttvar / 4;
-            // Only Linux' estimator gives less weight to a falling round-trip time.
+            // Only Linux's estimator gives less weight to a falling round-trip time.
             let falls = sample < smoothed && deviation > mean && self.max_deviation.is_some();
             self.rttvar =
                 if falls { self.rttvar + (deviation - mean) / 8 } else { self.rttvar - mean + deviation };

@@ -1,7 +1,7 @@
-//! A timer that is cheap to restart. The retransmission timer restarts with each acknowledgment,
-//! and each restart would move an entry of the event queue. Instead, the wake at the old deadline
-//! remains. At that wake the timer requests one at the new deadline. Only then does the clock
-//! compute the actual expiry, which takes a division.
+//! A timer that is cheap to restart. The retransmission timer restarts with each acknowledgment.
+//! Moving an entry of the event queue at each restart would be expensive. Instead, the wake at the
+//! old deadline remains, and at that wake the timer requests another wake at the new deadline. Only
+//! then does the clock compute the actual expiry, which takes a division.
 
 use super::clock::Clock;
 use bentpipe_core::{Span, Time};

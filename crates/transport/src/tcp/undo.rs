@@ -1,6 +1,6 @@
 //! Undo of spurious window reductions.
 //!
-//! A reduction is spurious if nothing had been lost. Two signs show this:
+//! A reduction is spurious if no segment was lost. Two signs show this:
 //!
 //! - Eifel (RFC 3522): an acknowledgment of retransmitted data echoes a timestamp older than the
 //!   first retransmission, so it answers the original;
@@ -46,7 +46,7 @@ pub struct Undo {
     /// Number of retransmissions since the reduction without a duplicate SACK; `None` before the
     /// first retransmission.
     unconfirmed: Option<u32>,
-    /// Time of the first retransmission of this loss (Linux' retrans_stamp).
+    /// Time of the first retransmission of this loss (`retrans_stamp` of Linux).
     first_resent: Option<Time>,
 }
 

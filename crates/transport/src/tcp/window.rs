@@ -2,7 +2,7 @@
 //! time, and for applications that send less than the window permits.
 //!
 //! - `is_cwnd_limited` and `max_packets_out` of [`State`] are determined once per window, as in
-//!   Linux' `tcp_cwnd_validate`. The congestion control increases the window only while the window
+//!   Linux's `tcp_cwnd_validate`. The congestion control increases the window only while the window
 //!   limits sending.
 //! - Restart after idle time (RFC 5681, section 4.1): if nothing is outstanding and nothing was
 //!   sent for longer than the time-out, the window is halved for each time-out that has passed,
@@ -26,7 +26,7 @@ pub struct Usage {
     deferred: bool,
     /// True if new data has been sent.
     fresh: bool,
-    /// End of the window over which `is_cwnd_limited` applies (Linux' `cwnd_usage_seq`).
+    /// End of the window over which `is_cwnd_limited` applies (Linux's `cwnd_usage_seq`).
     end: u64,
     initial: u32,
     restarts: bool,
@@ -34,7 +34,7 @@ pub struct Usage {
     /// Time of the last transmission.
     last: Time,
     /// Time since which the window has not been the limit, and the maximum number of outstanding
-    /// segments since then (Linux' `snd_cwnd_stamp`, `snd_cwnd_used`).
+    /// segments since then (Linux's `snd_cwnd_stamp`, `snd_cwnd_used`).
     unused_since: Time,
     used: u32,
 }
@@ -127,7 +127,7 @@ impl Usage {
         self.last = now;
     }
 
-    /// Validates the window after sending (Linux' `tcp_cwnd_validate`); `idle` if the application
+    /// Validates the window after sending (Linux's `tcp_cwnd_validate`); `idle` if the application
     /// has nothing more to send.
     #[inline]
     pub fn validate(

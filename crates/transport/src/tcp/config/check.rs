@@ -1,4 +1,5 @@
-//! Checks of a TCP flow: values out of range, and combinations that no stack has.
+//! Checks the configuration of a TCP flow for values out of range, and for combinations of options
+//! that no TCP stack has.
 
 use super::{Config, Recovery, LARGEST_WINDOW, UNSCALED_WINDOW};
 use crate::check_quick_start;
@@ -6,7 +7,7 @@ use crate::tcp::{handover, writer};
 use bentpipe_core::{Problems, Size, Span};
 
 impl Config {
-    /// Adds the problems of this configuration.
+    /// Adds the problems of this configuration to `problems`.
     pub fn check(&self, problems: &mut Problems) {
         self.check_window(problems);
         self.check_buffers(problems);
@@ -97,11 +98,11 @@ impl Config {
         }
     }
 
-    /// Adds combinations that no stack has.
+    /// Adds a problem for each combination of options that no TCP stack has.
     fn check_combination(&self, problems: &mut Problems) {
-        let mut refuse = |wrong: bool, key: &str, why: &str| {
-            if wrong {
-                problems.add(key, why.to_owned());
+        let mut refuse = |is_wrong: bool, key: &str, reason: &str| {
+            if is_wrong {
+                problems.add(key, reason.to_owned());
             }
         };
         let sack = self.offers_sack();
@@ -109,7 +110,7 @@ impl Config {
             self.recovery.needs_sack() && self.sack == Some(false) && self.recovery != Recovery::Snack,
             "recovery",
             "rack and sack detect losses by selective acknowledgments, but sack is false; allowed with sack = false: tahoe, \
-             reno, newreno",
+             reno, newreno, snack",
         );
         refuse(
             self.sack == Some(true) && (!self.recovery.needs_sack() || self.recovery == Recovery::Snack),
@@ -160,7 +161,7 @@ impl Config {
         refuse(
             grows && !self.window_scaling,
             "quick_window",
-            "the window starts at 64 KiB, which is its maximum without window_scaling; allowed: 0 B",
+            "has no effect without window_scaling, as the window starts at its maximum of 65535 B; allowed: 0 B",
         );
         refuse(
             grows && self.receive_window_start.is_some(),

@@ -1,5 +1,5 @@
-//! TCP on one side of a proxy. The congestion control is that of the flow, unless the scenario
-//! gives another one.
+//! TCP on one side of a proxy. Unless the scenario sets a congestion control for the side, the side
+//! uses the congestion control of each flow.
 
 use super::{Config, Draft, Profile};
 use bentpipe_core::Problems;
@@ -18,7 +18,7 @@ pub struct Side {
 
 impl From<Draft> for Side {
     fn from(draft: Draft) -> Side {
-        // The congestion control is an essential part of profile scps.
+        // Profile scps has its own congestion control, which is an essential part of the profile.
         let common = draft.profile.config().congestion == Profile::default().config().congestion;
         Side { inherits: draft.congestion.is_none() && common, config: draft.into() }
     }
@@ -61,18 +61,19 @@ impl JsonSchema for Side {
 }
 
 impl Side {
-    /// Returns the values of this side. If the side inherits, the flow's `congestion` and
-    /// `parameters` apply instead of the ones returned here.
+    /// Returns the values of this side. If the side inherits the congestion control, ignore
+    /// `congestion` and `parameters` here, and use the keys of the flow.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Returns the name of the side's own congestion control; `None` if it uses that of each flow.
+    /// Returns the congestion control of the side; `None` if the side uses the congestion control
+    /// of each flow.
     pub fn own_congestion(&self) -> Option<&str> {
         (!self.inherits).then_some(self.config.congestion.as_str())
     }
 
-    /// Returns the TCP of this side for a flow whose ends use `flow`.
+    /// Returns the configuration of this side for a flow. `flow` is the TCP of the flow's ends.
     pub fn serving(&self, flow: Option<&Config>) -> Config {
         match flow.filter(|_| self.inherits) {
             None => self.config.clone(),
@@ -84,7 +85,7 @@ impl Side {
         }
     }
 
-    /// Adds the problems of the side itself, beyond those of its values.
+    /// Adds the problems that only a side can have. [`Config::check`] adds the other problems.
     pub fn check(&self, problems: &mut Problems) {
         if self.inherits && !self.config.parameters.is_empty() {
             problems.add(

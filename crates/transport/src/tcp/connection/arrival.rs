@@ -11,8 +11,8 @@ use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 
 impl Connection {
-    /// Handles a segment from a packet whose ECN field is `experienced` congestion (RFC 3168,
-    /// section 5).
+    /// Handles an arriving segment. `experienced` is true if the ECN field of its packet is CE,
+    /// congestion experienced (RFC 3168, section 5).
     #[inline]
     pub fn receive_marked(&mut self, now: Time, segment: &Segment, experienced: bool) {
         let reduced = self.ecn.in_use && segment.flags.contains(SegmentFlags::CWR);
@@ -76,9 +76,9 @@ impl Connection {
         if flags.contains(SegmentFlags::RST) {
             match self.phase {
                 Phase::TimeWait => {}
-                // Both ends have sent everything, so the application is not informed (RFC 9293,
-                // section 3.10.7.4). The reset answers a repeated FIN, after the other end has
-                // discarded the connection.
+                // Both ends have sent all data, so the application is not informed (RFC 9293,
+                // section 3.10.7.4). The other end has already discarded the connection and answers
+                // a retransmitted FIN with this reset.
                 Phase::Closing | Phase::LastAck if start == self.receiver.next() => self.end(),
                 _ if start == self.receiver.next() => self.fail(Failure::Reset),
                 _ => self.receiver.acknowledge_now(),
@@ -144,12 +144,12 @@ impl Connection {
         }
     }
 
-    /// Handles an acknowledgment with SACK blocks.
+    /// Handles an acknowledgment with options: SACK blocks, or a SNACK option.
     fn take_blocks(&mut self, now: Time, ack: &Ack, options: &SegmentOptions) -> News {
         if let Some(snack) = &options.snack {
             let unit = self.sender.segment_size().into();
             let (held, missing): (Vec<_>, Vec<_>) =
-                snack::decode(snack, ack.position, unit).partition(|(_, there)| *there);
+                snack::decode(snack, ack.position, unit).partition(|(_, is_held)| *is_held);
             self.sender.name_missing(missing.into_iter().map(|(range, _)| range));
             let blocks: Vec<_> = held.into_iter().map(|(range, _)| range).collect();
             return self.sender.acknowledge(now, &Ack { sack: &blocks, ..*ack });
@@ -187,7 +187,7 @@ impl Connection {
                 self.phase = Phase::SynReceived;
                 self.pending = Pending::Syn;
             }
-            // The SYN-ACK was lost or is late.
+            // The other end has retransmitted its SYN, because the SYN-ACK was lost or late.
             Phase::SynReceived if segment.sequence == self.theirs.number(0) => self.pending = Pending::Syn,
             Phase::SynSent => {
                 let acknowledged = flags.contains(SegmentFlags::ACK);
@@ -232,7 +232,7 @@ impl Connection {
         self.events.add(Event::Connected);
     }
 
-    /// Answers a segment for a nonexistent connection with a reset.
+    /// Prepares a reset that answers a segment of a connection that does not exist.
     fn reset_in_answer(&mut self, segment: &Segment) {
         if let Some(reset) = Reset::answering(segment) {
             self.pending = Pending::Reset(reset);

@@ -1,20 +1,22 @@
-//! The state machine of a connection (RFC 9293, section 3.3.2), without I/O: segments, timers and
-//! the application's requests go in; [`Connection::next_segment`] returns the segments to send, one
-//! at a time, and [`Connection::next_event`] the events for the application.
+//! The state machine of a connection (RFC 9293, section 3.3.2), without I/O. Its inputs are
+//! arriving segments, timers and requests of the application. [`Connection::next_segment`] returns
+//! the segments to send, one per call. [`Connection::next_event`] returns the events for the
+//! application.
 //!
 //! - Set-up: [`super::handshake`]. The window of a SYN and a SYN-ACK is not scaled, so the first
-//!   flight towards the opening end is at most 65535 bytes, as in reality. A lost SYN, SYN-ACK or
-//!   last ACK is repaired by the retransmission of the SYN or SYN-ACK or by the first data.
+//!   flight towards the opening end is at most 65535 bytes, as in real stacks. If a SYN, a SYN-ACK
+//!   or the last ACK is lost, the SYN or SYN-ACK is retransmitted. The first data also replaces a
+//!   lost last ACK.
 //! - Either end or both may close. TIME-WAIT lasts 60 s after the last segment, as in Linux
 //!   (`tcp_timewait_state_process`). It needs no timer, because the connection only answers
 //!   segments.
-//! - A reset is valid only if its sequence number is the next expected one. A reset elsewhere in
-//!   the window, or a SYN, is answered by an acknowledgment (RFC 5961, sections 3.2 and 4.2).
-//!   TIME-WAIT ignores resets (RFC 1337); in CLOSING and LAST-ACK the connection is over and has
-//!   not failed.
-//! - Explicit congestion notification (RFC 3168) is negotiated by the flags of the SYNs. New data
-//!   may be marked. Acknowledgments echo a mark until the sender has reduced its window, once per
-//!   round trip, and reports it.
+//! - A reset is valid only if its sequence number is the next expected one. A SYN, or a reset
+//!   elsewhere in the window, is answered with an acknowledgment (RFC 5961, sections 3.2 and 4.2).
+//!   TIME-WAIT ignores resets (RFC 1337). In CLOSING and LAST-ACK, a reset ends the connection
+//!   without a failure.
+//! - Explicit congestion notification (RFC 3168) is negotiated by the flags of the SYNs. Only new
+//!   data may be marked. Acknowledgments echo a mark until the sender reports a reduced window. The
+//!   sender reduces its window at most once per round trip.
 //! - A connection that fails reports the reason: [`Failure`].
 //!
 //! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent
@@ -45,7 +47,7 @@ pub enum Phase {
     Closed,
     /// Waits for the other end's SYN.
     Listen,
-    /// Has sent a SYN, not yet answered.
+    /// Has sent a SYN that is not answered yet.
     SynSent,
     /// Has received a SYN and sent a SYN-ACK.
     SynReceived,
@@ -55,17 +57,17 @@ pub enum Phase {
     FinWait1,
     /// Has sent a FIN that is acknowledged.
     FinWait2,
-    /// Has sent a FIN and received one before its own was acknowledged.
+    /// Has sent a FIN, and has received a FIN before an acknowledgment of the sent FIN.
     Closing,
-    /// Both FINs are acknowledged; answers late segments.
+    /// Both FINs are acknowledged. The connection only answers late segments.
     TimeWait,
-    /// Has received a FIN and not sent one.
+    /// Has received a FIN, and has not sent a FIN.
     CloseWait,
-    /// Has sent a FIN after receiving one.
+    /// Has received a FIN, and then sent a FIN that is not acknowledged.
     LastAck,
 }
 
-/// Duration of TIME-WAIT (Linux' TCP_TIMEWAIT_LEN).
+/// Duration of TIME-WAIT (`TCP_TIMEWAIT_LEN` of Linux).
 pub const TIME_WAIT: Span = Span::from_secs(60);
 
 /// The next segment of the handshake.
@@ -81,9 +83,9 @@ enum Pending {
 #[derive(Clone, Copy, Debug, Default)]
 struct Ecn {
     in_use: bool,
-    /// True if acknowledgments echo congestion, until the other end reports a reduced window.
+    /// True while acknowledgments echo congestion: until the other end reports a reduced window.
     echoes: bool,
-    /// True if the last returned segment may be marked.
+    /// True if the last segment from `next_segment` may be marked.
     capable: bool,
 }
 
@@ -98,13 +100,13 @@ pub struct Connection {
     handshake: Handshake,
     /// True if timestamps are in use.
     timestamps: bool,
-    /// True if acknowledgments name missing data.
+    /// True if acknowledgments have SNACK options, which name missing data.
     snack: bool,
     /// State of explicit congestion notification, if in use.
     ecn: Ecn,
-    /// Receive window that a SYN can express.
+    /// Receive window in a SYN or SYN-ACK, at most 65535 bytes.
     syn_window: u32,
-    /// True if the application knows that all data was acknowledged.
+    /// True if the event `AllAcknowledged` was added since the last call of `send`.
     reported_all_acknowledged: bool,
     close_wanted: bool,
     time_wait_end: Time,
@@ -144,7 +146,7 @@ impl Connection {
         self.pending = Pending::Syn;
     }
 
-    /// Hands over more bytes to send; `u64::MAX` for an endless stream.
+    /// Hands over `bytes` more bytes to send. `u64::MAX` stands for an endless stream.
     pub fn send(&mut self, bytes: u64) {
         if bytes == 0 {
             return;
@@ -154,7 +156,7 @@ impl Connection {
         self.events.withdraw_all_acknowledged();
     }
 
-    /// Handles a signal about the path below.
+    /// Handles a signal about the path of the connection.
     pub fn signal(&mut self, now: Time, signal: &Signal) {
         if self.phase < Phase::Established {
             return;
@@ -166,7 +168,7 @@ impl Connection {
         }
     }
 
-    /// Closes this direction once everything handed over has been sent.
+    /// Closes this direction after all data that was handed over has been sent.
     pub fn close(&mut self) {
         if !self.close_wanted {
             self.close_wanted = true;
@@ -174,8 +176,8 @@ impl Connection {
         }
     }
 
-    /// Closes this direction once the present contents of the send buffer have been sent, and
-    /// discards the rest.
+    /// Closes this direction after the present contents of the send buffer have been sent. Discards
+    /// data that is not yet in the send buffer.
     pub fn stop(&mut self) {
         if !self.close_wanted {
             self.sender.discard_unwritten();
@@ -183,8 +185,8 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once. The other end is informed by a reset (RFC 9293, section
-    /// 3.10.5), if it knows the connection.
+    /// Ends the connection at once. If the other end knows the connection, it is informed by a
+    /// reset (RFC 9293, section 3.10.5).
     pub fn abort(&mut self) {
         let phase = self.phase;
         self.end();
@@ -207,8 +209,8 @@ impl Connection {
         self.receiver.read();
     }
 
-    /// Sets the total number of bytes of the stream for which the reader has room; it never
-    /// decreases. Without this call, data is accepted as it arrives.
+    /// Allows the other end to send the first `bytes` bytes of the stream. The number never
+    /// decreases. Without this call, the reader has room for all data.
     pub fn allow(&mut self, bytes: u64) {
         self.receiver.allow(bytes);
     }
@@ -236,7 +238,7 @@ impl Connection {
         &self.receiver
     }
 
-    /// Returns the time of the next call of [`Connection::wake`]; `Time::MAX` for never.
+    /// Returns the time at which to call [`Connection::wake`] next; `Time::MAX` if no timer runs.
     #[inline]
     pub fn next_wake(&self) -> Time {
         self.sender.next_wake().min(self.receiver.next_wake()).min(self.handshake.next_wake())

@@ -7,22 +7,22 @@ use bentpipe_core::Time;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
 
 impl Connection {
-    /// Returns true if the last returned segment may be marked instead of dropped: new data only
-    /// (RFC 3168, sections 6.1.4 and 6.1.5).
+    /// Returns true if routers may mark the last segment from `next_segment` instead of dropping
+    /// it. Only new data may be marked (RFC 3168, sections 6.1.4 and 6.1.5).
     #[inline]
     pub fn may_be_marked(&self) -> bool {
         self.ecn.capable
     }
 
-    /// Returns true if [`next_segment`](Self::next_segment) would return nothing and change
-    /// nothing.
+    /// Returns true if [`next_segment`](Self::next_segment) would return `None` and change no
+    /// state.
     #[inline]
     pub fn is_silent(&self) -> bool {
         self.pending == Pending::Nothing && !self.receiver.must_acknowledge() && self.sender.is_silent()
     }
 
-    /// Returns the next segment to send now; the caller repeats the call until it returns `None`.
-    /// Always inlined, so that the segment stays in registers.
+    /// Returns the next segment to send now. The caller repeats the call until it returns `None`.
+    /// The function is always inlined, so that the segment stays in registers.
     #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
         self.ecn.capable = false;
@@ -141,9 +141,9 @@ impl Connection {
     }
 }
 
-/// Returns an equal segment, built field by field. Segments usually stay in registers until they
-/// are part of a packet. Rare segments are built in memory; without this copy, all segments would
-/// be.
+/// Copies a segment field by field. Segments usually stay in registers until they are part of a
+/// packet. Only the rare segments of the handshake are built in memory. Without this copy, the
+/// compiler would build all segments in memory.
 #[inline(always)]
 fn rebuilt(segment: Segment) -> Segment {
     let Segment { sequence, acknowledgment, window, payload, flags, timestamps, options } = segment;

@@ -9,15 +9,15 @@ use bentpipe_stage::packet::segment::{SackBlocks, Snack};
 /// Number of acknowledgments of one hole that are sent without delay, as needed by fast retransmit.
 const SENT_AT_ONCE: u32 = 3;
 
-/// Slack of the timer: it expires later by this time if nothing else wakes the processor (Linux'
+/// Slack of the timer: it expires later by this time if nothing else wakes the processor (Linux's
 /// tcp_comp_sack_slack_ns).
 const SLACK: Span = Span::from_micros(100);
 
-/// Maximum number of segments that share an acknowledgment (Linux' tcp_comp_sack_nr).
+/// Maximum number of segments that share an acknowledgment (Linux's tcp_comp_sack_nr).
 const MAX_COMPRESSED: u32 = 44;
 
 /// Number of blocks that always fit into an acknowledgment. Every block has been in one of these
-/// places in an earlier acknowledgment, so all are reported (Linux' tcp_sack_new_ofo_skb, since
+/// places in an earlier acknowledgment, so all are reported (Linux's tcp_sack_new_ofo_skb, since
 /// 5.10).
 const SURE_BLOCKS: usize = 2;
 

@@ -35,7 +35,7 @@
 //! memory. In 6.12 and 6.18 it grows from that half by 4352 KiB, to the part of 32 MiB that holds
 //! payload. Here it starts at the full size minus `quick_window` plus 64 KiB, at least at 64 KiB,
 //! and grows to the full size. Alternatively it follows the data of a round trip
-//! ([`super::right_sizing`]), as with Linux' own settings.
+//! ([`super::right_sizing`]), as with Linux's own settings.
 //!
 //! A reader with limited room ([`Receiver::allow`]) limits the window further. The right edge then
 //! does not advance in small steps (RFC 9293, section 3.8.6.2.2). The sender is informed at once of
@@ -228,8 +228,8 @@ impl Receiver {
     }
 
     /// Returns true if `[start, start + length)` is acceptable: not entirely before the last
-    /// acknowledgment, not beyond the window (RFC 9293, section 3.10.7.4, with Linux' tolerance for
-    /// reordered segments without data).
+    /// acknowledgment, not beyond the window (RFC 9293, section 3.10.7.4, with Linux's tolerance
+    /// for reordered segments without data).
     #[inline]
     pub fn is_acceptable(&self, start: u64, length: u64) -> bool {
         start + length >= self.acknowledged && start <= self.edge

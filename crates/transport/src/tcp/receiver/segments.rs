@@ -1,4 +1,5 @@
-//! Estimate of the length of the other end's full segments, two of which are acknowledged together.
+//! Estimate of the length of the other end's full segments. A receiver acknowledges two full
+//! segments together.
 //!
 //! RFC 5681, section 4.2, leaves the estimate open. Here it is the longest payload so far. With
 //! `ack_pushed` it is the estimate of Linux (observed in 6.12, with an application that writes 1000
@@ -14,7 +15,7 @@
 //! - A segment counts as the end of an application's write if it has PSH, or is shorter than the
 //!   estimate, but not if it has just reduced the estimate.
 
-/// Linux' TCP_MSS_DEFAULT, the default of the option in RFC 9293 (section 3.7.1), and the smallest
+/// Linux's TCP_MSS_DEFAULT, the default of the option in RFC 9293 (section 3.7.1), and the smallest
 /// maximum segment size that Linux accepts.
 const DEFAULT_MSS: u64 = 536;
 const MIN_MSS: u64 = 88;
@@ -45,8 +46,8 @@ impl Segments {
         self.size
     }
 
-    /// Returns the limit up to which a segment lets a window grow whose memory holds `full_window`
-    /// in segments of `longest` bytes.
+    /// Returns the limit up to which a segment lets the window grow, if the window's memory holds
+    /// `full_window` in segments of `longest` bytes.
     #[inline]
     pub fn max_window(&self, payload: u64, full_window: u64, longest: u64) -> u64 {
         match self.adapts {

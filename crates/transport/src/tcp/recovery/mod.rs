@@ -1,5 +1,5 @@
 //! Loss recovery: determines congestion states, window reductions and retransmissions from
-//! acknowledgments and time-outs. The states and their order are those of Linux'
+//! acknowledgments and time-outs. The states and their order are those of Linux's
 //! `tcp_fastretrans_alert`, `tcp_process_loss` and `tcp_enter_loss`, so the congestion control's
 //! operations are called as in Linux. The algorithms are those of the RFCs:
 //!
@@ -98,7 +98,7 @@ pub struct Recovery {
     undoes: bool,
     detects_spurious: bool,
     probes: bool,
-    /// `nxt` at the last change of state (Linux' `high_seq`): the state ends when this position is
+    /// `nxt` at the last change of state (Linux's `high_seq`): the state ends when this position is
     /// acknowledged.
     high: u64,
     /// RFC 6582's `recover`, as the position after it: no NewReno recovery starts before data above
@@ -255,7 +255,7 @@ impl Recovery {
     }
 
     /// Handles the acknowledgment of new data. Without SACK, the first acknowledged segment filled
-    /// the hole, and each of the others had caused a duplicate acknowledgment (Linux'
+    /// the hole, and each of the others had caused a duplicate acknowledgment (Linux's
     /// `tcp_remove_reno_sacks`). Returns the number of newly delivered segments.
     #[inline]
     pub fn advanced(&mut self, state: &mut State, tally: &Tally) -> u32 {
@@ -319,7 +319,7 @@ impl Recovery {
         }
     }
 
-    /// Returns true if an acknowledgment needs [`Recovery::alert`] (Linux' `tcp_ack_is_dubious`).
+    /// Returns true if an acknowledgment needs [`Recovery::alert`] (Linux's `tcp_ack_is_dubious`).
     #[inline]
     pub fn is_dubious(&self, state: &State, info: &AckInfo) -> bool {
         info.duplicate

@@ -5,7 +5,7 @@ use crate::tcp::config::Config;
 use crate::tcp::scoreboard::in_flight;
 use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
 
-/// The way in which the window falls to ssthresh.
+/// The method by which the window falls to ssthresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reduction {
     AtOnce,
@@ -26,7 +26,7 @@ impl Reduction {
 
 impl Recovery {
     /// In recovery or CWR, adjusts the window to an acknowledgment that delivered this many
-    /// segments (Linux' `tcp_cwnd_reduction`); `losses` if it reported new ones.
+    /// segments (Linux's `tcp_cwnd_reduction`); `losses` if it reported new ones.
     #[inline]
     pub fn follow(&mut self, state: &mut State, delivered: u32, advanced: bool, losses: bool) {
         match self.reduction {
@@ -36,7 +36,7 @@ impl Recovery {
         }
     }
 
-    /// Starts a reduction (Linux' `tcp_init_cwnd_reduction`).
+    /// Starts a reduction (Linux's `tcp_init_cwnd_reduction`).
     pub(super) fn begin_reduction(&mut self, parts: &mut Parts) {
         self.high = parts.nxt;
         self.probe.forget();
@@ -47,7 +47,7 @@ impl Recovery {
         reduce(parts);
     }
 
-    /// Ends a reduction (Linux' `tcp_end_cwnd_reduction`).
+    /// Ends a reduction (Linux's `tcp_end_cwnd_reduction`).
     pub(super) fn end_reduction(&mut self, parts: &mut Parts) {
         if parts.congestion.has_cong_control() {
             return;
@@ -65,7 +65,7 @@ impl Recovery {
         parts.congestion.cwnd_event(parts.state, Event::CompleteCwr);
     }
 
-    /// Undoes a spurious reduction (Linux' `tcp_undo_cwnd_reduction`).
+    /// Undoes a spurious reduction (Linux's `tcp_undo_cwnd_reduction`).
     pub(super) fn undo_reduction(&mut self, parts: &mut Parts, unmark: bool) {
         if unmark {
             parts.scoreboard.unmark_lost(parts.state);
@@ -80,7 +80,7 @@ impl Recovery {
 }
 
 /// Limits `sacked_out`: without SACK there is at least one hole among the outstanding segments
-/// (Linux' `tcp_limit_reno_sacked`).
+/// (Linux's `tcp_limit_reno_sacked`).
 pub(super) fn limit_reno_sacked(state: &mut State) {
     let holes = state.lost_out.max(1).min(state.packets_out);
     state.sacked_out = state.sacked_out.min(state.packets_out - holes);
@@ -89,14 +89,14 @@ pub(super) fn limit_reno_sacked(state: &mut State) {
 /// Requests the new slow-start threshold from the congestion control.
 pub(super) fn reduce(parts: &mut Parts) {
     let state = &mut *parts.state;
-    // Linux' tcp_current_ssthresh: the value that an undo restores.
+    // Linux's tcp_current_ssthresh: the value that an undo restores.
     state.prior_ssthresh = current_ssthresh(state);
     state.prior_cwnd = state.snd_cwnd;
     let ssthresh = parts.congestion.ssthresh(parts.state);
     parts.state.snd_ssthresh = ssthresh;
 }
 
-/// Returns the threshold that corresponds to the present window (Linux' `tcp_current_ssthresh`).
+/// Returns the threshold that corresponds to the present window (Linux's `tcp_current_ssthresh`).
 pub fn current_ssthresh(state: &State) -> u32 {
     match state.ca_state {
         CA_CWR | CA_RECOVERY => state.snd_ssthresh,

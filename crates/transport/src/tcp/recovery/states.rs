@@ -93,7 +93,7 @@ impl Recovery {
             }
         } else if self.undoes && self.undo.answers_original(info.echo) {
             // A late segment filled the hole: reordering. While a retransmission is outstanding,
-            // nothing more is marked lost or retransmitted (Linux' tcp_try_undo_partial), so that
+            // nothing more is marked lost or retransmitted (Linux's tcp_try_undo_partial), so that
             // the next acknowledgment can undo the reduction.
             self.rack.record_reordering(parts.scoreboard.forward().saturating_sub(info.from), parts.state);
             if parts.state.retrans_out > 0 {
@@ -135,7 +135,7 @@ impl Recovery {
             if counts && info.tally.original_end.is_some_and(|end| end <= self.high) {
                 let delivered = self.leave_spurious_loss(parts, info);
                 if self.reduction == Reduction::RateHalving {
-                    // Linux' response to a spurious time-out (ip-sysctl.txt, tcp_frto_response 0).
+                    // Linux's response to a spurious time-out (ip-sysctl.txt, tcp_frto_response 0).
                     self.enter_cwr(parts);
                 }
                 return delivered;
@@ -196,7 +196,7 @@ impl Recovery {
         }
     }
 
-    /// Handles the expiry of the retransmission timer (Linux' `tcp_enter_loss`). The caller backs
+    /// Handles the expiry of the retransmission timer (Linux's `tcp_enter_loss`). The caller backs
     /// the timer off.
     pub fn enter_loss(&mut self, parts: &mut Parts) {
         self.holds_lost = false;

@@ -167,7 +167,7 @@ impl Scoreboard {
         }
     }
 
-    /// After a time-out, marks everything not SACKed as lost and not retransmitted (Linux'
+    /// After a time-out, marks everything not SACKed as lost and not retransmitted (Linux's
     /// `tcp_timeout_mark_lost`). If the receiver SACKed the first segment but does not acknowledge
     /// it, it has discarded its data (RFC 2018, section 8), so nothing counts as SACKed. With
     /// `recent`, segments sent after that time are not yet lost, except the first one (RFC 8985,

@@ -10,7 +10,7 @@
 //!   the third highest SACKed one is lost, unless it is SACKed. This limit never decreases, and
 //!   each segment is visited once, when the limit passes it. (The RFC's alternative, more than two
 //!   full segments' bytes SACKed above, is equivalent for full segments.)
-//! - `SetPipe()`: `packets_out - sacked_out - lost_out + retrans_out` of [`State`], Linux'
+//! - `SetPipe()`: `packets_out - sacked_out - lost_out + retrans_out` of [`State`], Linux's
 //!   `tcp_packets_in_flight`.
 //! - `NextSeg()`: rule (1) uses a heap of segments that wait for retransmission; the sender applies
 //!   rule (2). Rules (3) and (4) retransmit segments that are not yet lost, to obtain further
@@ -335,7 +335,7 @@ fn raise(highest: &mut [u64; DUP_THRESH as usize], mut value: u64) {
     }
 }
 
-/// Returns the number of segments in flight (Linux' `tcp_packets_in_flight`, RFC 6675's pipe in
+/// Returns the number of segments in flight (Linux's `tcp_packets_in_flight`, RFC 6675's pipe in
 /// segments).
 #[inline]
 pub fn in_flight(state: &State) -> u32 {

@@ -243,7 +243,7 @@ impl Sender {
         sample.losses = self.state.lost.wrapping_sub(before.lost) as i32;
         sample.prior_in_flight = before.in_flight;
         // A segment without followers may have waited for the delayed acknowledgment's timer (as in
-        // Linux' tcp_clean_rtx_queue, FLAG_ACK_MAYBE_DELAYED).
+        // Linux's tcp_clean_rtx_queue, FLAG_ACK_MAYBE_DELAYED).
         sample.is_ack_delayed = u32::from(
             tally.acked == 1
                 && self.una - before.una < u64::from(self.segment_size)

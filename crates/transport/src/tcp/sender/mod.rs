@@ -1,7 +1,7 @@
 //! The sending half of a connection: the data that may be sent now, and the effects of
 //! acknowledgments and time-outs.
 //!
-//! The order of work for an acknowledgment is that of Linux' `tcp_ack`: window update, SACK,
+//! The order of work for an acknowledgment is that of Linux's `tcp_ack`: window update, SACK,
 //! cumulative acknowledgment, round-trip time and `pkts_acked`, loss recovery, retransmission
 //! timer, congestion window; then sending, until the window is full.
 //!

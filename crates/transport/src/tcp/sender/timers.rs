@@ -17,7 +17,7 @@ pub(super) enum Purpose {
     Reorder,
 }
 
-/// Minimum wait of a timer whose time is already over.
+/// Minimum wait of a timer that should already have expired.
 const SHORTEST: Span = Span::from_millis(1);
 /// Time added to the reordering timer, as in Linux.
 const GRACE: Span = Span::from_millis(2);
