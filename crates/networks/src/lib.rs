@@ -5,7 +5,7 @@
 //! [`NetworkKind`]. All other code of bentpipe uses only the trait:
 //!
 //! - The engine connects the stages and routing edges that [`AccessNetwork::build`] adds to the
-//! [`Construction`].
+//!   [`Construction`].
 //! - The checks of a scenario use the network's nodes, parts and framings.
 //! - Changes during a run reach the stages that [`AccessNetwork::changing`] returns.
 //! - An emulation compares its measurements with the links that [`AccessNetwork::rated`] returns.

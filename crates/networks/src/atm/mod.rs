@@ -28,7 +28,7 @@
 //! Deviations:
 //!
 //! - Buffers serve cells in order of arrival, regardless of their service category. The guarantees
-//! of a contract come from the policers and from low priority, not from a scheduler.
+//!   of a contract come from the policers and from low priority, not from a scheduler.
 //! - A line has no slots, so a cell starts as soon as the line is free.
 //! - Call set-up, address resolution and operation cells (Q.2931, LE-ARP, I.610) are not modelled.
 //! - A header with three or more wrong bits is always detected.
