@@ -256,8 +256,8 @@ Rate: TypeAlias = "str"
 
 
 class TokenBucketMeter(TypedDict):
-    """Meter of the kind `token-bucket`. A token bucket: packets are green while there are tokens for them,
-    and red otherwise."""
+    """Meter of the kind `token-bucket`. A token bucket: a packet is green if the bucket has enough tokens for
+    it, and red otherwise."""
 
     burst: Size
     """Size of the bucket; at least 1500 B."""
@@ -272,10 +272,10 @@ class SrtcmMeter(TypedDict):
     burst: Size
     """Committed burst size (CBS), the size of the bucket for green packets; at least 1500 B."""
     colour_aware: NotRequired[bool]
-    """True if the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
+    """True if the marker is colour-aware: a packet never gets a lower drop precedence than it had. False by
     default."""
     committed: Rate
-    """Committed information rate (CIR), at which both buckets are filled."""
+    """Committed information rate (CIR), at which tokens arrive."""
     excess: Size
     """Excess burst size (EBS), the size of the bucket for yellow packets."""
     kind: Literal["srtcm"]
@@ -287,13 +287,13 @@ class TrtcmMeter(TypedDict):
     burst: Size
     """Committed burst size (CBS); at least 1500 B."""
     colour_aware: NotRequired[bool]
-    """True if the marker is colour-aware: a packet never gets a lower drop precedence than it had. Off by
+    """True if the marker is colour-aware: a packet never gets a lower drop precedence than it had. False by
     default."""
     committed: Rate
-    """Committed information rate (CIR), beyond which packets are yellow."""
+    """Committed information rate (CIR), above which packets are yellow."""
     kind: Literal["trtcm"]
     peak: Rate
-    """Peak information rate (PIR), beyond which packets are red; at least `committed`."""
+    """Peak information rate (PIR), above which packets are red; at least `committed`."""
     peak_burst: Size
     """Peak burst size (PBS); at least 1500 B."""
 
@@ -321,13 +321,13 @@ class Tsw3cmMeter(TypedDict):
     """Averaging window of the rate estimator, 1 s by default; must be longer than 0 s."""
 
 
-#: The meter by which an edge gives packets a colour.
+#: The meter with which an edge assigns a colour to packets.
 Meter: TypeAlias = 'TokenBucketMeter | SrtcmMeter | TrtcmMeter | Tsw2cmMeter | Tsw3cmMeter | Literal["token-bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm"]'
 
 #: The transport protocol that a rule of an edge matches.
 TransportProtocol: TypeAlias = 'Literal["tcp", "udp"]'
 
-#: A rule of a DiffServ edge. It matches packets for which all given keys match; an unset key matches all
+#: A rule of a DiffServ edge. It matches a packet if all keys that are set match. An unset key matches all
 #: packets.
 Rule = TypedDict(
     "Rule",
@@ -708,32 +708,34 @@ class Ramjee1Playout(TypedDict):
     """Playout delay of the first talk spurt. Default 20 ms."""
     kind: Literal["ramjee-1"]
     weight: NotRequired[float]
-    """Weight a of the past in the filters, 0 to 1. Default 0.998002 (the paper's)."""
+    """Weight a, from 0 to 1, of the previous estimates of delay and variation. Default 0.998002, as in the
+    paper."""
 
 
 class Ramjee2Playout(TypedDict):
     """Playout of the kind `ramjee-2`. An adaptive de-jitter buffer: algorithm 2 of Ramjee et al. 1994, a
-    filter that follows a growing delay faster."""
+    filter that follows a growing delay faster than a shrinking delay."""
 
     growing: NotRequired[float]
-    """Weight b of the past while the delay grows, 0 to 1. Default 0.75 (the paper's)."""
+    """Weight b, from 0 to 1, of the previous estimate of the delay while the delay grows. Default 0.75, as in
+    the paper."""
     initial: NotRequired[Span]
     """Playout delay of the first talk spurt. Default 20 ms."""
     kind: Literal["ramjee-2"]
     weight: NotRequired[float]
-    """Weight a of the past while the delay decreases, and for the variation; 0 to 1. Default 0.998002 (the
-    paper's)."""
+    """Weight a, from 0 to 1, of the previous estimate: of the delay while the delay shrinks, and of the
+    variation always. Default 0.998002, as in the paper."""
 
 
 class Ramjee3Playout(TypedDict):
-    """Playout of the kind `ramjee-3`. An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, by the
-    shortest delay of the previous talk spurt."""
+    """Playout of the kind `ramjee-3`. An adaptive de-jitter buffer: algorithm 3 of Ramjee et al. 1994, which
+    uses the minimum delay of the previous talk spurt."""
 
     initial: NotRequired[Span]
     """Playout delay of the first talk spurt. Default 20 ms."""
     kind: Literal["ramjee-3"]
     weight: NotRequired[float]
-    """Weight a of the past for the variation, 0 to 1. Default 0.998002 (the paper's)."""
+    """Weight a, from 0 to 1, of the previous estimate of the variation. Default 0.998002, as in the paper."""
 
 
 class Ramjee4Playout(TypedDict):
@@ -747,16 +749,18 @@ class Ramjee4Playout(TypedDict):
 
 class MoonPlayout(TypedDict):
     """Playout of the kind `moon`. An adaptive de-jitter buffer: the algorithm of Moon et al. 1998, a
-    percentile of the last delays, with detection of delay spikes."""
+    percentile of recent delays, with detection of delay spikes."""
 
     head: NotRequired[float]
-    """Factor on the playout delay above which a packet's delay begins a spike. Default 4."""
+    """Start of a spike, as a multiple of the playout delay: a packet with a longer delay begins a spike.
+    Default 4."""
     kind: Literal["moon"]
     percentile: NotRequired[float]
     """Percentile of the recent delays that is used as the playout delay, above 0 and at most 100. Default 99:
     1 % of the packets may be late."""
     tail: NotRequired[float]
-    """Factor on the playout delay below which a packet's delay ends a spike. Default 2."""
+    """End of a spike, as a multiple of the playout delay before the spike: a packet with at most this delay
+    ends the spike. Default 2; at most `head`."""
     window: NotRequired[int]
     """Number of packets in the window of recent delays. Default 10000."""
 
@@ -767,7 +771,7 @@ class NonePlayout(TypedDict):
     kind: Literal["none"]
 
 
-#: The de-jitter buffer of a receiver of speech.
+#: The de-jitter buffer of a speech receiver.
 Playout: TypeAlias = 'FixedPlayout | Ramjee1Playout | Ramjee2Playout | Ramjee3Playout | Ramjee4Playout | MoonPlayout | NonePlayout | Literal["fixed", "ramjee-1", "ramjee-2", "ramjee-3", "ramjee-4", "moon", "none"]'
 
 
@@ -776,8 +780,8 @@ class P59Talker(TypedDict):
     turns, interrupt each other and fall silent."""
 
     interruption: NotRequired[float]
-    """Probability that one side's speech ends by an interruption, in which both speak, and not in silence; 0
-    to 1. Default 0.4 (P.59)."""
+    """Probability, from 0 to 1, that single talk ends with an interruption, after which both sides speak, and
+    not with silence. Default 0.4 (P.59)."""
     kind: Literal["p59"]
 
 
@@ -804,7 +808,8 @@ class RecordedTalker(TypedDict):
     call."""
     kind: Literal["recorded"]
     length: NotRequired[Span]
-    """Length of the recording, after which it repeats. If unset, it is played once, and silence follows."""
+    """Length of the recording, after which it repeats. If unset, the recording is played once, and silence
+    follows."""
 
 
 class AlwaysTalker(TypedDict):
@@ -1514,7 +1519,7 @@ Flow = TypedDict(
 #: The directions that a handover affects.
 HandoverDirection: TypeAlias = 'Literal["both", "forward", "return"]'
 
-#: The fate of the packets of a link that goes down or is cut.
+#: The fate of the packets on a link that goes down or is removed.
 Fate: TypeAlias = 'Literal["forward", "lose"]'
 
 
@@ -1737,7 +1742,7 @@ class Contacts(TypedDict):
     """Source of the contacts: a contact plan, periodic windows, or random times."""
 
 
-#: The encapsulation of a packet in its AAL5 frame, from which the receiver recognises the protocol.
+#: The encapsulation of a packet in its AAL5 frame. It tells the receiver the packet's protocol.
 Encapsulation: TypeAlias = 'Literal["llc-snap", "vc", "bridged", "lane", "ppp"]'
 
 #: The encoding of a packet's protocol type.
@@ -1761,12 +1766,12 @@ class NoneFraming(TypedDict):
 
 class AtmFraming(TypedDict):
     """Framing of the kind `atm`. ATM with AAL5 (ITU-T I.363.5, RFC 2684): each packet, with padding and a
-    trailer of 8 bytes, fills whole cells of 53 bytes, 48 of them payload."""
+    trailer of 8 bytes, fills a whole number of cells. A cell has 53 bytes, including 48 bytes of payload."""
 
     encapsulation: NotRequired[Encapsulation]
-    """Encapsulation of the packet in its AAL5 frame, by the bytes before it: `"llc-snap"` (8 bytes, the
-    default), `"vc"` (none), `"bridged"` (24 bytes, an Ethernet frame without checksum), `"lane"` (16 bytes,
-    LAN emulation) or `"ppp"` (6 bytes)."""
+    """Encapsulation of the packet in its AAL5 frame, with the size of its header: `"llc-snap"` (8 bytes, the
+    default), `"vc"` (no header), `"bridged"` (24 bytes, an Ethernet frame without checksum), `"lane"` (16
+    bytes, LAN emulation) or `"ppp"` (6 bytes)."""
     kind: Literal["atm"]
 
 
@@ -2325,15 +2330,16 @@ LinkPair = TypedDict(
 
 
 class LinkHandover(TypedDict):
-    """Handover from one link to another."""
+    """Settings of a handover from one link to another."""
 
     interruption: NotRequired[Span]
-    """Time for which there is no link to send over (break before make); 0 s by default."""
+    """Time without any link (break before make); 0 s by default."""
     overlap: NotRequired[Span]
-    """Time for which the old link continues to send what waits in it (make before break); 0 s by default."""
+    """Time for which the old link continues to send its waiting packets (make before break); 0 s by
+    default."""
     packets: NotRequired[Fate]
-    """Fate of packets that wait for a link that is cut, that are in flight on it, or that arrive while there
-    is no link; forwarded by default."""
+    """Fate of packets that wait in a link when it is cut, that are in flight on this link, or that arrive
+    during the interruption: `"forward"` (the default) or `"lose"`."""
 
 
 class SchedulePolicy(TypedDict):
@@ -2349,42 +2355,43 @@ class RandomPolicy(TypedDict):
 
     kind: Literal["random"]
     stay: list[Span]
-    """Mean stay on each of the links, in their order; each longer than 0 s."""
+    """Mean stay on each link, in the order of `links`; each longer than 0 s."""
 
 
 class SignalPolicy(TypedDict):
-    """Policy of the kind `signal`. Handovers by signal strength: to the link whose signal has been stronger
-    by a margin for some time (event A3 of 3GPP TS 36.331, section 5.5.4.4)."""
+    """Policy of the kind `signal`. Handovers by signal strength: a link takes over when its signal has been
+    stronger than that of the serving link by a margin for some time (event A3 of 3GPP TS 36.331, section
+    5.5.4.4)."""
 
     hysteresis: NotRequired[float]
     """Margin in dB by which another link's signal must be stronger, 3 dB by default; at least 0 dB."""
     kind: Literal["signal"]
     samples: str | dict[str, object]
-    """The signal of each link: a comma-separated table with `time` in seconds from 0 and one column per link,
-    with the link's name, in dB or dBm. Each sample holds until the next."""
+    """The signal of each link: a comma-separated table with a column `time` in seconds, from 0, and one
+    column in dB or dBm per link, which has the link's name. Each sample is valid until the next."""
     time_to_trigger: NotRequired[Span]
     """Time for which the other signal must stay stronger by the margin before the handover starts, 0 s by
     default."""
 
 
 class LoadPolicy(TypedDict):
-    """Policy of the kind `load`. Handovers by load: to the next link when the serving one is overloaded, and
-    back when the link before it could carry the load."""
+    """Policy of the kind `load`. Handovers by load: to the next link when the serving link is overloaded, and
+    back to the previous link when that link could carry the load."""
 
     high: NotRequired[float]
     """Load, as a fraction of the link's rate, above which the next link takes over; 0.9 by default."""
     kind: Literal["load"]
     low: NotRequired[float]
-    """Load that the previous link would have, below which it takes over again; 0.5 by default, must be less
-    than `high`."""
+    """Load of the previous link, if it carried the current traffic, below which it takes over again; 0.5 by
+    default. Must be less than `high`."""
     period: NotRequired[Span]
     """Period over which load is measured, 1 s by default; must be longer than 0 s."""
 
 
-#: The policy of a multilink, which decides when it hands over, and to which link.
+#: The policy of a multilink, which determines the times and targets of handovers.
 Policy: TypeAlias = 'SchedulePolicy | RandomPolicy | SignalPolicy | LoadPolicy | Literal["schedule", "random", "signal", "load"]'
 
-#: Several links between the same two nodes, one of which at a time carries the packets of each direction.
+#: Several links between the same two nodes. At any time, one of them carries the packets of each direction.
 Multilink = TypedDict(
     "Multilink",
     {
@@ -2402,24 +2409,25 @@ class Forward(TypedDict):
 
     acm: NotRequired[Acm]
     """Adaptive coding and modulation: a packet is sent with the MODCOD that its terminal's signal allows.
-    `rate` is then the symbol rate, that is the rate at one bit per symbol, and a packet takes its bits
-    divided by `rate` times the bits per symbol of its MODCOD; with the framing `gse`, packets of one MODCOD
-    share baseband frames. Burst time plans use the most robust MODCOD. If unset, all packets are sent at
-    `rate`."""
+    `rate` is then the symbol rate, given as the rate at one bit per symbol. Transmitting a packet takes its
+    size in bits, divided by `rate` times the bits per symbol of its MODCOD. With the framing `gse`, packets
+    of one MODCOD share baseband frames. Burst time plans use the most robust MODCOD. If unset, all packets
+    are sent at `rate`."""
     error: NotRequired[Error]
-    """Errors on the forward link, which also hit burst time plans. Each terminal has errors of its own."""
+    """Errors on the forward link, which also hit burst time plans. They are drawn separately for each
+    terminal."""
     framing: NotRequired[Framing]
-    """Framing: the placement of packets into transmission units of the link; none by default. With a framing,
+    """Framing: the mapping of packets to transmission units of the link; none by default. With a framing,
     `rate` is the rate of these units."""
     queue: NotRequired[Queue]
     """Queue discipline in front of the forward link."""
     rate: ChannelRate
-    """Rate at the network layer, or of the framing's units if there is a framing. It also carries the burst
-    time plans."""
+    """Rate at the network layer or, with a framing, the rate of the framing's units. The link also carries
+    the burst time plans."""
 
 
 class Site(TypedDict):
-    """A place on the ground, in geodetic coordinates on the WGS84 ellipsoid."""
+    """A position on the ground, in geodetic coordinates on the WGS84 ellipsoid."""
 
     altitude: NotRequired[Distance]
     """Height above the ellipsoid, from -12 km to 100 km. Default 0 m."""
@@ -2430,7 +2438,7 @@ class Site(TypedDict):
 
 
 class HighestElevationChoice(TypedDict):
-    """Choice of the kind `highest-elevation`. The satellites at the highest elevation at every moment."""
+    """Choice of the kind `highest-elevation`. The satellites at the highest elevation at any time."""
 
     kind: Literal["highest-elevation"]
     margin: NotRequired[Angle]
@@ -2439,31 +2447,30 @@ class HighestElevationChoice(TypedDict):
 
 
 class LongestVisibilityChoice(TypedDict):
-    """Choice of the kind `longest-visibility`. The satellites that will stay in view longest, at every
-    moment."""
+    """Choice of the kind `longest-visibility`. The satellites that will stay visible longest, at any time."""
 
     kind: Literal["longest-visibility"]
 
 
 class LeastHandoversChoice(TypedDict):
-    """Choice of the kind `least-handovers`. Each satellite for as long as it is in view, then the one that
-    will stay in view longest: the fewest handovers."""
+    """Choice of the kind `least-handovers`. Each satellite as long as it is visible, then the one that will
+    stay visible longest: the minimum number of handovers."""
 
     kind: Literal["least-handovers"]
 
 
 class ScheduleChoice(TypedDict):
-    """Choice of the kind `schedule`. A choice per time slot, for all sites at once, as observed for Starlink
-    (Tanveer et al. 2023, Mohan et al. 2024)."""
+    """Choice of the kind `schedule`. A choice in each time slot, simultaneous for all sites, as observed for
+    Starlink (Tanveer et al. 2023, Mohan et al. 2024)."""
 
     kind: Literal["schedule"]
     offset: NotRequired[Span]
     """Start of the first slot in each minute of UTC, 12 s by default; must be shorter than `slot`."""
     slot: NotRequired[Span]
-    """Length of a slot, 15 s by default; a whole number of slots must make a minute."""
+    """Length of a slot, 15 s by default. A minute must be a whole number of slots."""
 
 
-#: The policy that chooses the satellites that serve a site.
+#: The policy for choosing the satellites that serve a site.
 Choice: TypeAlias = 'HighestElevationChoice | LongestVisibilityChoice | LeastHandoversChoice | ScheduleChoice | Literal["highest-elevation", "longest-visibility", "least-handovers", "schedule"]'
 
 
@@ -2485,7 +2492,7 @@ class WalkerDeltaShell(TypedDict):
     raan_spread: NotRequired[Angle]
     """Angle over which the ascending nodes are spread. Default 360 deg."""
     satellites: int
-    """Number S of satellites in each plane, evenly spaced. The total T of the Walker notation T/P/F is S
+    """Number S of satellites in each plane, evenly spaced. T in the Walker notation T/P/F is the total S
     times P."""
 
 
@@ -2501,14 +2508,14 @@ class WalkerStarShell(TypedDict):
     kind: Literal["walker-star"]
     phasing: NotRequired[float]
     """Phasing F: the lead of each plane over the previous one, in units of 360 deg divided by the total
-    number of satellites. Default 0; less than `planes`. Half the number of planes places satellites midway
+    number of satellites. Default 0; less than `planes`. With half the number of planes, satellites are midway
     between those of the previous plane."""
     planes: int
     """Number P of orbital planes. Their ascending nodes are `raan_spread` / P apart."""
     raan_spread: NotRequired[Angle]
     """Angle between the ascending nodes of adjacent planes, times the number of planes. Default 180 deg."""
     satellites: int
-    """Number S of satellites in each plane, evenly spaced. The total T of the Walker notation T/P/F is S
+    """Number S of satellites in each plane, evenly spaced. T in the Walker notation T/P/F is the total S
     times P."""
 
 
@@ -2517,7 +2524,7 @@ class GeoShell(TypedDict):
 
     kind: Literal["geo"]
     longitudes: list[Angle]
-    """Longitudes of the satellites, east positive; at least one, all different."""
+    """Longitudes of the satellites, east positive; at least one, and all different."""
 
 
 class ElementsShell(TypedDict):
@@ -2525,7 +2532,7 @@ class ElementsShell(TypedDict):
     propagated by SGP4."""
 
     elements: str | dict[str, object]
-    """The element sets, or the file that contains them, with a path relative to the folder of the
+    """The element sets, or the file that contains them. Its path is relative to the folder of the
     scenario."""
     kind: Literal["elements"]
 
@@ -2538,13 +2545,13 @@ class Orbit(TypedDict):
     """Moving satellites that serve a star network, one at a time."""
 
     choice: NotRequired[Choice]
-    """Policy that chooses one of the satellites that all stations see, by its elevation and its window at the
-    gateway; the highest one by default."""
+    """Policy for choosing one of the satellites that all stations see, from the elevation and the visibility
+    window at the gateway; the highest satellite by default."""
     epoch: NotRequired[str]
     """Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC."""
     interruption: NotRequired[Span]
-    """Time after a handover for which nothing is sent over the new satellite; 0 s by default. Superframes
-    that overlap with this time are not used."""
+    """Time after a handover during which the new satellite is not used; 0 s by default. Superframes that
+    overlap with this time are not used."""
     mask: NotRequired[Angle]
     """Minimum elevation at which the gateway and the terminals use a satellite, 10 deg by default; -5 deg to
     below 90 deg."""
@@ -2559,11 +2566,11 @@ class Positions(TypedDict):
     gateway: Site
     """Position of the gateway on the ground."""
     orbit: NotRequired[Orbit]
-    """Moving satellites that serve the network one after the other."""
+    """Moving satellites that serve the network one after another."""
     satellite: NotRequired[Angle]
     """Longitude of a satellite in geostationary orbit, east positive."""
     terminals: NotRequired[Site]
-    """Position of the terminals that have no `site` of their own."""
+    """Position of the terminals without their own `site`."""
 
 
 #: Propagation between the gateway and the terminals.
@@ -2576,8 +2583,8 @@ class Carrier(TypedDict):
     count: NotRequired[int]
     """Number of such carriers, 1 by default."""
     rate: Rate
-    """Rate of each carrier, which must be a whole number of slots. The return link's `rate` is that of
-    `slots_per_frame` slots."""
+    """Rate of each carrier, which must be a whole number of slots. A slot's rate is the return link's `rate`
+    divided by `slots_per_frame`."""
 
 
 #: Requests for slots for the data of a class.
@@ -2590,12 +2597,12 @@ class Class(TypedDict):
     asks: NotRequired[Asks]
     """Requests for slots for the data of this class: by volume (the default), by rate, or none."""
     dscp: NotRequired[list[Dscp]]
-    """Code points (DSCP) of its packets (RFC 2474). The last class also takes all code points that no class
-    lists."""
+    """Code points (DSCP) of packets of the class (RFC 2474). The last class also includes all code points
+    that no class lists."""
     name: str
-    """Name of the class, by which messages refer to it."""
+    """Name of the class, for messages."""
     queue: NotRequired[Queue]
-    """Queue discipline of the class. If unset, that of the return link."""
+    """Queue discipline of the class. If unset, the return link's discipline applies."""
 
 
 class ProportionalAllocator(TypedDict):
@@ -2606,7 +2613,8 @@ class ProportionalAllocator(TypedDict):
 
 
 class RoundRobinAllocator(TypedDict):
-    """Allocator of the kind `round-robin`. Slots one by one in turn, to the terminals that still want one."""
+    """Allocator of the kind `round-robin`. Slots one at a time, in turn, to the terminals whose demand is not
+    yet met."""
 
     kind: Literal["round-robin"]
 
@@ -2625,7 +2633,7 @@ class PriorityAllocator(TypedDict):
     kind: Literal["priority"]
 
 
-#: The allocator by which the network control centre divides the slots among the demands.
+#: The allocator with which the network control centre divides the slots among the demands.
 Allocator: TypeAlias = 'ProportionalAllocator | RoundRobinAllocator | MaxMinAllocator | PriorityAllocator | Literal["proportional", "round-robin", "max-min", "priority"]'
 
 #: a rate or zero, 0 bit/s to 100 Tbit/s
@@ -2636,24 +2644,24 @@ Planning: TypeAlias = 'Literal["boundary", "just-in-time"]'
 
 
 class DedicatedRequests(TypedDict):
-    """Requests of the kind `dedicated`. A request slot for each terminal, as in the synchronisation bursts of
-    EN 301 790."""
+    """Requests of the kind `dedicated`. Dedicated request slots for each terminal, as in the synchronisation
+    bursts of EN 301 790."""
 
     every: NotRequired[int]
-    """Number of superframes from one request slot of a terminal to its next, 1 by default."""
+    """Number of superframes between two request slots of a terminal, 1 by default."""
     kind: Literal["dedicated"]
 
 
 class PiggybackRequests(TypedDict):
-    """Requests of the kind `piggyback`. Requests travel in the terminal's traffic bursts (EN 301 790, section
-    6.6.1.1), so a terminal without slots cannot send any."""
+    """Requests of the kind `piggyback`. Requests in the terminal's traffic bursts (EN 301 790, section
+    6.6.1.1). A terminal without slots cannot send any."""
 
     kind: Literal["piggyback"]
 
 
 class AlohaRequests(TypedDict):
-    """Requests of the kind `aloha`. Shared mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): one
-    try per request, and requests that collide are lost."""
+    """Requests of the kind `aloha`. Shared mini-slots with slotted ALOHA (Abramson 1970, Roberts 1975): each
+    request is sent once, and requests that collide are lost."""
 
     backoff: NotRequired[int]
     """Maximum exponent of the binary exponential back-off, 6 by default."""
@@ -2664,14 +2672,13 @@ class AlohaRequests(TypedDict):
 
 class CrdsaRequests(TypedDict):
     """Requests of the kind `crdsa`. Shared mini-slots with contention resolution diversity slotted ALOHA
-    (Casini, De Gaudenzi, Herrero 2007): each request is sent as several replicas, which lets the receiver
-    resolve collisions."""
+    (Casini, De Gaudenzi, Herrero 2007): each request is sent as several replicas, from which the receiver
+    resolves collisions."""
 
     backoff: NotRequired[int]
     """Maximum exponent of the binary exponential back-off, 6 by default."""
     data: NotRequired[int]
-    """Maximum number of data bytes that a burst carries without a request; 0, the default, for requests
-    only."""
+    """Maximum number of data bytes that a burst carries without a request, 0 by default (requests only)."""
     kind: Literal["crdsa"]
     replicas: NotRequired[int]
     """Number of replicas of each request, 2 by default."""
@@ -2698,7 +2705,7 @@ class ArrivalEstimator(TypedDict):
 
 
 class PredictiveEstimator(TypedDict):
-    """Estimator of the kind `predictive`. The arrival rate extrapolated to the time of the assignment by
+    """Estimator of the kind `predictive`. The arrival rate, extrapolated to the time of the assignment by a
     linear trend (Holt 1957), plus a share of the queue."""
 
     kind: Literal["predictive"]
@@ -2716,38 +2723,37 @@ class Rbdc(TypedDict):
     """Rate requests (RBDC): each states the rate that the terminal needs and replaces the previous one."""
 
     estimator: NotRequired[Estimator]
-    """Estimator of the rate that the terminal needs; from its queue by default."""
+    """Estimator of the rate that the terminal needs; computed from its queue by default."""
     gamma: NotRequired[float]
     """Weight of the newest measurement in the request (gamma of eq. 13 of Luglio, Roseti, Zampognaro 2009),
     0.4 by default; must be greater than 0. With the default estimator it is the weight of the present
     queue."""
     max: NotRequired[RateOrZero]
-    """Maximum rate that a terminal requests (RBDC_max); must be a whole number of slots. If unset, the whole
-    return link."""
+    """Maximum rate that a terminal requests (RBDC_max); must be a whole number of slots. If unset, it is the
+    rate of the whole return link."""
     timeout: NotRequired[int]
     """Number of superframes for which an assignment holds without a new request (RBDC_timeout), 2 by
     default."""
 
 
 class Vbdc(TypedDict):
-    """Volume requests (VBDC): each states the data that have not been requested yet and adds to the pending
-    volume."""
+    """Volume requests (VBDC): each states the data that have not been requested yet, which are added to the
+    pending volume."""
 
     max: NotRequired[RateOrZero]
-    """Maximum rate that a superframe serves (VBDC_max); must be a whole number of slots. If unset, the whole
-    return link."""
+    """Maximum rate assigned in a superframe (VBDC_max); must be a whole number of slots. If unset, it is the
+    rate of the whole return link."""
     timeout: NotRequired[int]
-    """Number of superframes after the last request after which the controller forgets the unserved volume. If
-    unset, it never does."""
+    """Number of superframes after the last request after which the controller discards the unserved volume.
+    If unset, the volume is never discarded."""
 
 
 class Avbdc(TypedDict):
-    """Absolute volume requests (AVBDC): each states all the data that wait and replaces the pending
-    volume."""
+    """Absolute volume requests (AVBDC): each states all the waiting data and replaces the pending volume."""
 
     max: NotRequired[RateOrZero]
-    """Maximum rate that a superframe serves; must be a whole number of slots. If unset, the whole return
-    link."""
+    """Maximum rate assigned in a superframe; must be a whole number of slots. If unset, it is the rate of the
+    whole return link."""
 
 
 class CraScheme(TypedDict):
@@ -2765,13 +2771,13 @@ class RbdcScheme(Rbdc):
 
 class VbdcScheme(Vbdc):
     """Scheme of the kind `vbdc`. Volume requests (VBDC): each states the data that have not been requested
-    yet and adds to the pending volume."""
+    yet, which are added to the pending volume."""
 
     kind: Literal["vbdc"]
 
 
 class AvbdcScheme(Avbdc):
-    """Scheme of the kind `avbdc`. Absolute volume requests (AVBDC): each states all the data that wait and
+    """Scheme of the kind `avbdc`. Absolute volume requests (AVBDC): each states all the waiting data and
     replaces the pending volume."""
 
     kind: Literal["avbdc"]
@@ -2779,7 +2785,7 @@ class AvbdcScheme(Avbdc):
 
 class FcaScheme(TypedDict):
     """Scheme of the kind `fca`. Spare slots only (FCA): terminals request nothing and share the slots that
-    are left over."""
+    remain."""
 
     kind: Literal["fca"]
 
@@ -2790,7 +2796,7 @@ class MixScheme(TypedDict):
     avbdc: NotRequired[Avbdc]
     """Absolute volume requests (AVBDC). Their `max` must be given."""
     fca: NotRequired[bool]
-    """True to assign spare slots (FCA) to terminals, too; false by default."""
+    """True if the terminals also take spare slots (FCA); false by default."""
     kind: Literal["mix"]
     rbdc: NotRequired[Rbdc]
     """Rate requests (RBDC). Their `max` must be given."""
@@ -2804,17 +2810,17 @@ Scheme: TypeAlias = 'CraScheme | RbdcScheme | VbdcScheme | AvbdcScheme | FcaSche
 
 
 class Dama(TypedDict):
-    """Demand-assigned multiple access (DAMA): how terminals get slots."""
+    """Demand-assigned multiple access (DAMA): the request and the assignment of slots."""
 
     allocator: NotRequired[Allocator]
-    """Division of the free slots if more are requested; in proportion to the requests by default."""
+    """Division of the free slots if the requests exceed them; in proportion to the requests by default."""
     cra: NotRequired[RateOrZero]
-    """Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is one slot;
-    with the scheme `cra`, where there is nothing else, it is an equal share of the slots not taken by
-    terminals with a rate of their own."""
+    """Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is one slot.
+    With the scheme `cra`, which has no other slots, it is an equal share of the slots that are not taken by
+    terminals with their own `cra`."""
     plan_error: NotRequired[Error]
-    """Errors that hit burst time plans in addition to those of the forward link; none by default. Each
-    terminal has errors of its own."""
+    """Errors that hit burst time plans in addition to those of the forward link; none by default. They are
+    drawn separately for each terminal."""
     planning: NotRequired[Planning]
     """Times of requests and plans within a superframe; at superframe boundaries by default."""
     processing: NotRequired[Span]
@@ -2828,24 +2834,26 @@ class Dama(TypedDict):
     superframe n takes effect in superframe n + L. If unset, L follows from propagation, processing and the
     waits for superframe boundaries."""
     scheme: NotRequired[Scheme]
-    """Scheme by which terminals request more than their constant slots, a capacity category of EN 301 790,
-    section 6.6.1.2, or a mix of several; `cra`, that is none, by default."""
+    """Scheme by which terminals request slots beyond their constant slots: a capacity category of EN 301 790,
+    section 6.6.1.2, or a mix of several. The default `cra` requests none."""
 
 
 class Return(TypedDict):
     """The return link, from the terminals to the gateway."""
 
     acm: NotRequired[Acm]
-    """Adaptive coding and modulation: the capacity of a slot follows from each terminal's signal, from
-    superframe to superframe. `rate` is then that of a carrier whose slots have the size given by `slot_bytes`
-    or `frame`, and rates of terminals count such slots. If unset, all slots carry the same."""
+    """Adaptive coding and modulation: the capacity of a slot follows each terminal's signal and may change
+    with every superframe. `rate` is then the rate of a carrier whose slots have the size given by
+    `slot_bytes` or `frame`, and the rates of terminals count such slots. If unset, all slots have the same
+    capacity."""
     carriers: NotRequired[list[Carrier]]
-    """The carriers, if there are several. All have slots of the same size, as many as fit their rate. A
-    terminal sends on one carrier at a time and may change carriers with every slot (MF-TDMA)."""
+    """The carriers, if there are several. All slots have the same size; the number of slots on a carrier
+    follows from its rate. A terminal sends on one carrier at a time and may change carriers with every slot
+    (MF-TDMA)."""
     classes: NotRequired[list[Class]]
     """Traffic classes, highest priority first. If unset, all packets belong to a single class."""
     dama: NotRequired[Dama]
-    """Demand assignment: how terminals request slots and get them."""
+    """Demand assignment: the request and the assignment of slots."""
     error: NotRequired[Error]
     """Errors on the return link, which also hit requests."""
     frame: NotRequired[Span]
@@ -2854,33 +2862,33 @@ class Return(TypedDict):
     """Number of frames in a superframe, 4 by default. An assignment holds for one superframe and is the same
     in each of its frames."""
     framing: NotRequired[Framing]
-    """Framing: the placement of packets into slots; none by default. A slot must hold whole cells or MPEG
-    packets."""
+    """Framing: the mapping of packets to slots; none by default. A slot must hold a whole number of cells or
+    MPEG packets."""
     queue: NotRequired[Queue]
-    """Queue discipline in each terminal, for every class that has none of its own."""
+    """Queue discipline in each terminal, for every class that does not set its own."""
     rate: Rate
-    """Rate of a carrier, that is of all its slots together. Rate x frame / (8 x slots) must be a whole number
+    """Rate of a carrier, the sum of the rates of its slots. Rate x frame / (8 x slots) must be a whole number
     of bytes."""
     slot_bytes: NotRequired[int]
-    """Size of a slot in bytes, as an alternative to `frame`: the frame then lasts as long as its slots,
-    rounded to the nanosecond."""
+    """Size of a slot in bytes, as an alternative to `frame`. The length of the frame is then the time that
+    its slots take at `rate`, rounded to the nanosecond."""
     slots_per_frame: NotRequired[int]
     """Number of slots in a carrier's frame, 32 by default."""
 
 
 class Group(TypedDict):
-    """One terminal, or several identical ones. Values that are unset are the network's."""
+    """One terminal, or several identical ones. Unset values are taken from the network."""
 
     count: NotRequired[int]
-    """Number of identical terminals. If unset, there is one, and `name` is its name as it stands."""
+    """Number of identical terminals. If unset, there is one terminal, and `name` is used unchanged."""
     cra: NotRequired[RateOrZero]
     """Constant rate of each terminal (CRA), instead of the network's."""
     esn0_db: NotRequired[float]
-    """Es/N0 of each terminal on the return link in clear sky in dB, for adaptive coding and modulation; that
-    of the return link's `acm` if unset."""
+    """Es/N0 of each terminal on the return link in clear sky, in dB, for adaptive coding and modulation. If
+    unset, it is that of the return link's `acm`."""
     forward_esn0_db: NotRequired[float]
-    """Es/N0 of each terminal on the forward link in clear sky in dB, for adaptive coding and modulation; that
-    of the forward link's `acm` if unset."""
+    """Es/N0 of each terminal on the forward link in clear sky, in dB, for adaptive coding and modulation. If
+    unset, it is that of the forward link's `acm`."""
     logoff: NotRequired[Span]
     """Time at which each terminal logs off, which drops its waiting packets. If unset, it never logs off."""
     logon: NotRequired[Span]
@@ -2889,13 +2897,12 @@ class Group(TypedDict):
     """Maximum rate that each terminal gets by request; must be a whole number of slots. If unset, only the
     links limit it."""
     min: NotRequired[RateOrZero]
-    """Rate that each terminal gets ahead of others when it requests it; must be a whole number of slots."""
+    """Rate that each terminal gets before others when it requests slots; must be a whole number of slots."""
     name: NotRequired[str]
-    """Node name of the terminal, or of `count` terminals: the numbers from 1 stand at `{}` in it, or follow
-    it."""
+    """Node name of the terminal. For `count` terminals, the numbers from 1 replace `{}` in the name, or are
+    appended to it."""
     period: NotRequired[Span]
-    """Period after which logon and logoff repeat, for terminals that come and go. If unset, they happen
-    once."""
+    """Period after which logon and logoff repeat. If unset, they happen once."""
     site: NotRequired[Site]
     """Position of the terminals, if propagation is computed from positions."""
     weight: NotRequired[int]
@@ -2916,26 +2923,27 @@ Channel: TypeAlias = 'Literal["low-rate", "high-rate"]'
 
 
 class Back(TypedDict):
-    """Queue and errors of the link from the terminals, whose structure is given by the network's other
-    keys."""
+    """Queue and errors of the link from the terminals. The other keys of the network define the structure of
+    this link."""
 
     error: NotRequired[Error]
-    """Errors on the link from the terminals, which also hit requests."""
+    """Errors on the link from the terminals. They also affect requests."""
     queue: NotRequired[Queue]
     """Queue discipline in each terminal; drop-tail with 1000 packets by default."""
 
 
 class Gsl(TypedDict):
-    """Links between satellites and sites. In both directions each site has its own queue and rate to the
-    satellite that serves it."""
+    """Links between satellites and sites. Each site has its own queue and its own rate in both directions to
+    the satellite that serves it."""
 
     antennas: NotRequired[int]
-    """Number of satellites that serve a site at once, each over its own antenna; 1 by default. Without
-    inter-satellite links a gateway needs several to share satellites with the other sites."""
+    """Number of satellites that serve a site at the same time, each over its own antenna; 1 by default.
+    Without inter-satellite links, a gateway needs several antennas to share a satellite with each other
+    site."""
     choice: NotRequired[Choice]
-    """Policy that chooses the satellites that serve a site; those at the highest elevation by default."""
+    """Policy for choosing the satellites that serve a site; those at the highest elevation by default."""
     down: Rate
-    """Rate from a satellite to a site."""
+    """Rate from a satellite down to a site."""
     error: NotRequired[Error]
     """Error process of each link and direction; no errors by default."""
     mask: NotRequired[Angle]
@@ -2943,20 +2951,20 @@ class Gsl(TypedDict):
     queue: NotRequired[Queue]
     """Queue discipline in front of each of these links."""
     up: Rate
-    """Rate from a site to its satellite."""
+    """Rate from a site up to its satellite."""
 
 
 class SatelliteHandover(TypedDict):
     """Handovers of a site from one satellite to another, or to none."""
 
     interruption: NotRequired[Span]
-    """Time for which nothing is sent between the site and the new satellite; 0 s by default."""
+    """Time for which no packets are sent between the site and the new satellite; 0 s by default."""
     overlap: NotRequired[Span]
-    """Time for which the old satellite continues to send what waits there for the site (make before break); 0
-    s by default."""
+    """Time for which the old satellite continues to send its waiting packets to the site (make before break);
+    0 s by default."""
     packets: NotRequired[Fate]
     """Fate of packets in flight over the old satellite; forwarded by default. Packets that wait at the site
-    itself always move to the new satellite."""
+    always move to the new satellite."""
 
 
 class NoneIsl(TypedDict):
@@ -2967,22 +2975,22 @@ class NoneIsl(TypedDict):
 
 
 class GridIsl(TypedDict):
-    """Isl of the kind `grid`. A grid of inter-satellite links: each satellite is linked to its neighbours in
+    """Isl of the kind `grid`. A grid of inter-satellite links: each satellite has links to its neighbours in
     its plane and in the adjacent planes."""
 
     clearance: NotRequired[Distance]
-    """Minimum height above the surface of the line between the ends, 80 km by default; a link is off below
-    it, as the air would bend and absorb the beam."""
+    """Minimum height above the surface of the line between the ends, 80 km by default. Below it a link is
+    off, because the air would refract and absorb the beam."""
     cross_seam: NotRequired[bool]
-    """True to link the planes on both sides of a seam, too; false by default."""
+    """True to link also the planes on both sides of a seam; false by default."""
     error: NotRequired[Error]
     """Error process of each link and direction; no errors by default."""
     kind: Literal["grid"]
     max_latitude: NotRequired[Angle]
-    """Geocentric latitude, north or south, beyond which an end's links to other planes are off; 0 deg to 90
-    deg. If unset, there is no such limit."""
+    """Geocentric latitude, north or south, above which the links of a satellite to other planes are off; 0
+    deg to 90 deg. If unset, the latitude is unlimited."""
     max_range: NotRequired[Distance]
-    """Distance between the ends beyond which a link is off. If unset, there is no such limit."""
+    """Maximum distance between the ends of a link that is up. If unset, the distance is unlimited."""
     queue: NotRequired[Queue]
     """Queue discipline in front of each link."""
     rate: Rate
@@ -2994,16 +3002,16 @@ Isl: TypeAlias = 'NoneIsl | GridIsl | Literal["none", "grid"]'
 
 
 class Balance(TypedDict):
-    """Spreads connections over several paths that share no satellite."""
+    """Distributes connections over several paths that share no satellite."""
 
     max_delay: NotRequired[Span]
-    """Maximum delay of a path that admits new connections: its propagation delay plus the wait at its ground
-    link. If unset, delay does not matter."""
+    """Maximum delay of a path that admits new connections, the propagation delay plus the wait at its ground
+    link. If unset, the delay is unlimited."""
     max_load: NotRequired[float]
-    """Maximum load of a path that admits new connections, as the fraction of its ground link's rate that was
-    offered in the last second; 1 by default."""
+    """Maximum load of a path that admits new connections, 1 by default: the rate that was offered to its
+    ground link in the last second, as a fraction of the link's rate."""
     paths: int
-    """Number of paths at once from a site to a destination, which share no satellite; sites need as many
+    """Number of simultaneous paths from a site to a destination, which share no satellite. Sites need as many
     antennas."""
 
 
@@ -3015,15 +3023,16 @@ class Routing(TypedDict):
     """Computation of the paths of packets through the constellation."""
 
     balance: NotRequired[Balance]
-    """Several paths at once, over which connections are spread. If unset, there is a single path."""
+    """Several simultaneous paths, over which connections are distributed. If unset, there is a single
+    path."""
     forwarding: NotRequired[str | dict[str, object]]
-    """Forwarding state to use instead of computed paths, or the file that holds it. If unset, paths are
+    """Forwarding state to use instead of computed paths, or the file that contains it. If unset, paths are
     computed."""
     metric: NotRequired[Metric]
     """The cost that paths minimise; propagation delay by default."""
     refresh: NotRequired[Span]
-    """Period after which paths are recomputed for the distances that have changed, 1 s by default; 0 s for
-    never. They are always recomputed when links come up or go down."""
+    """Period after which paths are recomputed for the changed distances, 1 s by default; 0 s for never. Paths
+    are always recomputed when links come up or go down."""
     vanished: NotRequired[Fate]
     """Fate of packets on an inter-satellite link that goes down; forwarded by default."""
 
@@ -3034,58 +3043,58 @@ class GroundSite(TypedDict):
     altitude: NotRequired[Distance]
     """Height above the ellipsoid; 0 m by default."""
     antennas: NotRequired[int]
-    """Number of antennas of this site; that of `gsl` if unset."""
+    """Number of antennas of this site. If unset, it is that of `gsl`."""
     count: NotRequired[int]
-    """Number of sites like this one. If unset, there is one, and its name is the key as it stands; otherwise
-    the numbers from 1 stand at `{}` in the key, or follow it."""
+    """Number of identical sites. If unset, there is one site, named by the key. Otherwise the numbers from 1
+    replace `{}` in the key, or are appended to it."""
     latitude: Angle
     """Geodetic latitude, north positive; -90 deg to 90 deg."""
     longitude: Angle
     """Longitude of the site, positive to the east and negative to the west."""
     mask: NotRequired[Angle]
-    """Minimum elevation at which this site sees a satellite; that of `gsl` if unset."""
+    """Minimum elevation at which this site sees a satellite. If unset, it is that of `gsl`."""
     spread: NotRequired[Distance]
     """Radius of the circle around the position over which `count` sites are spread evenly, up to 5000 km. If
-    unset, all are at the position."""
+    unset, all sites are at the position."""
 
 
 class AtmTdma(TypedDict):
-    """Time-division access: the cells of a frame's duration are sent in one burst per frame."""
+    """Time-division access: cells are sent in one burst per TDMA frame."""
 
     carrier: Rate
     """Rate within a burst in bit/s of cells; at least the leg's `rate`."""
     frame: Span
-    """Length of a frame, such as 20 ms. Frames begin at multiples of it."""
+    """Length of a TDMA frame, such as 20 ms. TDMA frames begin at multiples of this length."""
 
 
 class AtmLeg(TypedDict):
     """A leg of the connection: the buffer and the line from one adapter or switch to the next."""
 
     buffer: NotRequired[int]
-    """Number of cells that the buffer in front of the line holds, 4096 by default."""
+    """Size of the buffer before the line, in cells; 4096 by default."""
     delay: NotRequired[Span]
     """Propagation delay, one way; 0 s by default."""
     early: NotRequired[int]
-    """Number of waiting cells from which on whole frames are dropped (early packet discard). If unset, there
-    is no such limit."""
+    """Number of waiting cells from which on complete new frames are dropped (early packet discard). If unset,
+    early packet discard is off."""
     error: NotRequired[Error]
-    """Errors on the line, which hit cells; none by default. Bit errors corrupt a cell's payload or header,
-    other errors lose the cell."""
+    """Errors of cells on the line; none by default. Bit errors corrupt the payload or the header of a cell.
+    Other errors lose the cell."""
     low_priority: NotRequired[int]
-    """Number of waiting cells from which on cells of low priority (CLP = 1) are dropped. If unset, the same
-    as `buffer`."""
+    """Number of waiting cells from which on arriving cells of low priority (CLP = 1) are dropped. If unset,
+    `buffer` is used."""
     partial: NotRequired[bool]
-    """True if the rest of a frame, except for its last cell, is dropped once one of its cells has been
-    dropped (partial packet discard); off by default."""
+    """True if, after a dropped cell, all further cells of its frame except the last one are dropped (partial
+    packet discard); false by default."""
     rate: Rate
-    """Rate at which cells of 53 bytes are sent: that of the line less the overhead of its physical layer. An
-    OC-3 of 155.52 Mbit/s carries 149.76 Mbit/s of cells."""
+    """Rate of cells of 53 bytes: the rate of the line without the overhead of its physical layer. An OC-3 of
+    155.52 Mbit/s carries 149.76 Mbit/s of cells."""
     tdma: NotRequired[AtmTdma]
     """Time-division access to the line. If unset, cells are sent at any time."""
 
 
-#: Service category of an ATM connection, by which its cells are policed. The cells of all categories wait in
-#: one buffer, in order of arrival: no category has a guarantee against connections that fill it.
+#: Service category of an ATM connection. It determines how cells are policed. Cells of all categories wait in
+#: one buffer in order of arrival, so no category is protected from connections that fill the buffer.
 AtmCategory: TypeAlias = 'Literal["ubr", "cbr", "vbr"]'
 
 #: The treatment of a cell that exceeds the contract.
@@ -3097,7 +3106,7 @@ class AtmContract(TypedDict):
     treatment of cells that exceed them."""
 
     burst: NotRequired[int]
-    """Maximum burst size (MBS): number of cells that may arrive at the peak rate, 2 or more."""
+    """Maximum burst size (MBS): maximum number of consecutive cells at the peak rate; at least 2."""
     category: NotRequired[AtmCategory]
     """Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate, needs
     `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`)."""
@@ -3107,20 +3116,21 @@ class AtmContract(TypedDict):
     peak: NotRequired[Rate]
     """Peak cell rate (PCR), in bit/s of whole cells of 53 bytes. Optional with `ubr`."""
     shaping: NotRequired[bool]
-    """True if the sender's adapter spaces its cells so that all of them conform; off by default."""
+    """True if the sender's adapter delays cells so that all of them conform; false by default."""
     sustainable: NotRequired[Rate]
     """Sustainable cell rate (SCR), in bit/s of whole cells; less than `peak`."""
     tolerance: NotRequired[Span]
-    """Cell delay variation tolerance (CDVT), the time by which a cell may be early; 0 s by default."""
+    """Cell delay variation tolerance (CDVT): the maximum time by which a cell may be early; 0 s by
+    default."""
 
 
 class AtmConnection(TypedDict):
     """A further connection over the legs of an ATM network."""
 
     contract: NotRequired[AtmContract]
-    """Traffic contract, which applies to each direction; UBR without a peak rate by default."""
+    """Traffic contract of the connection, for each direction; UBR without a peak rate by default."""
     ends: list[str]
-    """The two nodes that the connection joins; the first is on the side of the first leg."""
+    """The two nodes that the connection joins. The first node is on the side of the first leg."""
 
 
 class FixedRateAdaptation(TypedDict):
@@ -3129,115 +3139,120 @@ class FixedRateAdaptation(TypedDict):
 
     kind: Literal["fixed"]
     mcs: NotRequired[int]
-    """Number of the rate in the standard, from 0: with 802.11n the MCS, such as 7. If neither this nor `rate`
-    is set, the fastest rate of the network is used."""
+    """Index of the rate in the standard, from 0; for 802.11n, this is the MCS, such as 7. If neither `mcs`
+    nor `rate` is set, the fastest rate of the network is used."""
     rate: NotRequired[Rate]
-    """Rate of data frames, one of those of the network's standard, such as `"5.5 Mbit/s"`. If unset, that of
-    `mcs`."""
+    """Rate of data frames, such as `"5.5 Mbit/s"`. It must be a rate of the network's standard. If unset,
+    `mcs` determines the rate."""
 
 
 class ArfRateAdaptation(TypedDict):
-    """RateAdaptation of the kind `arf`. Automatic rate fallback (ARF, Kamerman and Monteban 1997): up after a
-    row of successes, down after two failures in a row."""
+    """RateAdaptation of the kind `arf`. Automatic rate fallback (ARF, Kamerman and Monteban 1997): a step up
+    after several consecutive successes, and a step down after two consecutive failures."""
 
     failures: NotRequired[int]
-    """Number of transmissions in a row that must fail before a step down; 2 by default (Kamerman and Monteban
-    1997)."""
+    """Number of consecutive failed transmissions required for a step down; 2 by default (Kamerman and
+    Monteban 1997)."""
     kind: Literal["arf"]
     successes: NotRequired[int]
-    """Number of frames in a row that must be acknowledged before a step up; 10 by default (Kamerman and
-    Monteban 1997)."""
+    """Number of consecutive acknowledged frames required for a step up; 10 by default (Kamerman and Monteban
+    1997)."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes even without `successes` in a row, unless a step
-    down comes first; 15 by default. It stands for the timer of the paper (Kamerman and Monteban 1997)."""
+    """Number of transmissions since the last step after which the rate steps up even without `successes`
+    consecutive acknowledgments; 15 by default (ns-3). It replaces the timer of the paper."""
 
 
 class AarfRateAdaptation(TypedDict):
-    """RateAdaptation of the kind `aarf`. Adaptive ARF (AARF, Lacage 2004): ARF that probes more and more
-    rarely while its probes are lost."""
+    """RateAdaptation of the kind `aarf`. Adaptive ARF (AARF, Lacage 2004): ARF that probes less often after
+    each lost probe."""
 
     factor: NotRequired[int]
-    """The factor by which that number and `timer` grow when a probe is lost; 2 by default (Lacage 2004)."""
+    """Factor by which a lost probe increases the required number of acknowledged frames and `timer`; 2 by
+    default (Lacage 2004)."""
     failures: NotRequired[int]
-    """Number of transmissions in a row that must fail before a step down; 2 by default."""
+    """Number of consecutive failed transmissions required for a step down; 2 by default."""
     kind: Literal["aarf"]
     most_successes: NotRequired[int]
-    """The largest value of that number; 60 by default (ns-3; the paper has 50)."""
+    """Maximum number of consecutive acknowledged frames required for a step up; 60 by default (ns-3; 50 in
+    the paper)."""
     successes: NotRequired[int]
-    """Number of frames in a row that must be acknowledged before a step up, at first and after a step down;
-    10 by default (Lacage 2004)."""
+    """Initial number of consecutive acknowledged frames required for a step up; 10 by default (Lacage 2004).
+    A step down after consecutive failures resets the number to this value."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes even without `successes` in a row, unless a step
-    down comes first; 15 by default (ns-3). `factor` lengthens it when a probe is lost, and a step down sets
-    it back."""
+    """Number of transmissions since the last step after which the rate steps up even without `successes`
+    consecutive acknowledgments; 15 by default (ns-3). A lost probe multiplies it by `factor`, and a step down
+    after consecutive failures resets it."""
 
 
 class LdArfRateAdaptation(TypedDict):
-    """RateAdaptation of the kind `ld-arf`. Loss-differentiating ARF (LD-ARF, Pang, Leung and Liew 2005):
-    collisions are not counted as failures."""
+    """RateAdaptation of the kind `ld-arf`. Loss-differentiating ARF (LD-ARF, Pang, Leung and Liew 2005): ARF
+    that does not count collisions as failures."""
 
     failures: NotRequired[int]
-    """Number of transmissions in a row that the channel must corrupt before a step down; 2 by default, as in
-    ARF."""
+    """Number of consecutive transmissions corrupted by the channel that are required for a step down; 2 by
+    default, as in ARF."""
     kind: Literal["ld-arf"]
     successes: NotRequired[int]
-    """Number of frames in a row that must be acknowledged before a step up; 10 by default, as in ARF."""
+    """Number of consecutive acknowledged frames required for a step up; 10 by default, as in ARF."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes even without `successes` in a row, unless a step
-    down comes first; 15 by default, as in ARF."""
+    """Number of transmissions since the last step after which the rate steps up even without `successes`
+    consecutive acknowledgments; 15 by default, as in ARF."""
 
 
 class OnoeRateAdaptation(TypedDict):
-    """RateAdaptation of the kind `onoe`. ONOE (MadWifi): a slow rate adaptation by credits, which judges a
-    rate once a second."""
+    """RateAdaptation of the kind `onoe`. ONOE (MadWifi): a slow rate adaptation, which evaluates
+    retransmissions once per second and raises the rate after enough good periods."""
 
     credits: NotRequired[int]
-    """Number of credits, each of a good period, that a step up needs; 10 by default."""
+    """Number of credits for a step up; 10 by default. Each good period earns one credit."""
     kind: Literal["onoe"]
     period: NotRequired[Span]
-    """Length of a period, after which the rate is judged; 1 s by default."""
+    """Length of a period in which retransmissions are counted; 1 s by default."""
     retries: NotRequired[float]
-    """Fraction of the frames that may need a retransmission in a good period; 0.1 by default."""
+    """Limit on retransmissions in a good period, 0.1 by default: a period is good if a smaller fraction of
+    its frames needed a retransmission."""
 
 
 class CaraRateAdaptation(TypedDict):
-    """RateAdaptation of the kind `cara`. Collision-aware rate adaptation (CARA, Kim 2006): probes with RTS
-    whether a failure was a collision."""
+    """RateAdaptation of the kind `cara`. Collision-aware rate adaptation (CARA, Kim 2006): uses RTS to
+    distinguish collisions from channel errors."""
 
     failures: NotRequired[int]
-    """Number of transmissions of data in a row that must fail before a step down; 2 by default (Kim 2006)."""
+    """Number of consecutive failed transmissions of data required for a step down; 2 by default (Kim
+    2006)."""
     kind: Literal["cara"]
     probe: NotRequired[int]
-    """Number of transmissions in a row that must fail before an RTS goes first; 1 by default (Kim 2006)."""
+    """Number of consecutive failed transmissions after which an RTS precedes the frame; 1 by default (Kim
+    2006)."""
     successes: NotRequired[int]
-    """Number of frames in a row that must be acknowledged before a step up; 10 by default (Kim 2006)."""
+    """Number of consecutive acknowledged frames required for a step up; 10 by default (Kim 2006)."""
     timer: NotRequired[int]
-    """Number of transmissions after which a step up comes even without `successes` in a row, unless a step
-    down comes first; 15 by default (ns-3)."""
+    """Number of transmissions since the last step after which the rate steps up even without `successes`
+    consecutive acknowledgments; 15 by default (ns-3)."""
 
 
 class MinstrelRateAdaptation(TypedDict):
-    """RateAdaptation of the kind `minstrel`. Minstrel: chooses rates by the observed throughput, and tries
-    another rate with one frame in ten."""
+    """RateAdaptation of the kind `minstrel`. Minstrel: chooses the rates with the highest measured
+    throughput, and tries another rate with one frame in ten."""
 
     ewma: NotRequired[float]
-    """Weight of earlier periods in the average of a rate's probability; 0.75 by default (Linux)."""
+    """Weight of earlier periods in the average fraction of acknowledged frames; 0.75 by default (Linux)."""
     interval: NotRequired[Span]
-    """Length of the periods after which rates are judged; 100 ms by default (Linux)."""
+    """Length of the periods in which rates are measured; 100 ms by default (Linux)."""
     kind: Literal["minstrel"]
     look_around: NotRequired[float]
-    """Fraction of the frames that try another rate; 0.1 by default (Linux)."""
+    """Fraction of frames that try another rate; 0.1 by default (Linux)."""
 
 
 class MinstrelHtRateAdaptation(TypedDict):
-    """RateAdaptation of the kind `minstrel-ht`. Minstrel-HT: the present rate control of Linux, which chooses
-    rates by the observed throughput and tests few others."""
+    """RateAdaptation of the kind `minstrel-ht`. Minstrel-HT: the current rate control of Linux, which chooses
+    the rates with the highest measured throughput and tests few other rates."""
 
     interval: NotRequired[Span]
-    """Length of the periods after which rates are judged; 50 ms by default (Linux)."""
+    """Length of the periods in which rates are measured; 50 ms by default (Linux)."""
     kind: Literal["minstrel-ht"]
     sampling: NotRequired[Span]
-    """Time between two frames that test another rate; 20 ms by default (Linux)."""
+    """Minimum time between two frames that test another rate; 20 ms by default (Linux)."""
 
 
 #: The rate adaptation, which chooses the rate at which a sender transmits its next frame to a receiver.
@@ -3257,15 +3272,15 @@ WifiStandard: TypeAlias = 'Literal["802.11b", "802.11a", "802.11g", "802.11n"]'
 
 
 class WifiStationGroup(TypedDict):
-    """One or more stations with values of their own."""
+    """One or more stations with values that differ from those of the network."""
 
     adaptation: NotRequired[RateAdaptation]
-    """Rate adaptation of these stations. If unset, that of the network."""
+    """Rate adaptation of these stations. If unset, the network's rate adaptation is used."""
     count: NotRequired[int]
-    """Number of stations with this prefix."""
+    """Number of stations with this prefix, up to 250."""
     error: NotRequired[Error]
-    """Errors of frames from and to these stations, in each direction separately. If unset, those of the
-    network."""
+    """Errors of frames from and to these stations. Each direction has an independent error process. If unset,
+    the network's errors are used."""
     name: NotRequired[str]
     """Node name of a single station."""
     prefix: NotRequired[str]
@@ -3278,13 +3293,13 @@ WifiStations: TypeAlias = "str | WifiStationGroup"
 #: Width of the channel of 802.11n.
 WifiWidth: TypeAlias = 'Literal["20 MHz", "40 MHz"]'
 
-#: The protocol by which bundles are sent over a contact.
+#: The protocol that sends bundles over a contact.
 BundleConvergence: TypeAlias = 'Literal["udp", "ltp"]'
 
-#: Bundles that a node without room drops.
+#: Bundles that a node drops when its storage is full.
 BundleDiscard: TypeAlias = 'Literal["newest", "oldest", "lowest-priority"]'
 
-#: An interval in which nobody transmits from one node to another.
+#: An interval in which one node cannot transmit to another node.
 ContactOutage = TypedDict(
     "ContactOutage",
     {
@@ -3346,23 +3361,23 @@ class ConstellationNetworkKind(TypedDict):
     ground, with or without inter-satellite links."""
 
     epoch: NotRequired[str]
-    """Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is taken to equal UTC: the Earth's
-    rotation is off by less than 0.9 s, which is 420 m at the equator."""
+    """Start of the run in UTC, 2000-01-01T12:00:00Z by default. UT1 is assumed to equal UTC, so the Earth's
+    rotation may be off by up to 0.9 s, or 420 m at the equator."""
     gsl: Gsl
-    """Links between satellites and sites: their rates, queues, errors and lowest elevation."""
+    """Links between satellites and sites: rates, queues, errors and minimum elevation."""
     handover: NotRequired[SatelliteHandover]
     """Handovers of a site from one satellite to another."""
     isl: NotRequired[Isl]
-    """Links between satellites. There are none by default, so that packets go from site to satellite to
-    site."""
+    """Links between satellites. By default there are none, and packets go from a site up to a satellite and
+    down to another site."""
     kind: Literal["constellation"]
     routing: NotRequired[Routing]
-    """Choice of paths, and the period of its updates; by default the paths of the shortest delay, computed
+    """Choice of paths, and the period of their updates. By default, the paths of minimum delay are computed
     every second."""
     shell: list[Shell]
     """The satellites, as one or more shells: sets of circular orbits or element sets."""
     sites: dict[str, GroundSite]
-    """Sites on the ground, by the names of their nodes; at least two."""
+    """Sites on the ground, by node name; at least two."""
 
 
 class AtmNetworkKind(TypedDict):
@@ -3371,12 +3386,13 @@ class AtmNetworkKind(TypedDict):
     legs."""
 
     access: NotRequired[AtmLeg]
-    """The line between each node and its switch, before the first leg and after the last. Each connection has
-    its own. If unset, the adapters are at the ends of the legs; required with `others`."""
+    """Access line between each node and its switch, before the first leg and after the last leg. Each
+    connection has its own access lines. If unset, the adapters are at the ends of the legs. Required with
+    `others`."""
     contract: NotRequired[AtmContract]
-    """Traffic contract of the connection between `ends`, which applies to each direction; UBR without a peak
-    rate by default. A contract that changes during a run starts with its next cell, whatever the policer had
-    counted."""
+    """Traffic contract of the connection between `ends`, for each direction; UBR without a peak rate by
+    default. When the contract changes during a run, policing starts again with the next cell, without the
+    cells that were counted before."""
     encapsulation: NotRequired[Encapsulation]
     """Header of a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (none), `"bridged"`
     (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes)."""
@@ -3384,15 +3400,15 @@ class AtmNetworkKind(TypedDict):
     """The two nodes that the connection joins."""
     kind: Literal["atm"]
     lan: NotRequired[Rate]
-    """Rate of the Ethernet segments between the nodes and their adapters. If unset, there are none: the nodes
-    have their own adapters."""
+    """Rate of the Ethernet segments between the nodes and their adapters. If unset, there are no Ethernet
+    segments, and the nodes have their own adapters."""
     legs: list[AtmLeg]
-    """The legs from the first node to the second, in reverse order on the return path; at least one. A change
-    during a run sets the keys of a leg by its position from 0, such as `legs.1.delay`. It applies to cells
-    that reach the first leg afterwards, and no cell overtakes earlier ones."""
+    """The legs from the first node to the second; at least one. The return path uses them in reverse order. A
+    change during a run identifies a leg by its position from 0, such as `legs.1.delay`. The change applies to
+    cells that reach the first leg afterwards. No cell overtakes an earlier one."""
     others: NotRequired[list[AtmConnection]]
-    """Further connections between nodes, each with its own contract, which share the legs with the first.
-    Only their `contract` can change during a run, such as `others.0.contract.peak`."""
+    """Further connections between nodes, each with its own contract. They share the legs with the first
+    connection. Only their `contract` can change during a run, such as `others.0.contract.peak`."""
 
 
 class WifiNetworkKind(TypedDict):
@@ -3403,69 +3419,71 @@ class WifiNetworkKind(TypedDict):
     """Node name of the access point, through which all packets pass. If unset, the network is ad hoc: each
     station sends to any other."""
     adaptation: NotRequired[RateAdaptation]
-    """Rate adaptation, by which senders choose the rates of data frames; `"minstrel"` by default."""
+    """Rate adaptation: the algorithm that chooses the rates of data frames; `"minstrel"` by default."""
     aggregate: NotRequired[Size]
-    """Size of the longest aggregate (A-MPDU) of 802.11n, 65535 B by default; 0 B sends each frame on its
-    own."""
+    """Maximum size of an aggregate (A-MPDU) of 802.11n, 65535 B by default. With 0 B, each frame is sent on
+    its own."""
     aggregate_frames: NotRequired[int]
-    """Maximum number of frames in an aggregate, 64 by default, which is the size of the block
-    acknowledgment's window."""
+    """Maximum number of frames in an aggregate, 64 by default: the size of the window of a block
+    acknowledgment."""
     band: NotRequired[WifiBand]
     """The band of 802.11n: `"5 GHz"` (the default) or `"2.4 GHz"`, where SIFS is 10 us and frames end with an
     extension of 6 us."""
     control_errors: NotRequired[bool]
-    """True if errors also hit acknowledgments, RTS and CTS; false by default, since a process that describes
-    data frames does not apply to frames that are shorter and slower. Set it with processes that depend on
-    size and rate, such as bit errors."""
+    """True if errors also affect acknowledgments, RTS and CTS; false by default. Control frames are shorter
+    and slower than data frames, so set this key only with an error process that depends on size and rate,
+    such as bit errors."""
     delay: NotRequired[Span]
     """Propagation delay between any two stations, 0 s by default: a distance of 300 m is 1 us."""
     edca: NotRequired[bool]
-    """True if stations use EDCA: four categories by DSCP (RFC 8325) - voice, video, best effort, background -
-    with their own queues and contention parameters. By default true with 802.11n, which requires it, and
-    false otherwise: DCF with one queue."""
+    """True if stations use EDCA: the DSCP (RFC 8325) assigns packets to the categories voice, video, best
+    effort and background. Each category has its own queue and contention parameters. With false, stations use
+    DCF with one queue. True by default with 802.11n, which requires EDCA, and false otherwise."""
     eifs: NotRequired[bool]
     """True if stations wait for EIFS instead of DIFS after a frame that they could not read; true by default,
     as in the standard."""
     error: NotRequired[Error]
-    """Errors of frames on the air, in each direction between two stations separately; none by default. Frames
-    that are corrupted are retransmitted."""
+    """Errors of frames on the air; none by default. Each direction between two stations has an independent
+    error process. Corrupted frames are retransmitted."""
     guard: NotRequired[WifiLength]
     """Length of the guard interval of 802.11n: `"long"` (800 ns, the default) or `"short"` (400 ns)."""
     hears: NotRequired[dict[str, list[str]]]
-    """Stations that each station hears, by node name; a station that is not listed hears all. Stations that
-    do not hear each other are hidden from each other: they cannot exchange frames, and their transmissions
-    collide at others."""
+    """Stations that each station hears, by node name. A station that is not listed hears all stations.
+    Stations that do not hear each other are *hidden* from each other: they cannot exchange frames, and their
+    transmissions collide at other stations."""
     kind: Literal["wifi"]
     long_retry_limit: NotRequired[int]
     """Number of failed transmissions after which a frame longer than `rts_threshold` is given up
-    (dot11LongRetryLimit), 4 by default."""
+    (dot11LongRetryLimit); 4 by default."""
     preamble: NotRequired[WifiLength]
-    """Length of the preambles of 802.11b: `"long"` (192 us with the header, the default) or `"short"` (96 us;
-    1 Mbit/s keeps the long one)."""
+    """Length of the preambles of 802.11b: `"long"` (192 us with the header, the default) or `"short"` (96
+    us). Frames at 1 Mbit/s always have the long preamble."""
     protection: NotRequired[bool]
-    """True if 802.11b stations are near a network of 802.11g, so that slots are long (20 us) and every data
-    frame is preceded by a CTS to its sender at 11 Mbit/s; false by default."""
+    """True if 802.11b stations are near a network of 802.11g; false by default. Slots are then long (20 us),
+    and before every data frame, the sender sends a CTS to itself at 11 Mbit/s."""
     queue: NotRequired[Queue]
     """Queue discipline of each station and category; drop-tail with 1000 packets by default. Only disciplines
-    that decide at arrival are allowed."""
+    that accept or drop a packet at its arrival are allowed."""
     rts_threshold: NotRequired[Size]
-    """Size of the longest frame (with its MAC header) that is sent without RTS and CTS. If unset, they are
-    not used unless the rate adaptation asks for them."""
+    """Maximum size of a frame, including its MAC header, that is sent without RTS and CTS. If unset, RTS and
+    CTS are used only if the rate adaptation requests them."""
     short_retry_limit: NotRequired[int]
-    """Number of failed transmissions after which a frame up to `rts_threshold` is given up
-    (dot11ShortRetryLimit), 7 by default."""
+    """Number of failed transmissions after which a frame of at most `rts_threshold` is given up
+    (dot11ShortRetryLimit); 7 by default."""
     stack: NotRequired[WifiStack]
-    """Implementation of Wi-Fi that the stations run in an emulation: `"model"` (the default) is bentpipe's,
-    as in a simulation; `"linux"` is the kernel's own, with its access point, association, rate control and
-    numbers of attempts, over bentpipe's medium. It knows 802.11a, b and g, and on the clock `kernel` 802.11n
-    at 5 GHz with an access point, 20 MHz, the long guard interval and one or two streams, and the adaptations
-    `minstrel-ht` and `fixed`. Packets wait in `queue`, those of 802.11n also in the kernel's own queues. On
-    the clock `kernel` it is the guest's; on the real clock this machine's kernel needs mac80211_hwsim. A
-    simulation runs the model in either case."""
+    """Implementation of Wi-Fi in an emulation: `"model"` (the default) or `"linux"`. A simulation always uses
+    the model. With `"linux"`, the stations run the Wi-Fi of the Linux kernel over bentpipe's medium, with the
+    kernel's access point, association, rate control and retry limits. The kernel supports 802.11a, b and g.
+    On the clock `kernel`, it also supports 802.11n at 5 GHz with an access point, 20 MHz, the long guard
+    interval and one or two streams. The rate adaptation must be `minstrel-ht` or `fixed`. Packets wait in
+    `queue`; packets of 802.11n also wait in the kernel's queues. On the clock `kernel`, the kernel is that of
+    the guest. On the real clock, the kernel of this machine is used, which needs the module
+    mac80211_hwsim."""
     standard: WifiStandard
     """The standard of all stations: `"802.11b"`, `"802.11a"`, `"802.11g"` or `"802.11n"`."""
     stations: list[WifiStations]
-    """The stations: node names, or tables with values that differ from the network's."""
+    """The stations: node names, or tables with node names and with values that differ from those of the
+    network."""
     streams: NotRequired[int]
     """Number of spatial streams of 802.11n, 1 to 4; 1 by default."""
     width: NotRequired[WifiWidth]
@@ -3474,43 +3492,44 @@ class WifiNetworkKind(TypedDict):
 
 class BundlesNetworkKind(TypedDict):
     """NetworkKind of the kind `bundles`. A delay-tolerant network: bundle agents at the nodes of a contact
-    plan. Every packet that enters the network at one of its nodes is carried as a bundle to the node behind
-    which its destination lies."""
+    plan. Every packet that enters the network is carried as a bundle to the node of the network that is
+    nearest to the packet's destination."""
 
     convergence: NotRequired[BundleConvergence]
-    """Convergence layer of a contact: `"udp"`, a datagram per bundle that is lost or not, or `"ltp"` (RFC
-    5326), which retransmits until the neighbour has the bundle. UDP by default."""
+    """Convergence layer of all contacts: `"udp"` (the default) sends each bundle as one datagram, without
+    retransmission. `"ltp"` (RFC 5326) retransmits until the neighbour has received the bundle."""
     copies: NotRequired[int]
-    """Number of copies of a bundle under spray-and-wait, 8 by default."""
+    """Number of copies of a bundle with spray-and-wait routing; 8 by default."""
     discard: NotRequired[BundleDiscard]
-    """Bundles that a node without room drops: `"newest"`, the one that arrives, by default; `"oldest"`, those
-    stored longest; `"lowest-priority"`, those of a lower priority than the one that arrives, if any."""
+    """Bundles that a node drops when its storage is full: the arriving bundle (`"newest"`, the default), the
+    bundles that have been stored longest (`"oldest"`), or bundles of a lower priority than the arriving
+    bundle (`"lowest-priority"`). Without such bundles, `"lowest-priority"` drops the arriving bundle."""
     error: NotRequired[Error]
     """Errors that corrupt datagrams on every contact; none by default."""
     kind: Literal["bundles"]
     lifetime: NotRequired[Span]
-    """Time after which a bundle is worthless and dropped. One day by default."""
+    """Lifetime of a bundle, after which it is dropped; one day by default."""
     margin: NotRequired[Span]
-    """Time that an LTP answer may take beyond light times and closed contacts, for transmission, queues and
-    processing. 1 s by default."""
+    """Margin of LTP timers, 1 s by default: the time allowed for transmission, queues and processing, in
+    addition to propagation delays and closed contacts."""
     outages: NotRequired[list[ContactOutage]]
-    """Contacts or parts of them that do not take place."""
+    """Intervals in which a node cannot transmit to another node although the plan has a contact."""
     plan: str | dict[str, object]
-    """The contact plan, whose nodes are nodes of the scenario: JSON, HDTN's JSON, commands of ION,
-    comma-separated values, or TOML."""
+    """The contact plan. Its nodes are nodes of the scenario. Formats are JSON, HDTN's JSON, commands of ION,
+    comma-separated values, and TOML."""
     routing: NotRequired[BundleRouting]
-    """Routing of bundles: by the contact plan (`"contact-graph"`, CCSDS 734.3) by default; `"epidemic"`,
-    `"spray-and-wait"` and `"prophet"` (RFC 6693) copy bundles at meetings and use no plan."""
+    """Routing of bundles. `"contact-graph"` (CCSDS 734.3, the default) uses the contact plan. `"epidemic"`,
+    `"spray-and-wait"` and `"prophet"` (RFC 6693) copy bundles at each contact and do not use the plan."""
     segment: NotRequired[Size]
-    """Largest LTP segment in bytes, headers of LTP included; 1400 B by default."""
+    """Maximum size of an LTP segment, including its LTP header; 1400 B by default, at least 64 B."""
     skip_impossible: NotRequired[bool]
-    """True if contacts of the plan that do not end after their start are skipped, as HDTN does. Off by
-    default: a plan with such a contact is refused."""
+    """True if contacts that do not end after their start are skipped, as in HDTN. False by default: a plan
+    with such a contact is refused."""
     storage: NotRequired[Size]
-    """Maximum number of bytes of bundles that a node stores. Unlimited by default."""
+    """Maximum total size of the bundles that a node stores; unlimited by default."""
 
 
-#: An access network, which joins several nodes.
+#: An access network, which connects several nodes.
 NetworkKind: TypeAlias = 'DvbRcsNetworkKind | SkyplexNetworkKind | ConstellationNetworkKind | AtmNetworkKind | WifiNetworkKind | BundlesNetworkKind | Literal["dvb-rcs", "skyplex", "constellation", "atm", "wifi", "bundles"]'
 
 #: Time at which the handshake with a connection's source is completed.
@@ -3547,7 +3566,7 @@ class AckFilterMechanism(TypedDict):
 
 class AckReconstructionMechanism(TypedDict):
     """Mechanism of the kind `ack-reconstruction`. ACK reconstruction (RFC 3449, section 5.3.1): recreates
-    acknowledgments behind a slow link and spaces them evenly."""
+    acknowledgments after a slow link and spaces them evenly."""
 
     every: NotRequired[Size]
     """Number of bytes per acknowledgment, 2920 B (two full segments) by default; at least 1 B."""
@@ -3559,13 +3578,13 @@ class AckReconstructionMechanism(TypedDict):
 
 
 class SnoopMechanism(TypedDict):
-    """Mechanism of the kind `snoop`. Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): keeps
-    unacknowledged packets before a link that loses packets and retransmits losses itself, so that the sender
-    does not take them for congestion."""
+    """Mechanism of the kind `snoop`. Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): caches
+    unacknowledged packets before a link that loses packets, and retransmits lost ones itself. The sender then
+    does not mistake these losses for congestion."""
 
     cache: NotRequired[int]
-    """Maximum number of packets that are kept per connection, 1000 by default. Beyond it, packets pass
-    without being kept."""
+    """Maximum number of cached packets per connection, 1000 by default. Further packets are forwarded without
+    being cached."""
     kind: Literal["snoop"]
     over: str
     """Name of the link or network that loses packets."""
@@ -3578,20 +3597,20 @@ class SplitMechanism(TypedDict):
     congestion control, retransmissions and window."""
 
     accept: NotRequired[Accept]
-    """Time at which the handshake with the source is completed: after the destination has accepted (`"late"`,
-    the default) or at once (`"early"`)."""
+    """Time at which the proxy completes the handshake with the source: after the destination has accepted the
+    connection (`"late"`, the default) or at once (`"early"`)."""
     buffer: NotRequired[Size]
-    """Maximum number of bytes in the proxy for each direction of a connection: received from one side and not
-    yet acknowledged by the other. 4 MiB by default; at least one segment."""
+    """Maximum number of bytes in the proxy for each direction of a connection; 4 MiB by default, at least one
+    segment. These bytes have been received from one side and are not yet acknowledged by the other."""
     kind: Literal["split"]
     sides: NotRequired[dict[str, Tcp]]
-    """TCP on each side, by the name of the link or network there. A side without `congestion` uses the
-    congestion control of each flow, with its parameters; with `profile = "scps"` it uses Vegas."""
+    """TCP settings of each side, by the name of its link or network. A side without `congestion` uses the
+    congestion control of each flow, with its parameters. With `profile = "scps"`, it uses Vegas."""
     transport: NotRequired[Tcp]
-    """TCP on the sides that `sides` does not name, by the same rule."""
+    """TCP settings of the sides that `sides` does not name, by the same rules."""
 
 
-#: The mechanism by which a proxy enhances performance.
+#: The mechanism with which a proxy enhances performance.
 Mechanism: TypeAlias = 'AckDecimationMechanism | AckFilterMechanism | AckReconstructionMechanism | SnoopMechanism | SplitMechanism | Literal["ack-decimation", "ack-filter", "ack-reconstruction", "snoop", "split"]'
 
 
@@ -3599,17 +3618,17 @@ class Proxy(TypedDict):
     """A performance-enhancing proxy at a node (RFC 3135)."""
 
     enabled: NotRequired[bool]
-    """Switch of the proxy, true by default. If false, the scenario runs as without this proxy, so a campaign
-    can compare both: `vary.proxy.pep.enabled = [false, true]`."""
+    """True (the default) if the proxy is active. If false, the scenario runs without this proxy. A campaign
+    can compare both cases: `vary.proxy.pep.enabled = [false, true]`."""
     flows: NotRequired[list[str]]
-    """Names of the flows that it serves, which must use TCP and pass the node in both directions. If unset,
-    all such flows; an empty list means no flow."""
+    """Names of the flows that the proxy serves. They must use TCP and pass the node in both directions. If
+    unset, the proxy serves all such flows. An empty list means no flow."""
     mechanism: Mechanism
-    """The mechanism by which it enhances performance."""
+    """The mechanism of the proxy."""
     name: str
     """Name of the proxy in results and messages."""
     node: str
-    """Name of the node at which it runs."""
+    """Name of the node at which the proxy runs."""
 
 
 class Record(TypedDict):
@@ -3663,7 +3682,7 @@ class RelayRole(TypedDict):
     kind: Literal["relay"]
 
 
-#: Treatment of the packets of a service's flows.
+#: Role of a service: its treatment of the packets of its flows.
 Role: TypeAlias = 'BridgeRole | RelayRole | Literal["bridge", "relay"]'
 
 
