@@ -3624,7 +3624,8 @@ class Proxy(TypedDict):
     """Names of the flows that the proxy serves. They must use TCP and pass the node in both directions. If
     unset, the proxy serves all such flows. An empty list means no flow."""
     mechanism: Mechanism
-    """The mechanism of the proxy."""
+    """Action on the packets that pass the node: split connections, retransmit locally (snoop), or change
+    acknowledgments."""
     name: str
     """Name of the proxy in results and messages."""
     node: str

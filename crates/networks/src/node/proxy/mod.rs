@@ -45,7 +45,8 @@ pub struct Config {
     /// directions. If unset, the proxy serves all such flows. An empty list means no flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
-    /// The mechanism of the proxy.
+    /// Action on the packets that pass the node: split connections, retransmit locally (snoop), or
+    /// change acknowledgments.
     pub mechanism: Mechanism,
 }
 
