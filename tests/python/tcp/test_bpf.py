@@ -95,7 +95,7 @@ def test_without_clang_the_script_says_so(tmp_path: Path) -> None:
         [*command, tmp_path, PROBE], capture_output=True, text=True, check=False, env=environment
     )
     assert done.returncode == 1
-    assert "a-clang-that-is-not-there is not installed; no BPF objects built" in done.stderr
+    assert "a-clang-that-is-not-there is not installed; no BPF objects were built" in done.stderr
     assert not list(tmp_path.iterdir())
     done = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0
