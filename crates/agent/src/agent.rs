@@ -76,9 +76,9 @@ pub struct Counters {
 pub enum Verdict {
     /// The sender may remove the bundle: it is stored now, was stored before, or has expired.
     Taken,
-    /// The storage is full.
+    /// The storage has too little free space for the bundle.
     NoRoom,
-    /// The bundle is not valid.
+    /// The data is not a valid bundle, or the bundle breaks a rule of RFC 9171.
     Malformed,
 }
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 #: Current names of former columns, by table or trace.
 COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
+    "atm_leg": {"spoiled": "corrupted"},
     "scheduler": {"category": "scheme"},
     "selection": {"access": "multilink"},
 }

@@ -29,6 +29,7 @@ LONG = {"examples/hub-storm": "18 million events"}
 SCENARIOS = dict(described())
 
 pytestmark = [
+    pytest.mark.module,
     pytest.mark.skipif(not MODULE.exists(), reason="the module is not built: scripts/wasm --build"),
     pytest.mark.skipif(shutil.which("node") is None, reason="there is no 'node' on the PATH"),
 ]

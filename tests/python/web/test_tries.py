@@ -25,10 +25,13 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 __all__ = ["browser"]
 
-pytestmark = pytest.mark.skipif(
-    not (sites.SCRIPTS / "engine.js").exists(),
-    reason="the script of the site is not built: scripts/wasm build, then scripts/web site (needs npm)",
-)
+pytestmark = [
+    pytest.mark.module,
+    pytest.mark.skipif(
+        not (sites.SCRIPTS / "engine.js").exists(),
+        reason="the script of the site is not built: scripts/wasm --build, then scripts/web site (needs npm)",
+    ),
+]
 
 GALLERY = sorted(file for file in (ROOT / "docs" / "gallery").glob("*.md"))
 PAGES = [

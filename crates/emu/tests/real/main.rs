@@ -3,10 +3,10 @@
 //! process.
 
 mod commands;
+mod corrupted;
 mod emulate;
 mod fidelity;
 mod kinds;
 mod real_hosts;
 mod rtp;
-mod spoiled;
 mod tunnel;

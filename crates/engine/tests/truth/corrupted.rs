@@ -10,7 +10,7 @@ use bentpipe_stage::Held;
 fn run(error: &str) -> Results {
     results(&scenario(&format!(
         r#"
-name = "spoiled"
+name = "corrupted"
 duration = "40 s"
 [[link]]
 name = "l"
@@ -51,7 +51,7 @@ fn flows(results: &Results) -> Vec<(&'static str, String, Vec<u64>)> {
 
 /// Returns the numbers of packets with a wrong checksum and with wrong bytes, by direction.
 fn corruption_counts(results: &Results) -> Vec<(String, [f64; 2])> {
-    let rows = results.report.iter().filter(|(table, ..)| *table == "spoiled");
+    let rows = results.report.iter().filter(|(table, ..)| *table == "corrupted");
     rows.map(|(_, entity, values)| (entity.clone(), [0, 1].map(|at| f64::from_bits(values[at])))).collect()
 }
 

@@ -37,7 +37,7 @@ pub const WRONG_CHECKSUM: DropReason = DropReason::new("wrong checksum");
 
 /// Report of the corrupted packets that arrived at an end of a flow, if any.
 pub static REPORT: Table = Table {
-    name: "spoiled",
+    name: "corrupted",
     entity: "flow direction",
     about: "at the end of the run, by its destination (NAME, NAME.reverse), if corrupted packets arrived at a simulated end",
     columns: &[

@@ -37,7 +37,7 @@ pub static LEG: Table = Table {
         Column::whole("dropped", "cells", "cells that the buffer dropped"),
         Column::whole("dropped_low", "cells", "of them, cells of low priority"),
         Column::whole("dropped_early", "cells", "cells of frames that were dropped as a whole"),
-        Column::whole("spoiled", "cells", "cells that the line corrupted or lost"),
+        Column::whole("corrupted", "cells", "cells that the line corrupted or lost"),
         Column::whole("queue_max", "cells", "maximum number of cells that waited at once"),
         Column::real("wait_mean", "s", "mean time that a cell waited"),
         Column::real("wait_deviation", "s", "standard deviation of that time (cell delay variation)"),

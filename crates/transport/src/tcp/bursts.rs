@@ -351,13 +351,13 @@ mod tests {
         assert!(waits(&|_, _, limits| limits.first_sent = Some(at(1_000))));
         assert!(
             !waits(&|_, _, limits| limits.first_sent = Some(at(1_001))),
-            "the next acknowledgment is far off"
+            "the next acknowledgment is distant"
         );
         assert!(waits(&|_, state, limits| (state.srtt_us, limits.first_sent) = (8_000, Some(at(99_500)))));
         assert!(!waits(&|_, state, limits| (state.srtt_us, limits.first_sent) = (8_000, Some(at(99_501)))));
-        assert!(!waits(&|_, _, limits| limits.first_sent = None), "nothing is out");
-        assert!(!waits(&|_, _, limits| limits.available = SIZE), "there is no more");
-        assert!(!waits(&|_, _, limits| limits.packet = SIZE), "it is the last of its packet");
+        assert!(!waits(&|_, _, limits| limits.first_sent = None), "no segment in flight");
+        assert!(!waits(&|_, _, limits| limits.available = SIZE), "no data beyond this segment");
+        assert!(!waits(&|_, _, limits| limits.packet = SIZE), "the last segment of its packet");
         assert!(waits(&|_, _, limits| limits.packet = 2 * SIZE));
     }
 

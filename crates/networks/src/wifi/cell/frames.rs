@@ -26,16 +26,16 @@ impl<L> Cell<L> {
         match kind {
             Kind::Rts => {
                 let garbled = self.air.is_overlapped(to, &transmission);
-                let spoiled =
+                let corrupted =
                     !garbled && upper.corrupts(now, link, Frame { bytes: RTS, mode: control }, true);
-                let answers = !garbled && !spoiled && self.air.may_answer(to, now);
+                let answers = !garbled && !corrupted && self.air.may_answer(to, now);
                 let clear = phy.control(attempt.rate, CTS);
                 let reserved = match answers {
                     true => now + sifs + clear + delay + sifs + attempt.airtime + delay + answering,
                     // Stations that hear no data after the RTS cancel its reservation (10.3.2.4).
                     false => now + sifs + clear + delay + sifs + slot * 2,
                 };
-                self.air.end(&transmission, Some(to), reserved, spoiled.then_some(to));
+                self.air.end(&transmission, Some(to), reserved, corrupted.then_some(to));
                 if answers {
                     self.send(now + sifs, clear, to, Kind::Cts, index);
                 } else {
@@ -45,11 +45,11 @@ impl<L> Cell<L> {
             }
             Kind::Cts => {
                 let garbled = self.air.is_overlapped(from, &transmission);
-                let spoiled =
+                let corrupted =
                     !garbled && upper.corrupts(now, link.back(), Frame { bytes: CTS, mode: control }, true);
                 let reserved = now + sifs + attempt.airtime + delay + answering;
-                self.air.end(&transmission, Some(from), reserved, spoiled.then_some(from));
-                if garbled || spoiled {
+                self.air.end(&transmission, Some(from), reserved, corrupted.then_some(from));
+                if garbled || corrupted {
                     self.counters[from].rts_failures += 1;
                     self.fail(now, index, attempt, Outcome::Blocked, now, upper);
                 } else {
@@ -71,8 +71,8 @@ impl<L> Cell<L> {
                 } else {
                     self.update_statistics(&transmission, index, attempt, link, upper)
                 };
-                let spoiled = !garbled && arrived == 0;
-                self.air.end(&transmission, Some(to), now + answering, spoiled.then_some(to));
+                let corrupted = !garbled && arrived == 0;
+                self.air.end(&transmission, Some(to), now + answering, corrupted.then_some(to));
                 self.counters[from].transmissions += 1;
                 self.counters[from].frames += u64::from(attempt.count);
                 if garbled {
@@ -84,7 +84,7 @@ impl<L> Cell<L> {
                 }
                 if arrived > 0 {
                     self.send(now + sifs, acknowledging, to, Kind::Ack, index);
-                } else if spoiled && upper.sends_naks(from) {
+                } else if corrupted && upper.sends_naks(from) {
                     self.send(now + sifs, acknowledging, to, Kind::Nak, index);
                 } else {
                     self.fail(now, index, attempt, lost(attempt), timeout, upper);
@@ -93,10 +93,10 @@ impl<L> Cell<L> {
             Kind::Ack | Kind::Nak => {
                 let garbled = self.air.is_overlapped(from, &transmission);
                 let bytes = if kind == Kind::Nak { ACK } else { answer };
-                let spoiled =
+                let corrupted =
                     !garbled && upper.corrupts(now, link.back(), Frame { bytes, mode: control }, true);
-                self.air.end(&transmission, Some(from), now, spoiled.then_some(from));
-                let heard = !garbled && !spoiled;
+                self.air.end(&transmission, Some(from), now, corrupted.then_some(from));
+                let heard = !garbled && !corrupted;
                 if heard && kind == Kind::Ack {
                     self.succeed(now, index, attempt, upper);
                 } else if heard {
