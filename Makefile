@@ -92,6 +92,7 @@ web: venv ## Build the page of the test bed (`bentpipe serve`); needs Node
 	@scripts/web
 
 docs: build ## Build the documentation site with a search in python/bentpipe/site, which `bentpipe docs` opens
+	@scripts/wasm --build
 	@scripts/docs
 
 wheel: docs ## Build a wheel that needs no compiler and contains the site: dist/bentpipe-*.whl

@@ -1301,7 +1301,7 @@ class Tcp(TypedDict):
     linux-2.6.32, 3 (2 to 4 by RFC 3390) in linux-2.6.32, classic and scps, 1 (RFC 2001) in freebsd and
     nineties."""
     jiffy: NotRequired[Span]
-    """Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs, probes and
+    """Length of a jiffy, the period of Linux's clock (1 / CONFIG_HZ), at most 10 ms. Time-outs, probes and
     delayed acknowledgments are counted in jiffies and expire on steps of the timer wheel: up to one jiffy
     late below 63 jiffies, up to eight below 504. They are counted from 10 s before the run, as in guests of
     the clock `kernel`. For time-outs, `timer_tick` takes precedence. Default: 4 ms, as in Debian's kernels,
@@ -1318,12 +1318,12 @@ class Tcp(TypedDict):
     handovers that interrupt the path or lose packets, `adapt` (fast adaptation) at handovers to another link.
     Default none."""
     pacing: NotRequired[bool]
-    """True if segments are always paced, as with Linux' fq queue discipline. False: they are paced only if
+    """True if segments are always paced, as with Linux's fq queue discipline. False: they are paced only if
     the congestion control requests it, as bbr does. Default false."""
     pacing_ca_ratio: NotRequired[int]
-    """Pacing rate otherwise, in percent of cwnd / SRTT. Default 120 (Linux' tcp_pacing_ca_ratio)."""
+    """Pacing rate otherwise, in percent of cwnd / SRTT. Default 120 (Linux's tcp_pacing_ca_ratio)."""
     pacing_ss_ratio: NotRequired[int]
-    """Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT. Default 200 (Linux'
+    """Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT. Default 200 (Linux's
     tcp_pacing_ss_ratio)."""
     parameters: NotRequired[dict[str, int]]
     """Parameters of the congestion control, by their names in its source."""
@@ -1357,8 +1357,8 @@ class Tcp(TypedDict):
     unlimited. A larger value raises the limit."""
     receive_window_start: NotRequired[Size]
     """Receive window at the start, which grows with the arriving data up to `receive_window` (dynamic
-    right-sizing). In the profiles of Linux it grows like Linux' auto-tuning, which starts with 64 KiB on
-    hosts with Linux' own tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the
+    right-sizing). In the profiles of Linux it grows like Linux's auto-tuning, which starts with 64 KiB on
+    hosts with Linux's own tcp_rmem, and segments by which it grows are acknowledged at once. If unset, the
     window is `receive_window` from the start, and `quick_window` determines the segments that are
     acknowledged at once."""
     recovery: NotRequired[Recovery]
@@ -1373,7 +1373,7 @@ class Tcp(TypedDict):
     fails. Default: 12 in profile nineties, 15 in the others."""
     retries_as_time: NotRequired[bool]
     """True if `retries` represents a time: data is given up at the first retransmission after the time that
-    this many retries would take if the time-out had started at `rto_min`, 924.6 s by default (Linux'
+    this many retries would take if the time-out had started at `rto_min`, 924.6 s by default (Linux's
     tcp_retries2). Default: true in the profiles of Linux, false in the others."""
     rto_estimator: NotRequired[RtoEstimator]
     """Estimator of the round-trip time's variation. Default: linux in the profiles of Linux, rfc6298 in the
@@ -2022,7 +2022,7 @@ class RedQueue(TypedDict):
 
 class RedBytesQueue(TypedDict):
     """Queue of the kind `red-bytes`. Random early detection (Floyd and Jacobson 1993) with limits in bytes
-    and the parameters of Linux' `tc-red`: drops or marks packets with a probability that grows with the
+    and the parameters of Linux's `tc-red`: drops or marks packets with a probability that grows with the
     average queue."""
 
     bandwidth: NotRequired[Rate]

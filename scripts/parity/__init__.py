@@ -366,7 +366,7 @@ _CONDITIONS: Final = {
 }
 
 
-#: Parameters that reproduce Linux' own modules where these deviate from the papers, by congestion
+#: Parameters that reproduce Linux's own modules where these deviate from the papers, by congestion
 #: control.
 LINUX_PARAMETERS: Final = {
     "bic": "beta = 200, s_max = 16, s_min = 200, search = 4",

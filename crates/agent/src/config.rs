@@ -167,6 +167,6 @@ pub fn node(text: &str) -> Result<EndpointID, String> {
 /// If the text is not an endpoint identifier.
 pub fn endpoint(text: &str) -> Result<EndpointID, String> {
     EndpointID::try_from(text).map_err(|_| {
-        format!("\"{text}\" is not an endpoint identifier; write one such as dtn://mars/in or ipn:3.1")
+        format!("\"{text}\" is not an endpoint identifier; allowed: such as dtn://mars/in or ipn:3.1")
     })
 }

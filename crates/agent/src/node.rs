@@ -432,7 +432,7 @@ fn settings(config: &Config) -> io::Result<Settings> {
     let ltp = &config.ltp;
     let span = |seconds: f64| Span::from_nanos((seconds.max(0.0) * 1e9) as u64);
     if ltp.rate == 0 {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the rate is 0; write a rate above 0"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the rate is 0; allowed: a positive rate"));
     }
     let engine = ltp.engine.unwrap_or_else(|| {
         let node = config.node.strip_prefix("ipn:").and_then(|rest| rest.split('.').next()?.parse().ok());

@@ -53,7 +53,7 @@ impl Schedule {
         let named = |text: &str| config::node(text).map(|node| nodes.get(&node.to_string()).copied());
         let Some(local_node) = named(&config.node).map_err(invalid)? else {
             return Err(invalid(format!(
-                "contact plan: has no node {}; add this node by its identifier, its name or its number",
+                "contact plan: has no node {}; allowed: a plan with this node, by its identifier, its name or its number",
                 config.node
             )));
         };

@@ -68,7 +68,7 @@ pub struct Event {
     pub rto_us: u64,
     /// Segments sent and not cumulatively acknowledged.
     pub packets_out: u32,
-    /// Segments considered in the network (Linux' tcp_packets_in_flight).
+    /// Segments considered in the network (Linux's tcp_packets_in_flight).
     pub in_flight: u32,
     /// First unacknowledged sequence number.
     pub snd_una: u32,

@@ -17,7 +17,7 @@
  *
  *      BP_VARIANT(vegas, "description in one line", "publication", ssthresh, cong_avoid, undo_cwnd)
  *
- * The operations are those of Linux' tcp_congestion_ops and are called at the same events
+ * The operations are those of Linux's tcp_congestion_ops and are called at the same events
  * (described at the trait Congestion in crates/congestion/src/interface.rs):
  *
  *      void init(struct bp_tcp *tp)
@@ -52,10 +52,10 @@ typedef short s16;
 typedef int s32;
 typedef long long s64;
 
-/* Linux' icsk_ca_state (enum tcp_ca_state). */
+/* Linux's icsk_ca_state (enum tcp_ca_state). */
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 
-/* Linux' enum tcp_ca_event. */
+/* Linux's enum tcp_ca_event. */
 enum tcp_ca_event {
 	CA_EVENT_TX_START,     /* first transmission when nothing was in flight */
 	CA_EVENT_CWND_RESTART, /* window restart after idle */
@@ -65,7 +65,7 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_IS_CE,    /* data arrived with a congestion mark */
 };
 
-/* snd_ssthresh before any loss (Linux' TCP_INFINITE_SSTHRESH). */
+/* snd_ssthresh before any loss (Linux's TCP_INFINITE_SSTHRESH). */
 #define BP_INFINITE_SSTHRESH 0x7fffffffu
 
 /* Size in bytes of a congestion control's private state in Linux (icsk_ca_priv). */
@@ -93,7 +93,7 @@ enum tcp_ca_event {
 #include "home/engine.h"
 #endif
 
-/* Returns the present time in jiffies, the unit of Linux' congestion controls, modulo 2^32. */
+/* Returns the present time in jiffies, the unit of Linux's congestion controls, modulo 2^32. */
 static inline u32 bp_jiffies(const struct bp_tcp *tp)
 {
 	return (u32)(tp->tcp_mstamp / bp_jiffy_us(tp));
@@ -124,7 +124,7 @@ static inline u64 bp_divide(u64 a, u64 b)
 }
 
 /*
- * Returns the cubic root, rounded down, with an error of at most one, by Newton's method from
+ * Returns the cube root, rounded down, with an error of at most one, by Newton's method from
  * above: y - (y^3 - x) / (3 y^2). The first value is at most four times too large, and each step
  * squares an error that is small, so ten steps always suffice. No branch, for the verifier.
  */

@@ -12,7 +12,7 @@
  *
  * The numbers are those of Linux, where HyStart is off after it has ended a slow start, until a
  * time-out. A paced connection spreads its window over half a round-trip time, so its ACK train
- * must span a whole one (Linux' commit "tcp_cubic: make Hystart aware of pacing", 2019).
+ * must span a whole one (Linux's commit "tcp_cubic: make Hystart aware of pacing", 2019).
  *
  * HyStart++: RFC 9406, section 4.2, constants of section 4.3. Only the delay counts, compared with
  * the smallest of the previous round. Conservative Slow Start follows, for five rounds at a quarter

@@ -1,13 +1,13 @@
 //! The interface between a TCP endpoint and its congestion control. Its operations are those of
-//! Linux' `tcp_congestion_ops` (include/net/tcp.h), called at the same points as in Linux. They act
-//! on [`State`], the part of the connection's state that Linux exposes to a congestion control.
+//! Linux's `tcp_congestion_ops` (include/net/tcp.h), called at the same points as in Linux. They
+//! act on [`State`], the part of the connection's state that Linux exposes to a congestion control.
 //!
 //! The variants are C files (`crates/congestion/variants`), compiled from one source for this
 //! engine and, as BPF struct_ops, for the kernel. C shares the layout of [`State`], so its fields
 //! have the names and units of Linux.
 
 /// The congestion control's view of a connection. The endpoint stores its own values here, so a
-/// call copies nothing. Names and units are those of Linux' `struct tcp_sock` and
+/// call copies nothing. Names and units are those of Linux's `struct tcp_sock` and
 /// `inet_connection_sock`.
 #[repr(C)]
 #[derive(Clone, Debug, Default)]
@@ -58,8 +58,8 @@ pub struct State {
     pub rtt_min_us: u32,
     /// State of loss recovery, one of the `CA_` constants.
     pub ca_state: u32,
-    /// 1 if the congestion window limited sending in the last window (Linux' flag of the same name,
-    /// maintained by `tcp_cwnd_validate`). The variants' header adds the rule of slow start
+    /// 1 if the congestion window limited sending in the last window (Linux's flag of the same
+    /// name, maintained by `tcp_cwnd_validate`). The variants' header adds the rule of slow start
     /// (`tcp_is_cwnd_limited`: also while cwnd is below twice `max_packets_out`).
     pub is_cwnd_limited: u32,
     /// The value of `delivered` at which the application no longer limits the connection; 0 if the
@@ -101,28 +101,28 @@ pub struct State {
 /// Maximum number of parameters of a variant.
 pub const MAX_PARAMETERS: usize = 32;
 
-/// `snd_ssthresh` before any loss (Linux' TCP_INFINITE_SSTHRESH).
+/// `snd_ssthresh` before any loss (Linux's TCP_INFINITE_SSTHRESH).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// State of normal operation, without losses (Linux' TCP_CA_Open).
+/// State of normal operation, without losses (Linux's TCP_CA_Open).
 pub const CA_OPEN: u32 = 0;
-/// State after duplicate acknowledgments or SACKs (Linux' TCP_CA_Disorder).
+/// State after duplicate acknowledgments or SACKs (Linux's TCP_CA_Disorder).
 pub const CA_DISORDER: u32 = 1;
-/// State of a window reduction for ECN or local congestion (Linux' TCP_CA_CWR).
+/// State of a window reduction for ECN or local congestion (Linux's TCP_CA_CWR).
 pub const CA_CWR: u32 = 2;
-/// State of fast recovery (Linux' TCP_CA_Recovery).
+/// State of fast recovery (Linux's TCP_CA_Recovery).
 pub const CA_RECOVERY: u32 = 3;
-/// State after a retransmission time-out (Linux' TCP_CA_Loss).
+/// State after a retransmission time-out (Linux's TCP_CA_Loss).
 pub const CA_LOSS: u32 = 4;
 
-/// Segments are not paced (Linux' SK_PACING_NONE).
+/// Segments are not paced (Linux's SK_PACING_NONE).
 pub const PACING_NONE: u32 = 0;
-/// Pacing requested by the congestion control (Linux' SK_PACING_NEEDED).
+/// Pacing requested by the congestion control (Linux's SK_PACING_NEEDED).
 pub const PACING_NEEDED: u32 = 1;
-/// Pacing independent of the congestion control (Linux' SK_PACING_FQ).
+/// Pacing independent of the congestion control (Linux's SK_PACING_FQ).
 pub const PACING_PACED: u32 = 2;
 
-/// Events of `cwnd_event` (Linux' enum tcp_ca_event).
+/// Events of `cwnd_event` (Linux's enum tcp_ca_event).
 #[repr(u32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
@@ -136,7 +136,7 @@ pub enum Event {
     Loss = 3,
 }
 
-/// The contents of an acknowledgment (Linux' struct ack_sample).
+/// The contents of an acknowledgment (Linux's struct ack_sample).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckSample {
@@ -149,7 +149,7 @@ pub struct AckSample {
     pub in_flight: u32,
 }
 
-/// A delivery-rate sample (Linux' struct rate_sample), taken by the sender.
+/// A delivery-rate sample (Linux's struct rate_sample), taken by the sender.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {

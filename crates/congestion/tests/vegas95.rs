@@ -1,4 +1,4 @@
-//! Tests of Vegas as published in 1995: its differences from Linux' version (vegas.rs).
+//! Tests of Vegas as published in 1995: its differences from Linux's version (vegas.rs).
 
 use std::collections::BTreeMap;
 

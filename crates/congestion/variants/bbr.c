@@ -38,7 +38,7 @@
  *               departure time pacing", 2018).
  *             - `aggregation` counts whole expected segments. RTprop's age and ProbeRTT are counted
  *               in jiffies (docs/notes/linux-tcp.md).
- *             - Linux' estimate of a policer's rate is not included; the draft has none.
+ *             - Linux's estimate of a policer's rate is not included; the draft has none.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \

@@ -25,7 +25,7 @@
  *             200 ms, MinPipeCwnd 4, time between probes 2 to 3 s or 63 round trips,
  *             PacingMarginPercent 1.
  * Deviations:
- *             - Linux' operations report acknowledgments, not packets. RS.lost is the loss since
+ *             - Linux's operations report acknowledgments, not packets. RS.lost is the loss since
  *               the start of the present round trip. RS.tx_in_flight and InflightAtLoss() are
  *               RS.delivered + RS.lost, because every segment in flight when a packet was sent has
  *               been delivered or lost when the packet is acknowledged.

@@ -12,7 +12,7 @@
  *                 above max_win: cwnd += 1, 2, 4 ... up to S_max, then S_max, each round trip
  *                     (the steps of slow start, to find a new maximum)
  * Constants:  beta 0.125, S_max 32, S_min 0.01, low window 14, below which BIC behaves as Reno
- *             (section III.D). Linux' module has beta 200, s_max 16, s_min 200, search 4.
+ *             (section III.D). Linux's module has beta 200, s_max 16, s_min 200, search 4.
  * Deviations: the increase of target - cwnd is spread over the acknowledgments of a round and
  *             target moves with cwnd, so the search is continuous (as in the paper's pseudo-code).
  * Licence:    Dual MIT/GPL

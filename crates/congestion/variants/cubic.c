@@ -6,7 +6,7 @@
  *             Rhee, L. Xu, "CUBIC: a new TCP-friendly high-speed TCP variant", ACM SIGOPS Operating
  *             Systems Review 42(5), 2008, Algorithm 1 (its names in brackets below).
  *                 (1)  W_cubic(t) = C (t - K)^3 + W_max    t: time in the avoidance stage
- *                 (2)  K = cubic root of ((W_max - cwnd_epoch) / C)
+ *                 (2)  K = cube root of ((W_max - cwnd_epoch) / C)
  *                      target = W_cubic(t + RTT), within cwnd and 1.5 cwnd
  *                      cwnd += (target - cwnd) / cwnd per acknowledged segment (4.2, 4.4, 4.5)
  *                 (4)  W_est += alpha segments_acked / cwnd: the estimate of Reno's window (4.3)
@@ -40,9 +40,9 @@
  *             - A spurious reduction is undone, but W_max, K, W_est and the epoch keep the values
  *               that it set (section 4.9).
  *             - HyStart is the default, as in Linux; RFC 9438 recommends HyStart++ (hystart = 2).
- *             - Linux' estimate of Reno is that of RFC 8312, whose alpha never becomes 1; it is the
- *               default. By RFC 9438 alpha SHOULD become 1 (fast_reno = 1).
- *             The cubic root of equation (2) is exact here; Linux' differs by about 0.1 %.
+ *             - Linux's estimate of Reno is that of RFC 8312, whose alpha never becomes 1. It is
+ *               the default. By RFC 9438 alpha SHOULD become 1 (fast_reno = 1).
+ *             The cube root of equation (2) is exact here; Linux's differs by about 0.1 %.
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \
@@ -242,5 +242,5 @@ BP_OP(void, pkts_acked, struct bp_tcp *tp, const struct ack_sample *sample)
 	bp_hystart_take(tp, &cubic->hystart, hystart(tp), rtt);
 }
 
-BP_VARIANT(cubic, "Grows by a cubic function of the time since the last loss; Linux' default", "RFC 9438, CUBIC, 2023",
+BP_VARIANT(cubic, "Grows by a cubic function of the time since the last loss; Linux's default", "RFC 9438, CUBIC, 2023",
 	   init, cong_avoid, ssthresh, undo_cwnd, set_state, cwnd_event, pkts_acked)

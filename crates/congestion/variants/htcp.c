@@ -11,8 +11,8 @@
  *                 beta = RTT_min / RTT_max, within 0.5 and 0.8
  *                 beta = 0.5 if the rate before this loss differs from that before the
  *                        previous one by more than 1/5
- * Constants:  D_L 1 s, the polynomial, beta 0.5 to 0.8, 0.2 (section 2). Linux' module has coarse =
- *             1, from_repair = 1 and rtt_reference = 100.
+ * Constants:  D_L 1 s, the polynomial, beta 0.5 to 0.8, 0.2 (section 2). Linux's module has coarse
+ *             = 1, from_repair = 1 and rtt_reference = 100.
  * Deviations: the rate before a loss is the largest rate of a round trip since the repair of the
  *             last loss. The draft leaves open a scaling of alpha with the round-trip time. It is
  *             off by default; with `rtt_reference`, alpha is multiplied by RTT_min / rtt_reference,

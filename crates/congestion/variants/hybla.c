@@ -20,7 +20,7 @@
  * Constants:  RTT0 25 ms (the paper's). Acknowledgments less than a quarter of a round trip apart
  *             are closely spaced. cwnd is at most 65535 segments in slow start, because 2^rho is
  *             unlimited if Hoe's estimate is wrong (the limit of the Linux implementation, by the
- *             same authors). Linux' module has hoe = 0, spacing = 0, coarse = 1, per_ack = 1 and
+ *             same authors). Linux's module has hoe = 0, spacing = 0, coarse = 1, per_ack = 1 and
  *             from_rho = 1.
  * Deviations:
  *             - rho follows the smallest measured round-trip time, so that a queue does not

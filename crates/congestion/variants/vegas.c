@@ -10,7 +10,7 @@
  *                 once per round-trip time: cwnd + 1 while Diff < alpha, cwnd - 1 while Diff > beta
  *                 slow start ends when Diff > gamma
  * Constants:  alpha 2, beta 4, gamma 1 segments (the paper's Vegas-2,4 and its gamma of one buffer;
- *             Linux' defaults). A round needs at least 3 samples of the round-trip time; with
+ *             Linux's defaults). A round needs at least 3 samples of the round-trip time; with
  *             fewer, Reno's increase is used (Linux: a single sample could be that of a delayed
  *             ACK).
  * Deviations: those of Linux from the paper.
@@ -71,7 +71,7 @@ static inline void vegas_start(struct bp_tcp *tp)
 
 /*
  * After a decision, cwnd is the operating point, and slow start is over. ssthresh is therefore at
- * most cwnd and, outside a reduction, at least three quarters of cwnd (Linux'
+ * most cwnd and, outside a reduction, at least three quarters of cwnd (Linux's
  * tcp_current_ssthresh), the window at which sending restarts after idle time.
  */
 static inline void vegas_raise_ssthresh(struct bp_tcp *tp)

@@ -12,7 +12,7 @@
  *             Slow start doubles the window every other round. It keeps the window constant in
  *             between, so that both rates are compared at the same window. It ends when Diff >
  *             gamma.
- * Use:        the "Vegas" of simulations from around 2000. Linux' version is vegas.c. It takes the
+ * Use:        the "Vegas" of simulations from around 2000. Linux's version is vegas.c. It takes the
  *             smallest round-trip time of a round, so it ignores queues and access delays that
  *             affect only part of a window. On a path whose delay varies within a round, the two
  *             are different algorithms.

@@ -13,9 +13,9 @@
  *             the first Westwood, prevents compressed acknowledgments from raising the estimate.
  * Constants:  filter 0.9 (the paper's alpha). A sample spans at least 50 ms, because round trips of
  *             a few milliseconds would measure the spacing of acknowledgments (the choice of the
- *             Linux implementation, by the paper's authors). Linux' module has a filter of 875,
+ *             Linux implementation, by the paper's authors). Linux's module has a filter of 875,
  *             order = 2 and late = 1.
- * Deviations: `order` = 2 filters the result a second time, as in Linux' module, which gives less
+ * Deviations: `order` = 2 filters the result a second time, as in Linux's module, which gives less
  *             weight to the rates of slow start. Delivered segments are those acknowledged
  *             cumulatively or selectively, an exact count of the segments that the paper estimates
  *             from duplicate acknowledgments. The first sample starts with the first

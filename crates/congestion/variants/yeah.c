@@ -19,7 +19,7 @@
  *             previous window, which the loss has already reduced. Q of the last round applies
  *             until the next round is evaluated, after its last acknowledgment has let the window
  *             grow. The paper specifies neither; both are as in Linux (docs/notes/linux-tcp.md).
- *             The others are those of Linux (windows in segments; see reno.c). Linux' module also
+ *             The others are those of Linux (windows in segments; see reno.c). Linux's module also
  *             empties the queue in slow start, by at most half of the window (`early`).
  * Licence:    Dual MIT/GPL
  */

@@ -44,7 +44,6 @@ pub trait Sample {
 /// default. The scenario's own deserializer converts both forms to the enum that serde expects. It
 /// keeps the key path of an error inside a variant, which serde's internally tagged enums would
 /// lose.
-/// lose.
 #[macro_export]
 macro_rules! kinds {
     (

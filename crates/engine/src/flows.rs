@@ -53,8 +53,24 @@ impl Row<'_> {
     }
 }
 
+/// Returns the report with joined legs, and the first columns of `flows.parquet`, of a run that ended
+/// at `end`. With `is_real`, the ends of flows that are not modelled are sockets of the kernel, and
+/// the network does not know to which flow their packets belong.
+pub fn joined(
+    scenario: &Scenario,
+    report: &Report,
+    totals: &Totals,
+    end: Time,
+    is_real: bool,
+) -> (Report, FlowColumns) {
+    let rows = rows(scenario, report);
+    let report = rows.joined(report);
+    let columns = rows.columns(&report, totals, end, is_real);
+    (report, columns)
+}
+
 /// The rows of the flows of a run.
-pub struct Rows<'a> {
+struct Rows<'a> {
     scenario: &'a Scenario,
     rows: Vec<Row<'a>>,
 }
@@ -62,7 +78,7 @@ pub struct Rows<'a> {
 /// Returns the rows: every flow, then as NAME.reverse the flows whose destinations also sent
 /// payload, then the legs of split flows, as NAME@SENDER and NAME.reverse@SENDER. SENDER is a node
 /// for the first leg and a proxy for the others.
-pub fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
+fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
     let splits = splits(scenario);
     let direction = |index: usize, is_back: bool| {
         let flow = &scenario.flow[index];
@@ -117,7 +133,7 @@ impl Rows<'_> {
     /// Returns the report with a row for each leg of a split flow, from the leg's sender and
     /// receiver, and with the sums of the legs in the row of the whole path. Times of individual
     /// legs are missing in the row of the path.
-    pub fn joined(&self, report: &Report) -> Report {
+    fn joined(&self, report: &Report) -> Report {
         let split = || self.rows.iter().filter(|row| row.connections.len() > 1);
         // The names under which parts of split flows were reported, each with the name of the last
         // leg.
@@ -155,10 +171,8 @@ impl Rows<'_> {
         joined
     }
 
-    /// Returns the first columns of `flows.parquet`. The report is [joined](Self::joined). With
-    /// `is_real`, the ends of flows that are not modelled are sockets of the kernel, and the
-    /// network does not know to which flow their packets belong.
-    pub fn columns(&self, report: &Report, totals: &Totals, end: Time, is_real: bool) -> FlowColumns {
+    /// Returns the first columns of `flows.parquet`. The report is [joined](Self::joined).
+    fn columns(&self, report: &Report, totals: &Totals, end: Time, is_real: bool) -> FlowColumns {
         let text = |name: &str, about: &str, value: &dyn Fn(&Row<'_>) -> Option<String>| FlowColumn {
             name: name.to_owned(),
             unit: "1".to_owned(),

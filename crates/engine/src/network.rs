@@ -162,7 +162,7 @@ impl Network {
             }
             let Some(at) = change else { return };
             let orders = self.changes.apply_next();
-            self.tell(at, orders);
+            self.apply_changes(at, orders);
         }
     }
 
@@ -176,7 +176,7 @@ impl Network {
     pub fn change(&mut self, now: Time, key: &str, value: &str) -> Result<(), ScenarioError> {
         self.step(now);
         let orders = self.changes.set(key, value)?;
-        self.tell(now, orders);
+        self.apply_changes(now, orders);
         Ok(())
     }
 
@@ -192,7 +192,7 @@ impl Network {
 
     /// Applies a configuration change to each affected stage, in stage order.
     #[cold]
-    fn tell(&mut self, now: Time, mut orders: Orders) {
+    fn apply_changes(&mut self, now: Time, mut orders: Orders) {
         for (number, place) in self.places.iter_mut().enumerate() {
             // A router has the name of its node, which may also be the name of a link.
             let Place::Stage(stage) = place else { continue };

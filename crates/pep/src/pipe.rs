@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn pipes_stay_within_their_share_of_pages() {
-        // Linux' own limit is 16384 pages, of which two workers leave half.
+        // Linux's own limit is 16384 pages, of which two workers leave half.
         assert_eq!(share(16 << 20), (8, 40));
         assert_eq!(share(1 << 30), (MAX_LARGE, MAX_PIPES));
         assert_eq!(share(LARGE), (0, 4));

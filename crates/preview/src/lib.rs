@@ -49,7 +49,8 @@ impl Request {
     pub fn load(&self) -> Result<Loaded<Scenario>, ScenarioError> {
         let name = self.name.as_deref().unwrap_or("scenario");
         let source = Source::Text { name, text: &self.toml };
-        let overrides: Vec<Given> = self.overrides.iter().cloned().map(Given::from).collect();
+        let traces = self.traces.as_ref().map(|names| format!("record.traces={}", json!(names)));
+        let overrides: Vec<Given> = self.overrides.iter().cloned().chain(traces).map(Given::from).collect();
         load_given(source, &presets::all(), &overrides, &|path: &Path| {
             let content = self.files.get(&path.display().to_string());
             content.map(|text| text.clone().into_bytes()).ok_or_else(|| "there is no such file".to_owned())
@@ -72,12 +73,9 @@ impl Preview {
     /// # Errors
     /// Returns the problems of the scenario, and the problems that prevent a simulation.
     pub fn open(request: &Request) -> Result<Preview, ScenarioError> {
-        let mut loaded = request.load()?;
+        let loaded = request.load()?;
         loaded.refuse(loaded.value.check_run())?;
         loaded.refuse(loaded.value.check_simulated())?;
-        if let Some(traces) = &request.traces {
-            loaded.value.record.traces.clone_from(traces);
-        }
         let scenario = &loaded.value;
         let traces = Traces::new(request.spacing_s);
         let recorder = match scenario.record.traces.is_empty() {
@@ -111,9 +109,7 @@ impl Preview {
         self.network.out().recorder().finish();
         let report = self.network.report(reached);
         let totals = self.network.out().totals().clone();
-        let rows = flows::rows(&self.loaded.value, &report);
-        let report = rows.joined(&report);
-        let columns = rows.columns(&report, &totals, reached, false);
+        let (report, columns) = flows::joined(&self.loaded.value, &report, &totals, reached, false);
         let outcome = Outcome {
             duration: reached.since(Time::ZERO),
             report: &report,

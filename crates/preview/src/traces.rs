@@ -3,8 +3,8 @@
 use bentpipe_core::{Row, Sink, Table};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Maximum number of values kept in all traces together (256 MB). Further rows are only counted as
-/// dropped.
+/// Maximum number of values kept in all traces together, with time and entity of each row (256 MB).
+/// Further rows are only counted as dropped.
 const VALUES: usize = 32 << 20;
 
 /// The kept rows of one trace.
@@ -100,11 +100,11 @@ impl Sink for Traces {
                 continue;
             }
             trace.next[entity] = row.time.saturating_add(spacing);
-            if room < width {
+            if room < width + 2 {
                 trace.dropped += 1;
                 continue;
             }
-            room -= width;
+            room -= width + 2;
             trace.time.push(row.time as f64);
             trace.entity.push(row.entity);
             for (column, value) in trace.columns.iter_mut().zip(values) {

@@ -157,8 +157,8 @@ fields! {
     write sk_pacing_status set_sk_pacing_status: u32;
 }
 
-/// A delivery-rate sample, or the data of an acknowledgment: the fields of Linux' `rate_sample` and
-/// `ack_sample`.
+/// A delivery-rate sample, or the data of an acknowledgment: the fields of Linux's `rate_sample`
+/// and `ack_sample`.
 #[pyclass(module = "bentpipe", get_all, frozen)]
 pub struct Sample {
     prior_mstamp: u64,

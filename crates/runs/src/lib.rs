@@ -150,13 +150,12 @@ impl<'a> Run<'a> {
         if !closing.changes.is_empty() {
             self.folder.provenance().notes.insert("changes".to_owned(), follow::noted(closing.changes));
         }
-        let rows = flows::rows(self.scenario, closing.report);
-        let report = &rows.joined(closing.report);
         let has_real_hosts = self.folder.provenance().instrument != "simulate";
-        let flows = rows.columns(report, closing.totals, closing.reached, has_real_hosts);
+        let (report, flows) =
+            flows::joined(self.scenario, closing.report, closing.totals, closing.reached, has_real_hosts);
         self.folder.outcome(&Outcome {
             duration,
-            report,
+            report: &report,
             totals: closing.totals,
             held: closing.held,
             stages: closing.stages,

@@ -119,7 +119,7 @@ fn layered(
     let mut tree = match source {
         Source::File(path) => {
             let name = path.display().to_string();
-            let bytes = files(path).map_err(|message| Problem::of_file(&name, message))?;
+            let bytes = read_file(path).map_err(|message| Problem::of_file(&name, message))?;
             parse::from_bytes(&name, &bytes)?
         }
         Source::Text { name, text } => parse::from_bytes(name, text.as_bytes())?,

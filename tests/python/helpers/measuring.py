@@ -113,7 +113,7 @@ measure.reflect("0.0.0.0", 8620, Path("key").read_bytes(), clock=shifted, should
 """
 
 
-#: Linux' default memory of sockets for incoming data (tcp_rmem of 6.18): least, initial, most.
+#: Linux's default memory of sockets for incoming data (tcp_rmem of 6.18): least, initial, most.
 RECEIVE_MEMORY = "4096 131072 33554432"
 
 

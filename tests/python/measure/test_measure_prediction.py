@@ -109,7 +109,7 @@ def measured(
     bentpipe: Bentpipe, folder: Path, one: Sketch, seconds: int, call: int, pages: int = 3, times: int = 2
 ) -> list[Run]:
     """Returns measurements of a path: one for the fit, and `times` of the predicted loads. Its
-    hosts have Linux' default receive memory, as hosts of real paths have."""
+    hosts have Linux's default receive memory, as hosts of real paths have."""
     wanted = one.other if one.other in controls() else "reno"
     packets = 2 * one.queue_bytes // 1400 + 100
     pause = round(1.5 + 8 * one.queue_bytes / (1e6 * one.rate), 1)

@@ -117,7 +117,7 @@ static inline u64 bp_max_pacing_rate(const struct bp_tcp *tp)
 }
 
 /*
- * Requests pacing (Linux' SK_PACING_NEEDED), unless the connection is already paced (in Linux by
+ * Requests pacing (Linux's SK_PACING_NEEDED), unless the connection is already paced (in Linux by
  * the fq queue).
  */
 static inline void bp_need_pacing(struct bp_tcp *tp)

@@ -371,9 +371,9 @@ impl Above {
 impl UpperLayer for Above {
     type Payload = u64;
 
-    fn choose(&mut self, _now: Time, link: Link, attempt: u32, load: Option<&u64>) -> Choice {
-        // A frame that has arrived, but whose acknowledgment has not, has no load.
-        if let Some(number) = load {
+    fn choose(&mut self, _now: Time, link: Link, attempt: u32, payload: Option<&u64>) -> Choice {
+        // A frame that has arrived, but whose acknowledgment has not, has no payload.
+        if let Some(number) = payload {
             self.current[link.from] = *number;
         }
         let one = self.sent.get(&self.current[link.from]).map(|sent| sent.tries[sent.place(attempt)]);

@@ -113,11 +113,11 @@ impl Parts {
             return Err(problems.into_vec());
         }
         for (multilink, links) in self.multilinks.iter() {
-            let mut told = |name: &String| {
+            let mut has_changed = |name: &String| {
                 // Both keys are removed.
                 orders.remove(name).is_some() | orders.remove(&LinkPair::back_name(name)).is_some()
             };
-            if links.iter().fold(false, |any, name| told(name) | any) {
+            if links.iter().fold(false, |any, name| has_changed(name) | any) {
                 let both = (self.directions(links), after.directions(links));
                 orders.insert(multilink.clone(), StageChanges::Multilink(Arc::new(both)));
             }

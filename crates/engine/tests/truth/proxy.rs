@@ -372,7 +372,7 @@ transport = {{ kind = "tcp", congestion = "reno", profile = "{profile}", receive
         let lost = value(&with, "link", "wireless", "error_drops");
         let here = ["repaired", "repaired_late"].map(|column| value(&with, "snoop", "download@base", column));
         assert!(here[0] + here[1] > 0.9 * lost, "{profile}: {here:?} of {lost}");
-        // Linux' tail loss probes and RACK react to time, not to suppressed acknowledgments.
+        // Linux's tail loss probes and RACK react to time, not to suppressed acknowledgments.
         let by_source = value(&with, "flow_source", "download", "retransmissions");
         assert!(by_source < lost / if profile == "classic" { 4.0 } else { 2.0 }, "{by_source} of {lost}");
     }

@@ -127,7 +127,7 @@ impl Config {
         matches!(self.build(Rate::from_bits_per_second(1_000_000)), Queue::Arrival(_))
     }
 
-    /// Returns the discipline of this kind with its defaults; None if the kind has required keys.
+    /// Returns the discipline of this kind with its defaults; `None` if the kind has required keys.
     fn by_default(kind: &str) -> Option<Config> {
         serde_json::from_value(serde_json::json!({ kind: {} })).ok()
     }

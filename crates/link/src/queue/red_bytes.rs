@@ -1,4 +1,4 @@
-//! Random early detection with thresholds in bytes, and with the parameters of Linux' `tc-red(8)`:
+//! Random early detection with thresholds in bytes, and with the parameters of Linux's `tc-red(8)`:
 //! limit, min, max, probability, average packet, burst and bandwidth.
 //!
 //! [`super::early`] computes the average and the probabilities, from the waiting bytes. The weight
@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Random early detection (Floyd and Jacobson 1993) with limits in bytes and the parameters of
-/// Linux' `tc-red`: drops or marks packets with a probability that grows with the average queue.
+/// Linux's `tc-red`: drops or marks packets with a probability that grows with the average queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -78,10 +78,7 @@ impl Ground {
     /// Returns the time until which a satellite stays on its side of the masks, like
     /// [`visibility::next_change`].
     fn change(&self, satellite: &Satellite, from: f64, to: f64) -> SignChange {
-        match self.others.is_empty() {
-            true => visibility::next_change(&self.observer, satellite, self.mask, from, to),
-            false => visibility::next_change_where(satellite, from, to, |t| self.above(satellite, t)),
-        }
+        visibility::next_change_where(satellite, from, to, |t| self.above(satellite, t))
     }
 }
 

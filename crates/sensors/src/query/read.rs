@@ -5,8 +5,8 @@
 //! item       = "*" | condition [[AS] name]
 //! stream     = name [[AS] name] | "(" stream ")" [[AS] name]
 //! join       = [INNER] JOIN stream ON condition
-//! condition  = both {OR both}
-//! both       = negation {AND negation}
+//! condition  = conjunction {OR conjunction}
+//! conjunction = negation {AND negation}
 //! negation   = NOT negation | comparison
 //! comparison = sum {("=" | "<>" | "<" | "<=" | ">" | ">=") sum | [NOT] BETWEEN sum AND sum}
 //! sum        = product {("+" | "-") product}

@@ -46,7 +46,7 @@ pub static TRACE: Table = Table {
         Column::whole("sent", "bytes", "payload sent so far, each byte once"),
         Column::whole("retransmissions", "packets", "data packets retransmitted so far"),
         Column::whole("timeouts", "1", "number of retransmission time-outs so far"),
-        Column::whole("ca_state", "1", "Linux' state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss"),
+        Column::whole("ca_state", "1", "Linux's state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss"),
     ],
 };
 

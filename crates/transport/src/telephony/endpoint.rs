@@ -116,7 +116,7 @@ impl Endpoint {
     /// Creates the exchange at one end of a flow over `transport`.
     ///
     /// # Panics
-    /// Panics if the seat's application places no calls.
+    /// Panics if the flow's application places no calls.
     pub fn of(transport: &dyn Transport, parts: EndpointParts, supply: &mut dyn Supply) -> Endpoint {
         let EndpointParts { site, calls, stream, common, .. } = parts;
         let calls = calls.expect("the scenario has been checked");

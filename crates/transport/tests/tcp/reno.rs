@@ -1,4 +1,4 @@
-//! A reference Reno for tests: RFC 5681 in segments, as Linux' `tcp_reno_cong_avoid` counts them.
+//! A reference Reno for tests: RFC 5681 in segments, as Linux's `tcp_reno_cong_avoid` counts them.
 
 use bentpipe_congestion::interface::{AckSample, Congestion, Event, RateSample, State};
 

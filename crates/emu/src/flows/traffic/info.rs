@@ -5,7 +5,7 @@ use crate::sys::socket;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Slow-start threshold before its first value, in segments (Linux' TCP_INFINITE_SSTHRESH).
+/// Slow-start threshold before its first value, in segments (Linux's TCP_INFINITE_SSTHRESH).
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// The kernel's state of a connection.

@@ -55,7 +55,7 @@ impl Sysctl {
     }
 }
 
-/// Linux' own values, which need no route.
+/// Linux's own values, which need no route.
 const KERNEL_RTO_MIN: Span = Span::from_millis(200);
 const KERNEL_WINDOW: u64 = 10;
 
@@ -75,7 +75,7 @@ fn receive_memory(config: &tcp::Config) -> String {
     format!("4096 {} {most}", start.clamp(4096, most))
 }
 
-/// Minimum memory of a send buffer on emulated hosts: Linux' own maximum.
+/// Minimum memory of a send buffer on emulated hosts: Linux's own maximum.
 pub const LEAST_SENT: u64 = 4 << 20;
 
 /// Returns the memory of the send buffer, at least [`LEAST_SENT`]. For a limit in bytes of payload

@@ -178,8 +178,8 @@ keys! {
     #[serde(skip_serializing_if = "Option::is_none")]
     receive_window: Option<Size>,
     /// Receive window at the start, which grows with the arriving data up to `receive_window`
-    /// (dynamic right-sizing). In the profiles of Linux it grows like Linux' auto-tuning, which
-    /// starts with 64 KiB on hosts with Linux' own tcp_rmem, and segments by which it grows are
+    /// (dynamic right-sizing). In the profiles of Linux it grows like Linux's auto-tuning, which
+    /// starts with 64 KiB on hosts with Linux's own tcp_rmem, and segments by which it grows are
     /// acknowledged at once. If unset, the window is `receive_window` from the start, and
     /// `quick_window` determines the segments that are acknowledged at once.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -220,7 +220,7 @@ keys! {
     /// Default: 500 ms in profile nineties, as in BSD's stacks (RFC 6298, section 4); 0 s, an exact
     /// clock, in the others.
     timer_tick: Span,
-    /// Length of a jiffy, the period of Linux' clock (1 / CONFIG_HZ), at most 10 ms. Time-outs,
+    /// Length of a jiffy, the period of Linux's clock (1 / CONFIG_HZ), at most 10 ms. Time-outs,
     /// probes and delayed acknowledgments are counted in jiffies and expire on steps of the timer
     /// wheel: up to one jiffy late below 63 jiffies, up to eight below 504. They are counted from
     /// 10 s before the run, as in guests of the clock `kernel`. For time-outs, `timer_tick` takes
@@ -238,15 +238,15 @@ keys! {
     retries: Count<0, 255>,
     /// True if `retries` represents a time: data is given up at the first retransmission after the
     /// time that this many retries would take if the time-out had started at `rto_min`, 924.6 s by
-    /// default (Linux' tcp_retries2). Default: true in the profiles of Linux, false in the others.
+    /// default (Linux's tcp_retries2). Default: true in the profiles of Linux, false in the others.
     retries_as_time: bool,
-    /// True if segments are always paced, as with Linux' fq queue discipline. False: they are paced
-    /// only if the congestion control requests it, as bbr does. Default false.
+    /// True if segments are always paced, as with Linux's fq queue discipline. False: they are
+    /// paced only if the congestion control requests it, as bbr does. Default false.
     pacing: bool,
     /// Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT. Default 200 (Linux'
     /// tcp_pacing_ss_ratio).
     pacing_ss_ratio: Count<1, 1000>,
-    /// Pacing rate otherwise, in percent of cwnd / SRTT. Default 120 (Linux' tcp_pacing_ca_ratio).
+    /// Pacing rate otherwise, in percent of cwnd / SRTT. Default 120 (Linux's tcp_pacing_ca_ratio).
     pacing_ca_ratio: Count<1, 1000>,
     /// Freeze-TCP: disconnections before which receivers close their window, and after which they
     /// open it; a list of `{ at, until }`.
@@ -431,7 +431,7 @@ impl Config {
         self.receive_window.map_or(largest, |window| window.bytes().min(largest))
     }
 
-    /// Returns the smallest shift count with which the window fits into 16 bits; for Linux' own
+    /// Returns the smallest shift count with which the window fits into 16 bits; for Linux's own
     /// buffer, the one with which the buffer's memory fits.
     pub(super) fn window_scale(&self) -> u8 {
         let space = if self.has_own_window() { 2 * self.window() } else { self.window() };
