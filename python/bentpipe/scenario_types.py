@@ -1323,7 +1323,7 @@ class Tcp(TypedDict):
     pacing_ca_ratio: NotRequired[int]
     """Pacing rate otherwise, in percent of cwnd / SRTT. Default 120 (Linux's tcp_pacing_ca_ratio)."""
     pacing_ss_ratio: NotRequired[int]
-    """Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT. Default 200 (Linux's
+    """Pacing rate while cwnd < ssthresh / 2, in percent of cwnd / SRTT. Default 200 (Linux'
     tcp_pacing_ss_ratio)."""
     parameters: NotRequired[dict[str, int]]
     """Parameters of the congestion control, by their names in its source."""
