@@ -53,9 +53,9 @@ impl Row<'_> {
     }
 }
 
-/// Returns the report with joined legs, and the first columns of `flows.parquet`, of a run that ended
-/// at `end`. With `is_real`, the ends of flows that are not modelled are sockets of the kernel, and
-/// the network does not know to which flow their packets belong.
+/// Returns the report with joined legs, and the first columns of `flows.parquet`, of a run that
+/// ended at `end`. With `is_real`, the ends of flows that are not modelled are sockets of the
+/// kernel, and the network does not know to which flow their packets belong.
 pub fn joined(
     scenario: &Scenario,
     report: &Report,
