@@ -67,6 +67,9 @@ class Scenario:
     def facts(self) -> str:
         """Returns the paths of the flows, as JSON of :class:`bentpipe.scenario.facts.Facts`."""
 
+    def picture(self) -> str:
+        """Returns the nodes and edges of a picture of the network, as JSON."""
+
     def check_simulated(self) -> None:
         """Raises :class:`ScenarioError` if the scenario cannot be simulated."""
 

@@ -1,21 +1,26 @@
 //! A run of a scenario that advances in steps, without files, threads or clocks: from a [`Request`]
 //! to an [`Answer`] with the summary, the flow columns and the traces. Pages run this crate in a
-//! browser (`crates/web`).
+//! browser (`crates/web`). A [`Check`] describes a scenario without running it.
 //!
 //! The random streams, the summary and the trace rows equal those of `bentpipe simulate`.
 
+mod check;
+mod packets;
 mod traces;
 
 use bentpipe_core::{Recorder, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{flows, instantiate, presets, Network};
 use bentpipe_outcome::{FlowColumns, FlowValues, Outcome};
-use bentpipe_scenario::{load_given, Given, Loaded, ScenarioError, Source};
+use bentpipe_scenario::{load_given, Given, Loaded, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+pub use bentpipe_scenario::ScenarioError;
+pub use check::Check;
+pub use packets::PACKETS;
 pub use traces::{Trace, Traces};
 
 /// The scenario and the options of a run.
@@ -39,6 +44,9 @@ pub struct Request {
     /// Minimum time in seconds between two kept rows of an entity in a trace. Default: 0, which
     /// keeps every row.
     pub spacing_s: f64,
+    /// True to keep a row of the trace [`PACKETS`] for each packet that passes a node of the
+    /// scenario's `record.capture`.
+    pub packets: bool,
 }
 
 impl Request {
@@ -83,7 +91,10 @@ impl Preview {
             false => Recorder::new(traces.sink()),
         };
         let seed = request.seed.unwrap_or(scenario.seed.value());
-        let network = instantiate(scenario, seed, request.run, recorder);
+        let mut network = instantiate(scenario, seed, request.run, recorder);
+        if request.packets {
+            network.out().set_capture(Some(traces.capture(&scenario.record.capture)));
+        }
         let end = Time::ZERO + scenario.duration;
         Ok(Preview { loaded, network, traces, reached: Time::ZERO, end })
     }

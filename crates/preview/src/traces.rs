@@ -1,6 +1,8 @@
 //! The rows of traces in memory, stored by column.
 
-use bentpipe_core::{Row, Sink, Table};
+use crate::packets::{Packets, PACKETS};
+use bentpipe_core::{Row, Sink, Table, Time};
+use bentpipe_stage::Capture;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Maximum number of values kept in all traces together, with time and entity of each row (256 MB).
@@ -52,6 +54,24 @@ impl Traces {
         Box::new(self.clone())
     }
 
+    /// Returns a capture that keeps every packet at these nodes as a row of
+    /// [`PACKETS`](crate::PACKETS).
+    pub fn capture(&self, nodes: &[String]) -> Box<dyn Capture> {
+        let mut kept = self.lock();
+        let index = kept.trace(&PACKETS);
+        kept.traces[index].entities = nodes.to_vec();
+        Box::new(Packets(self.clone()))
+    }
+
+    /// Keeps one row, whatever the time since the last row.
+    pub(crate) fn keep(&self, table: &'static Table, entity: u32, now: Time, values: &[f64]) {
+        let mut kept = self.lock();
+        let index = kept.trace(table);
+        let room = VALUES - kept.values;
+        let taken = kept.traces[index].push(now.as_nanos(), entity, values, room);
+        kept.values += taken;
+    }
+
     /// Returns the kept rows, in the order in which their tables were opened.
     pub fn take(&self) -> Vec<Trace> {
         std::mem::take(&mut self.lock().traces)
@@ -59,6 +79,24 @@ impl Traces {
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().expect("no holder of the lock panics")
+    }
+}
+
+impl Trace {
+    /// Adds a row if its values, time and entity fit into `room` values, and otherwise counts the
+    /// row as dropped. Returns the number of values added.
+    fn push(&mut self, time: u64, entity: u32, values: &[f64], room: usize) -> usize {
+        let size = values.len() + 2;
+        if room < size {
+            self.dropped += 1;
+            return 0;
+        }
+        self.time.push(time as f64);
+        self.entity.push(entity);
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            column.push(*value);
+        }
+        size
     }
 }
 
@@ -100,16 +138,7 @@ impl Sink for Traces {
                 continue;
             }
             trace.next[entity] = row.time.saturating_add(spacing);
-            if room < width + 2 {
-                trace.dropped += 1;
-                continue;
-            }
-            room -= width + 2;
-            trace.time.push(row.time as f64);
-            trace.entity.push(row.entity);
-            for (column, value) in trace.columns.iter_mut().zip(values) {
-                column.push(*value);
-            }
+            room -= trace.push(row.time, row.entity, values, room);
         }
         kept.values = VALUES - room;
     }

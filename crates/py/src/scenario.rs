@@ -3,6 +3,7 @@
 
 use crate::{error, parquet};
 use bentpipe_core::{Problem, Problems};
+use bentpipe_engine::picture::picture;
 use bentpipe_engine::presets;
 use bentpipe_engine::scenario::Scenario as Model;
 use bentpipe_scenario::{load_given, Loaded, Source};
@@ -121,12 +122,14 @@ impl Scenario {
         })
     }
 
-    /// Returns settings that are allowed but probably not intended, a sentence each.
+    /// Returns settings that are allowed but probably unintended, a sentence each.
     fn warnings(&self) -> Vec<String> {
-        let scenario = &self.loaded.value;
-        let remarks = [scenario.check_run(), scenario.remarks()].map(|remarks| self.loaded.refuse(remarks));
-        let warnings = remarks.into_iter().filter_map(Result::err).flat_map(|remark| remark.problems);
-        warnings.map(|warning| warning.to_string()).collect()
+        bentpipe_engine::warnings(&self.loaded)
+    }
+
+    /// Returns the nodes and edges of a picture of the network, as JSON.
+    fn picture(&self) -> String {
+        text(&picture(&self.loaded.value, &self.loaded.to_json()))
     }
 
     /// Returns the memory of an emulation whose links are full, as JSON.

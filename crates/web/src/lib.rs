@@ -2,12 +2,12 @@
 //!
 //! A page writes a request as JSON to [`bp_input`], opens the run with [`bp_open`], calls
 //! [`bp_advance`] until it returns 1, ends the run with [`bp_close`], and reads the JSON at
-//! [`bp_answer`]. The answer contains the address and the length of each column of the traces.
+//! [`bp_answer`]. [`bp_check`] answers a request without a run. The answer of a run contains the address and the length of each column of the traces.
 //! These columns are valid until the next call of [`bp_input`].
 //!
 //! A panic traps. The page then reads the message at [`bp_panic`] and discards the instance.
 
-use bentpipe_preview::{Answer, Preview, Request, Trace};
+use bentpipe_preview::{Answer, Check, Preview, Request, ScenarioError, Trace};
 use serde_json::{json, Value};
 use std::cell::RefCell;
 use std::panic;
@@ -59,13 +59,35 @@ pub extern "C" fn bp_open() -> u32 {
     })
 }
 
+/// Checks the scenario of the request. Returns 1 with the [`Check`] as the answer, or 0 with the
+/// problems, as [`bp_open`] does.
+#[no_mangle]
+pub extern "C" fn bp_check() -> u32 {
+    with(|state| {
+        let checked = checked(&std::mem::take(&mut state.input));
+        state.answer = checked.as_ref().map_or_else(Value::to_string, to_text);
+        checked.is_ok().into()
+    })
+}
+
+fn checked(input: &[u8]) -> Result<Check, Value> {
+    Check::of(&request(input)?).map_err(|refused| problems(&refused))
+}
+
+fn to_text(checked: &Check) -> String {
+    serde_json::to_string(checked).expect("a check is numbers, texts, lists and tables")
+}
+
+fn problems(refused: &ScenarioError) -> Value {
+    json!({ "problems": refused.problems, "text": refused.to_string() })
+}
+
 fn request(input: &[u8]) -> Result<Request, Value> {
     serde_json::from_slice(input).map_err(|error| json!({ "error": error.to_string() }))
 }
 
 fn open(input: &[u8]) -> Result<Preview, Value> {
-    Preview::open(&request(input)?)
-        .map_err(|refused| json!({ "problems": refused.problems, "text": refused.to_string() }))
+    Preview::open(&request(input)?).map_err(|refused| problems(&refused))
 }
 
 /// Processes at most `events` events. Returns the completed fraction of the duration, which is 1 at

@@ -108,6 +108,12 @@ class Scenario:
         """The paths of the flows in numbers: :class:`bentpipe.scenario.facts.Facts`."""
         return cast("dict[str, Any]", json.loads(self.native.facts()))
 
+    @cached_property
+    def picture(self) -> dict[str, Any]:
+        """The ``nodes`` and ``edges`` of a picture of the network, each with the key path of its
+        entity, and the node at which the first flow starts."""
+        return cast("dict[str, Any]", json.loads(self.native.picture()))
+
 
 @dataclass(frozen=True)
 class ScenarioText:

@@ -72,7 +72,7 @@ def view(text: str, level: str, machine: Mapping[str, str] = MappingProxyType({}
         "resolved": loaded.data,
         "campaign": loaded.campaign,
         "runs": _runs(loaded.campaign),
-        "picture": picture(loaded),
+        "picture": loaded.picture,
         "predictions": predictions,
         "impossible": impossible(loaded, wanted, level, machine),
         "cost": {"events": wanted.events, "seconds": wanted.seconds, "refused": _refusal(wanted, level)},
@@ -114,75 +114,6 @@ def _refusal(wanted: Cost, level: str) -> str | None:
     except Refused as refused:
         return str(refused)
     return None
-
-
-def picture(scenario: Scenario) -> dict[str, Any]:
-    """Returns the nodes and edges of the picture. Each has the key path of its entity in the
-    scenario."""
-    data = scenario.data
-    edges: list[dict[str, Any]] = []
-    hubs: list[dict[str, Any]] = []
-    grouped = {node for node in scenario.nodes if _is_grouped(node, data)}
-    for link in data.get("link", []):
-        label = f"{link['name']}: {link['rate']}, {link['delay']}"
-        edges.append(_edge(["link", link["name"]], link["from"], link["to"], label))
-    for name, network in data.get("network", {}).items():
-        path = ["network", name]
-        hub = f"network {name}"
-        hubs.append({"id": hub, "label": f"{name} ({network['kind']})", "kind": "network", "path": path})
-        written = _attached(network)
-        others = [one for one in scenario.attached.get(name, ()) if one not in written]
-        for node in [*written, *(one for one in others if one not in grouped)]:
-            if node in scenario.nodes:
-                edges.append(_edge(path, node, hub, ""))
-            else:
-                # A group of terminals is drawn as one node.
-                hubs.append({"id": f"group {name} {node}", "label": node, "kind": "group", "path": path})
-                edges.append(_edge(path, f"group {name} {node}", hub, ""))
-    services = {one["node"] for kind in ("proxy", "service") for one in data.get(kind, [])}
-    ends = {flow[end] for flow in data.get("flow", []) for end in ("from", "to")}
-    nodes = [
-        {
-            "id": node,
-            "label": node,
-            "kind": "proxy" if node in services else "host" if node in ends else "router",
-            "path": ["node", node],
-        }
-        for node in scenario.nodes
-        if node not in grouped
-    ]
-    first = next((flow["from"] for flow in data.get("flow", [])), None)
-    return {"nodes": [*nodes, *hubs], "edges": edges, "first": first}
-
-
-def _edge(path: list[str], start: str, end: str, label: str) -> dict[str, Any]:
-    return {"id": " ".join([*path, start, end]), "from": start, "to": end, "label": label, "path": path}
-
-
-def _attached(network: Mapping[str, Any]) -> list[str]:
-    """Returns the names of a network's nodes, such as "20 × terminal" for a group of terminals."""
-    listed: list[str] = [*network.get("ends", []), *network.get("sites", {})]
-    if "gateway" in network:
-        listed.append(network["gateway"])
-    for terminal in network.get("terminals", []):
-        if isinstance(terminal, str):
-            listed.append(terminal)
-        elif "count" in terminal:
-            listed.append(f"{terminal['count']} × {terminal['name']}")
-        else:
-            listed.append(terminal["name"])
-    return listed
-
-
-def _is_grouped(node: str, data: Mapping[str, Any]) -> bool:
-    used = {flow[end] for flow in data.get("flow", []) for end in ("from", "to")}
-    return node not in used and any(
-        isinstance(one, Mapping)
-        and one.get("count", 0) > 8
-        and node.startswith(one["name"].partition("{}")[0])
-        for network in data.get("network", {}).values()
-        for one in network.get("terminals", [])
-    )
 
 
 def edit(text: str, path: Sequence[str], value: Any) -> str:

@@ -11,7 +11,7 @@ use bentpipe_core::{Problems, Span};
 use bentpipe_link::arq::Frames;
 use bentpipe_networks::node::proxy as proxies;
 use bentpipe_networks::Part;
-use bentpipe_scenario::{Members, Renamed};
+use bentpipe_scenario::{Loaded, Members, Renamed};
 use bentpipe_transport::{self as transport, app, names, tcp};
 use std::collections::BTreeMap;
 
@@ -82,6 +82,15 @@ impl bentpipe_scenario::Check for Scenario {
             problems.within("change", |problems| self.check_changes(problems));
         }
     }
+}
+
+/// Returns settings that are allowed but probably unintended, a sentence each with its position in
+/// the text.
+pub fn warnings(loaded: &Loaded<Scenario>) -> Vec<String> {
+    let scenario = &loaded.value;
+    let remarks = [scenario.check_run(), scenario.remarks()].map(|remarks| loaded.refuse(remarks));
+    let warnings = remarks.into_iter().filter_map(Result::err).flat_map(|remark| remark.problems);
+    warnings.map(|warning| warning.to_string()).collect()
 }
 
 impl Scenario {
