@@ -9,7 +9,7 @@ import type { Positions, View } from "../data/draft";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
 import { Notice, Title } from "../parts/basics";
-import { ProblemsOf, problemText } from "../parts/problems";
+import { ProblemsOf } from "../parts/problems";
 import { RunList } from "../parts/run_list";
 import { Connections } from "./steps/connections";
 import { Launch } from "./steps/launch";

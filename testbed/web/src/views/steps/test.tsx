@@ -7,7 +7,7 @@ import { useInstruments } from "../../data/instruments";
 import type { Table } from "../../data/schema";
 import { Field } from "../../parts/basics";
 import { parsedInput } from "../../parts/form";
-import { problemText, useProblem, useProblemsBelow } from "../../parts/problems";
+import { useProblem, useProblemsBelow } from "../../parts/problems";
 
 const DESCRIPTIONS: Record<string, string> = {
   simulate: "Models of TCP in virtual time: fast and exactly repeatable.",
