@@ -1,5 +1,6 @@
-// Problems of a scenario, as the loader reports them.
+// The problems of a scenario.
 
+/** A problem, as the loader reports it. */
 export interface Problem {
   file: string;
   line: number | null;

@@ -6,6 +6,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { api, Refusal } from "../data/api";
 import type { Draft, Full, SessionUser } from "../data/api.gen";
 import type { Positions, View } from "../data/draft";
+import { problemText } from "../data/problem";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
 import { Notice, Title } from "../parts/basics";

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import type { SessionUser } from "../../data/api.gen";
 import type { Edit, View } from "../../data/draft";
 import { useInstruments } from "../../data/instruments";
+import { problemText } from "../../data/problem";
 import type { Table } from "../../data/schema";
 import { Field } from "../../parts/basics";
 import { parsedInput } from "../../parts/form";
