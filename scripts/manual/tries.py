@@ -60,7 +60,7 @@ from bentpipe.quantities import UNITS, base_value, number
 from . import blocks
 from .expressions import TryError, entity_of, expression, factor, sentence
 
-__all__ = ["TryError", "check", "element", "page_spec", "scenarios"]
+__all__ = ["TryError", "check", "element", "page_spec", "positions", "scenarios"]
 
 _BLOCK: Final = {"scenario", "control", "each", "sweep", "figure", "say", "otherwise"}
 _CONTENTS: Final = ("trace", "table", "sweep", "bars")
@@ -129,8 +129,10 @@ def page_spec(text: str, files: dict[str, str]) -> dict[str, Any]:
 
 
 def _spacing_s(spec: dict[str, Any]) -> float:
-    """Returns the minimum time between two kept rows of a trace. Means, steps and dots show every
-    row."""
+    """Returns the minimum time between two kept rows of an entity; 0 keeps every row, as means, steps
+    and dots need."""
+    if not spec["traces"]:
+        return 0.0
     drawn = [figure for figure in spec["figures"] if "trace" in figure]
     if any("mean" in figure or figure.get("style", "line") != "line" for figure in drawn):
         return 0.0
@@ -199,34 +201,26 @@ def _control(name: str, table: dict[str, Any]) -> dict[str, Any]:
     if start_unit != unit:
         raise TryError(f"control.{name}: all values need the unit {unit!r}", "start")
     numbers = sorted({*numbers, start})
-    positions = _positions(numbers, unit, table)
-    return {**common, "kind": "slider", "positions": positions, "start": numbers.index(start)}
+    places = positions(numbers, unit, _keys(table), table.get("show", ""))
+    return {**common, "kind": "slider", "positions": places, "start": numbers.index(start)}
 
 
-def _positions(numbers: list[float], unit: str, table: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the positions of a slider or a sweep: label, number in the unit of the key, and
-    overrides.
+def positions(numbers: list[float], unit: str, keys: list[str], show: str = "") -> list[dict[str, Any]]:
+    """Returns the positions of a slider or a sweep: label, number in ``unit``, and overrides. ``show``
+    replaces the unit of the labels.
 
-    >>> _positions([0.01], "", {"key": "link.sat.error.probability", "show": "%"})
+    >>> positions([0.01], "", ["link.sat.error.probability"], "%")
     [{'label': '1 %', 'number': 0.01, 'overrides': ['link.sat.error.probability=0.01']}]
     """
-    shown, size = _shown(table, unit)
+    shown, size = (show, factor(show, "show")) if show else (unit, 1.0)
     return [
         {
             "label": f"{number(value * size, 6)} {shown}".strip(),
             "number": value,
-            "overrides": [f"{key}={value:.10g} {unit}".strip() for key in _keys(table)],
+            "overrides": [f"{key}={value:.10g} {unit}".strip() for key in keys],
         }
         for value in numbers
     ]
-
-
-def _shown(table: dict[str, Any], unit: str) -> tuple[str, float]:
-    """Returns the unit in which values are shown, and the factor to it."""
-    if unit and "show" in table:
-        raise TryError("show needs numbers without a unit", "show")
-    shown = table.get("show", "")
-    return (unit, 1.0) if unit else (shown, factor(shown, "show"))
 
 
 def _required(table: dict[str, Any], key: str, where: str) -> Any:
@@ -248,6 +242,8 @@ def _values(table: dict[str, Any], where: str) -> tuple[list[float], str]:
     unit = units.pop()
     if unit and unit not in UNITS:
         raise TryError(f"{where}: {unit!r} is no unit; allowed: {', '.join(UNITS)}", f"[{where}")
+    if unit and "show" in table:
+        raise TryError("show needs numbers without a unit", "show")
     if "values" not in table:
         step = _quantity(table["step"], where)[0] if "step" in table else None
         numbers = _between(numbers[0], numbers[1], step, table.get("scale") == "log")
@@ -295,11 +291,11 @@ def _sweep(table: dict[str, Any]) -> dict[str, Any]:
     """Returns the sweep: the label of its axis, its positions, and their places along the axis."""
     _only(table, _SWEEP, "sweep")
     numbers, unit = _values(table, "sweep")
-    shown, size = _shown(table, unit)
+    show = table.get("show", "")
     return {
-        "label": _with_unit(_required(table, "label", "sweep"), shown),
-        "positions": _positions(numbers, unit, table),
-        "axis": [value * size for value in numbers],
+        "label": _with_unit(_required(table, "label", "sweep"), show or unit),
+        "positions": positions(numbers, unit, _keys(table), show),
+        "axis": [value * factor(show, "show") for value in numbers],
         "log": table.get("scale") == "log",
     }
 
@@ -318,6 +314,13 @@ def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
         raise TryError("the figure needs a table [sweep]", table["sweep"])
     if table.get("style", "line") not in ("line", "steps", "dots"):
         raise TryError("style must be line, steps or dots", "style")
+    per = table.get("per", 1)
+    if isinstance(per, bool) or not isinstance(per, int | float) or per <= 0:
+        raise TryError(f"per must be a positive number, not {per!r}", "per")
+    try:
+        re.compile(table.get("rows", ""))
+    except (re.error, TypeError) as error:
+        raise TryError(f"rows is no regular expression: {error}", "rows") from None
     unit = table.get("unit", "")
     content: Any
     if kind == "trace":
@@ -333,7 +336,7 @@ def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
         **more,
         kind: content,
         "label": _with_unit(_required(table, "label", "figure"), unit),
-        "factor": factor(unit, f'"{unit}"') / table.get("per", 1),
+        "factor": factor(unit, f'"{unit}"') / per,
     }
 
 
@@ -392,7 +395,7 @@ def overrides(spec: dict[str, Any]) -> list[tuple[str, list[str]]]:
     ends of each slider and each choice, with the first values of the other controls."""
     sweep = spec["sweep"]["positions"] if spec["sweep"] else []
     base = {control["name"]: control["positions"][control["start"]] for control in spec["controls"]}
-    base |= {name: places[0] for name, places in (("each", spec["each"]), ("sweep", sweep)) if places}
+    base |= {name: first[0] for name, first in (("each", spec["each"]), ("sweep", sweep)) if first}
 
     def changed(name: str, position: dict[str, Any]) -> list[str]:
         return [one for chosen in {**base, name: position}.values() for one in chosen["overrides"]]
@@ -400,11 +403,11 @@ def overrides(spec: dict[str, Any]) -> list[tuple[str, list[str]]]:
     found = [("start", [one for chosen in base.values() for one in chosen["overrides"]])]
     found += [(choice["label"], changed("each", choice)) for choice in spec["each"]]
     for control in spec["controls"]:
-        name, positions = control["name"], control["positions"]
+        name, places = control["name"], control["positions"]
         if control["kind"] == "slider":
-            found += [(name, changed(name, end)) for end in (positions[0], positions[-1])]
+            found += [(name, changed(name, end)) for end in (places[0], places[-1])]
         else:
-            found += [(choice["label"], changed(name, choice)) for choice in positions]
+            found += [(choice["label"], changed(name, choice)) for choice in places]
     found += [("sweep", changed("sweep", end)) for end in (sweep[:1] + sweep[-1:])]
     return found
 
@@ -437,17 +440,20 @@ def _check_names(spec: dict[str, Any], run: Any) -> None:
     for table, name, column, near in _trace_columns(spec):
         if not run.has_trace(table):
             raise TryError(f"the results have no trace {table}", near)
-        _check_place(run.trace(table), 1, name, column, near)
+        rows = run.trace(table)
+        # The first columns of a trace are the time and the name of the entity.
+        _check_place(rows, rows.columns[1], name, column, near)
     for term in _terms(spec):
         if term["kind"] == "row":
-            _check_place(
-                _table(run, term["table"], _text(term)), 0, term["name"], term["column"], _text(term)
-            )
+            near = _text(term)
+            rows = _table(run, term["table"], near)
+            _check_place(rows, term["entity"], term["name"], term["column"], near)
     for figure in spec["figures"]:
         if "table" in figure:
-            near = f"{figure['table']['table']}.{figure['table']['column']}"
-            for column in (figure["table"]["column"], figure.get("over", "")):
-                _check_place(_table(run, figure["table"]["table"], near), 0, None, column, near)
+            place = figure["table"]
+            near = f"{place['table']}.{place['column']}"
+            for column in (place["column"], figure.get("over", "")):
+                _check_place(_table(run, place["table"], near), place["entity"], None, column, near)
 
 
 def _table(run: Any, table: str, near: str) -> Any:
@@ -458,11 +464,11 @@ def _table(run: Any, table: str, near: str) -> Any:
     return run.table(table)
 
 
-def _check_place(rows: Any, entity: int, name: str | None, column: str, near: str) -> None:
-    """Checks that a table has the column and, unless ``name`` is None, a row of the name. ``entity``
-    is the position of the column with the names."""
+def _check_place(rows: Any, entity: str, name: str | None, column: str, near: str) -> None:
+    """Checks that a table has the column and, unless ``name`` is None, a row whose column ``entity``
+    is the name."""
     if column not in rows.columns:
         raise TryError(f"{near}: no column {column}; columns: {', '.join(rows.columns)}", near)
-    names = set(rows[rows.columns[entity]].to_list())
+    names = set(rows[entity].to_list())
     if name is not None and name not in names:
         raise TryError(f"{near}: no row {name}; rows: {', '.join(sorted(map(str, names)))}", near)
