@@ -92,9 +92,10 @@ def place(text: str) -> dict[str, str]:
 def expression(text: str) -> list[Term]:
     """Parses an expression. Raises :class:`TryError`.
 
-    >>> expression("flows.up.goodput / 8")  # doctest: +NORMALIZE_WHITESPACE
-    [{'op': '*', 'kind': 'row', 'table': 'flows', 'name': 'up', 'column': 'goodput', 'entity': 'flow'},
-     {'op': '/', 'kind': 'number', 'number': 8.0}]
+    >>> for term in expression("flows.up.goodput / 8"):
+    ...     list(term.values())
+    ['*', 'row', 'flows', 'up', 'goodput', 'flow']
+    ['/', 'number', 8.0]
     """
     words = re.split(r" ([*/]) ", text)
     return [

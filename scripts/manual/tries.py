@@ -98,7 +98,7 @@ STEPS: Final = 60
 
 
 def page_spec(text: str, files: dict[str, str]) -> dict[str, Any]:
-    """Returns the block as data for the page's script (``Spec`` of ``testbed/web/src/site/spec.ts``).
+    """Returns the data for the page's script: ``Spec`` of ``testbed/web/src/site/spec.ts``.
 
     ``files`` contains the scenario files of the page by name. Raises :class:`TryError`.
     """
@@ -129,8 +129,8 @@ def page_spec(text: str, files: dict[str, str]) -> dict[str, Any]:
 
 
 def _spacing_s(spec: dict[str, Any]) -> float:
-    """Returns the minimum time between two kept rows of an entity; 0 keeps every row, as means, steps
-    and dots need."""
+    """Returns the minimum time between two kept rows of an entity. 0 keeps every row, which means,
+    steps and dots need."""
     if not spec["traces"]:
         return 0.0
     drawn = [figure for figure in spec["figures"] if "trace" in figure]
@@ -206,8 +206,8 @@ def _control(name: str, table: dict[str, Any]) -> dict[str, Any]:
 
 
 def positions(numbers: list[float], unit: str, keys: list[str], show: str = "") -> list[dict[str, Any]]:
-    """Returns the positions of a slider or a sweep: label, number in ``unit``, and overrides. ``show``
-    replaces the unit of the labels.
+    """Returns the positions of a slider or a sweep: label, number in ``unit``, and overrides.
+    ``show`` replaces the unit of the labels.
 
     >>> positions([0.01], "", ["link.sat.error.probability"], "%")
     [{'label': '1 %', 'number': 0.01, 'overrides': ['link.sat.error.probability=0.01']}]
@@ -268,7 +268,7 @@ def _between(low: float, high: float, step: float | None, logarithmic: bool) -> 
 
 
 def _selection(table: dict[str, Any], where: str, allowed: Iterable[str]) -> list[dict[str, Any]]:
-    """Returns the positions of a selection: label and overrides of each choice, without a number."""
+    """Returns the positions of a selection: label and overrides of each choice, and no number."""
     _only(table, allowed, where)
     choices = _required(table, "choices", where)
     named = choices if isinstance(choices, dict) else {str(choice): choice for choice in choices}
@@ -341,7 +341,7 @@ def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _column(text: str) -> dict[str, str]:
-    """Splits TABLE.COLUMN."""
+    """Splits TABLE.COLUMN. Raises :class:`TryError` for a text without a dot."""
     table, dot, column = text.partition(".")
     if not dot:
         raise TryError(f"{text!r} is no column TABLE.COLUMN", text)
@@ -465,8 +465,8 @@ def _table(run: Any, table: str, near: str) -> Any:
 
 
 def _check_place(rows: Any, entity: str, name: str | None, column: str, near: str) -> None:
-    """Checks that a table has the column and, unless ``name`` is None, a row whose column ``entity``
-    is the name."""
+    """Checks that a table has the column and, unless ``name`` is None, a row whose column
+    ``entity`` is the name."""
     if column not in rows.columns:
         raise TryError(f"{near}: no column {column}; columns: {', '.join(rows.columns)}", near)
     names = set(rows[entity].to_list())

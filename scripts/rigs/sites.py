@@ -19,8 +19,8 @@ SCRIPTS = ROOT / "build" / "site-scripts"
 
 @functools.cache
 def specs(page: Path) -> dict[str, dict[str, Any]]:
-    """Returns the interactive figures of a page by title, as data for the page's script. Callers must
-    not change them."""
+    """Returns the interactive figures of a page by title, as data for the page's script. Callers
+    must not change the data."""
     text = page.read_text(encoding="utf-8")
     files = tries.scenarios(text)
     return {block.title: tries.page_spec(block.text, files) for block in blocks.read(text) if block.title}

@@ -12,7 +12,7 @@ pub struct ReportTables<'a> {
     /// The tables about flows with at most one row per flow. [`FlowColumns::joined`] has their
     /// columns.
     pub of_flows: Vec<(&'static Table, Rows<'a>)>,
-    /// All other tables.
+    /// All other tables. Each has its own file in a run folder.
     pub others: Vec<(&'static Table, Rows<'a>)>,
 }
 

@@ -45,13 +45,13 @@ export interface Summary {
   drops: Row[];
   losses: Row[];
   units: Record<string, Record<string, string>>;
-  /** The reports by name, without those that `flows` contains. */
+  /** The report tables by name. */
   tables: Record<string, Row[]>;
 }
 
 export interface Answer {
   summary: Summary;
-  /** The columns of `flows.parquet`. */
+  /** The rows of `flows.parquet`. */
   flows: Row[];
   complete: boolean;
   events: number;

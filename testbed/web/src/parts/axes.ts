@@ -23,7 +23,7 @@ export const LOGARITHMIC = {
   splits: (_plot: uPlot, _axis: number, from: number, to: number) => decades(from, to),
 };
 
-/** Returns the size of a vertical axis: room for the longest label, and for at least `characters`. */
+/** Returns the width of a vertical axis: that of its longest label, or of `characters`. */
 export function roomFor(characters: number): uPlot.Axis.Size {
   return (_, values) => 20 + 7 * Math.max(characters, ...(values ?? []).map((one) => one.length));
 }

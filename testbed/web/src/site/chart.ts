@@ -87,7 +87,9 @@ export class Chart {
     this.legend.hidden = this.legend.childElementCount === 0;
   }
 
-  /** Draws lines of runs that end at `end` seconds. Keeps the plot if only the values have changed. */
+  /**
+   * Draws lines of runs that end at `end` seconds. Keeps the plot if only the values have changed.
+   */
   draw(lines: Line[], end: number): void {
     const labels = lines.map((line) => line.label);
     const data: uPlot.AlignedData = lines.length
