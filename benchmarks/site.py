@@ -8,6 +8,7 @@ Chromium. Needs the built script of the site (scripts/web site).
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
+from manual import tries  # noqa: E402 - needs the path above
 from rigs import sites  # noqa: E402 - needs the path above
 from rigs.testbeds import chromium  # noqa: E402
 
@@ -54,9 +56,12 @@ FIRST = """([slider, sentence]) => new Promise((resolve) => {
 
 def spec() -> dict[str, dict[str, Any]]:
     """Returns the block with a slider of 2000 values."""
-    found = sites.specs(ROOT / "docs/gallery/queue-length.md")
+    found = copy.deepcopy(sites.specs(ROOT / "docs/gallery/queue-length.md"))
+    values = [300 + place / 10 for place in range(2000)]
     for block in found.values():
-        block["controls"][0].update(values=[300 + place / 10 for place in range(2000)], start=0)
+        block["controls"][0].update(
+            positions=tries.positions(values, "kB", ["link.sat.return.queue.bytes"]), start=0
+        )
     return found
 
 

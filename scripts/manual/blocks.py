@@ -86,6 +86,12 @@ class Block:
     title: str = ""
 
     @property
+    def file(self) -> str:
+        """The name of the file that the block is written to; empty if the block names no file."""
+        name = _FILE_NAME.match(self.text)
+        return name[1] if name else ""
+
+    @property
     def runs(self) -> bool:
         """True if the block is run rather than only displayed."""
         return not self.reason and self.language not in NOT_RUN
@@ -163,13 +169,16 @@ class Session:
             self._shell(block)
         elif block.language == "toml":
             self._toml(block)
-        elif block.language == "python" and (name := _FILE_NAME.match(block.text)):
-            (self.folder / name[1]).write_text(block.text, encoding="utf-8")
+        elif block.language == "python" and block.file:
+            (self.folder / block.file).write_text(block.text, encoding="utf-8")
         elif block.language == "try":
             from . import tries
 
             files = {file.name: file.read_text(encoding="utf-8") for file in self.folder.glob("*.toml")}
-            tries.page_spec(block.text, files)
+            try:
+                tries.check(tries.page_spec(block.text, files))
+            except tries.TryError as error:
+                raise AssertionError(f"line {error.line(block.text)} of the block: {error}") from error
         elif block.language == "python":
             from bentpipe import plots
 
@@ -222,12 +231,11 @@ class Session:
     def _toml(self, block: Block) -> None:
         import bentpipe as bp
 
-        name = _FILE_NAME.match(block.text)
         data = tomllib.loads(block.text) if not block.text.lstrip().startswith("{") else {}
-        if name:
-            (self.folder / name[1]).write_text(block.text, encoding="utf-8")
+        if block.file:
+            (self.folder / block.file).write_text(block.text, encoding="utf-8")
         if {"name", "duration"} <= set(data):
-            file = self.folder / (name[1] if name else "block.toml")
+            file = self.folder / (block.file or "block.toml")
             file.write_text(block.text, encoding="utf-8")
             bp.load(file)
         else:

@@ -108,7 +108,8 @@ def _contents(options: str, listed: list[str]) -> str:
 
 def with_tries(app: Sphinx, page: nodes.document) -> None:
     """Replaces the comments that describe interactive figures by hidden elements, which the page's
-    script shows. An error of a description is an error of the build, with its line."""
+    script shows. An error of a description is an error of the build, with its line. The test of the
+    page also runs the scenario (:func:`manual.tries.check`)."""
     name = app.env.current_document.docname
     text = Path(app.env.doc2path(name)).read_text(encoding="utf-8")
     for comment in list(page.findall(nodes.raw)):

@@ -19,8 +19,9 @@ the WebAssembly module at each change of a control. A code host shows only the r
 
   - ``trace = "TABLE.COLUMN"``, or a list of columns: a curve over time for each name in
     ``entities`` (default: all). ``bin = 2`` draws the increase in each 2 s as a rate, in bits if
-    the column counts bytes, and ``mean = 2`` the mean of each 2 s. ``style`` is ``line`` (default),
-    ``steps`` or ``dots``. ``names`` replaces the names of the curves in the legend.
+    the column counts bytes, and ``mean = 2`` the mean of each 2 s. ``per`` divides the values.
+    ``style`` is ``line`` (default), ``steps`` or ``dots``. ``names`` replaces the names of the
+    curves in the legend.
   - ``table = "TABLE.COLUMN"``: a curve over the column ``over`` of the rows whose name begins with
     the regular expression ``rows``.
   - ``sweep = EXPRESSION``: a curve over the values of ``[sweep]``.
@@ -34,8 +35,12 @@ the WebAssembly module at each change of a control. A code host shows only the r
   sentence.
 
 An expression multiplies and divides numbers, names of controls, and values of the results:
-``flows.NAME.COLUMN`` or ``TABLE.NAME.COLUMN`` of the summary, and ``max(TABLE.NAME.COLUMN)``,
-``min``, ``mean`` (over the time) or ``last`` of the rows of a trace.
+``flows.NAME.COLUMN`` or ``TABLE.NAME.COLUMN`` of the summary, and ``mean(TABLE.NAME.COLUMN)``, the
+mean over time of the rows of a trace. Units are those of scenarios, ``%``, and the counts of
+:data:`manual.expressions.COUNTS`.
+
+:func:`page_spec` parses a block, as the site does. :func:`check` also loads and runs the scenario,
+as the test of the page does.
 """
 
 from __future__ import annotations
@@ -46,24 +51,16 @@ import math
 import re
 import tempfile
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from . import blocks
+from bentpipe.quantities import UNITS, base_value, number
 
-#: Units of a figure or a sentence, in the unit of the results.
-UNITS: Final = {
-    "bit/s": 1.0,
-    "kbit/s": 1e3,
-    "Mbit/s": 1e6,
-    "s": 1.0,
-    "ms": 1e-3,
-    "B": 1.0,
-    "kB": 1e3,
-    "MB": 1e6,
-    "%": 0.01,
-}
+from . import blocks
+from .expressions import TryError, entity_of, expression, factor, sentence
+
+__all__ = ["TryError", "check", "element", "page_spec", "positions", "scenarios"]
 
 _BLOCK: Final = {"scenario", "control", "each", "sweep", "figure", "say", "otherwise"}
 _CONTENTS: Final = ("trace", "table", "sweep", "bars")
@@ -74,6 +71,7 @@ _FIGURE: Final = {
     "max",
     "bin",
     "mean",
+    "per",
     "style",
     "entities",
     "names",
@@ -84,38 +82,23 @@ _FIGURE: Final = {
 _CONTROL: Final = {"label", "key", "from", "to", "step", "scale", "values", "choices", "start", "show"}
 _SELECTION: Final = {"label", "key", "choices"}
 _SWEEP: Final = {"label", "key", "from", "to", "step", "values", "scale", "show"}
+#: Names that expressions give to the labels of ``[each]`` and the values of ``[sweep]``.
+_RESERVED: Final = ("each", "sweep")
 
 _QUANTITY: Final = re.compile(r"([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?: (\S+))?")
-_PLACE: Final = re.compile(r"\{([^{}]+?)(?: in ([^{}]+))?\}")
-_TERM: Final = re.compile(
-    r"(?P<number>\d+(?:\.\d+)?(?:e[-+]?\d+)?)$"
-    r"|(?P<function>max|min|mean|last)\((?P<trace>[\w.-]+)\)$"
-    r"|(?P<value>[\w-]+(?:\.[\w-]+)+\.\w+)$"
-    r"|(?P<control>[a-z]\w*)$"
-)
 
-#: Number of rows in the traces of a block below which the page keeps all rows.
-FEW_ROWS: Final = 3000
+#: Number of rows that a page keeps per entity of a thinned trace: as many as a wide screen has
+#: pixels.
+KEPT_ROWS: Final = 1200
+#: Maximum number of rows in the traces of a page that keeps all rows.
+MAX_ROWS: Final = 3000
 
 #: Steps of a slider without `step`.
 STEPS: Final = 60
 
 
-class TryError(ValueError):
-    """An error of an interactive figure. ``near`` is a text in the line of the error."""
-
-    def __init__(self, message: str, near: str = "") -> None:
-        super().__init__(message)
-        self.near = near
-
-    def line(self, text: str) -> int:
-        """Returns the number of the line in the block, from 1."""
-        lines = text.splitlines()
-        return next((number for number, line in enumerate(lines, 1) if self.near and self.near in line), 1)
-
-
 def page_spec(text: str, files: dict[str, str]) -> dict[str, Any]:
-    """Returns the block as data for the page's script, after all checks.
+    """Returns the data for the page's script: ``Spec`` of ``testbed/web/src/site/spec.ts``.
 
     ``files`` contains the scenario files of the page by name. Raises :class:`TryError`.
     """
@@ -134,14 +117,29 @@ def page_spec(text: str, files: dict[str, str]) -> dict[str, Any]:
         "each": _selection(block["each"], "each", _SELECTION) if "each" in block else [],
         "sweep": _sweep(block["sweep"]) if "sweep" in block else None,
         "figures": [_figure(figure, block) for figure in block.get("figure", [])],
-        "say": block.get("say", ""),
-        "otherwise": block.get("otherwise", ""),
+        "say": sentence(block.get("say", "")),
+        "otherwise": sentence(block.get("otherwise", "")),
     }
     if not spec["controls"] or not spec["figures"]:
         raise TryError("the block needs a control and a figure")
-    spec["traces"] = sorted({one.split(".")[0] for one in _traces(spec)})
-    _check(spec)
+    _check_controls(spec)
+    spec["traces"] = sorted({table for table, *_ in _trace_columns(spec)})
+    spec["spacing_s"] = _spacing_s(spec)
     return spec
+
+
+def _spacing_s(spec: dict[str, Any]) -> float:
+    """Returns the minimum time between two kept rows of an entity. 0 keeps every row, which means,
+    steps and dots need."""
+    if not spec["traces"]:
+        return 0.0
+    drawn = [figure for figure in spec["figures"] if "trace" in figure]
+    if any("mean" in figure or figure.get("style", "line") != "line" for figure in drawn):
+        return 0.0
+    try:
+        return base_value(tomllib.loads(spec["toml"])["duration"]) / KEPT_ROWS
+    except (KeyError, ValueError):
+        raise TryError(f"the scenario {spec['name']} needs a duration", "scenario") from None
 
 
 def element(title: str, spec: dict[str, Any]) -> str:
@@ -160,11 +158,7 @@ def scenarios(page: str) -> dict[str, str]:
     >>> scenarios("```toml\n# one.toml\nname = 'One'\n```\n")
     {'one.toml': "# one.toml\nname = 'One'\n"}
     """
-    found = {}
-    for block in blocks.read(page):
-        if block.language == "toml" and (name := re.match(r"# (\S+\.toml)\n", block.text)):
-            found[name[1]] = block.text
-    return found
+    return {one.file: one.text for one in blocks.read(page) if one.language == "toml" and one.file}
 
 
 def _only(table: dict[str, Any], allowed: Iterable[str], where: str) -> None:
@@ -191,6 +185,8 @@ def _keys(table: dict[str, Any]) -> list[str]:
 
 
 def _control(name: str, table: dict[str, Any]) -> dict[str, Any]:
+    if name in _RESERVED:
+        raise TryError(f"control.{name}: the names {', '.join(_RESERVED)} are reserved", f"[control.{name}")
     _only(table, _CONTROL, f"control.{name}")
     common = {"name": name, "label": _required(table, "label", f"control.{name}")}
     if "choices" in table:
@@ -199,28 +195,32 @@ def _control(name: str, table: dict[str, Any]) -> dict[str, Any]:
         start = table.get("start", labels[0])
         if start not in labels:
             raise TryError(f"control.{name}: start must be one of {', '.join(labels)}", "start")
-        return {**common, "choices": choices, "start": labels.index(start)}
+        return {**common, "kind": "selection", "positions": choices, "start": labels.index(start)}
     numbers, unit = _values(table, f"control.{name}")
     start, start_unit = _quantity(_required(table, "start", f"control.{name}"), f"control.{name}.start")
     if start_unit != unit:
         raise TryError(f"control.{name}: all values need the unit {unit!r}", "start")
     numbers = sorted({*numbers, start})
-    return {
-        **common,
-        "values": numbers,
-        "unit": unit,
-        "show": _shown(table, unit),
-        "keys": _keys(table),
-        "start": numbers.index(start),
-    }
+    places = positions(numbers, unit, _keys(table), table.get("show", ""))
+    return {**common, "kind": "slider", "positions": places, "start": numbers.index(start)}
 
 
-def _shown(table: dict[str, Any], unit: str) -> dict[str, Any]:
-    """Returns the unit in which values are shown, and the factor to it."""
-    if unit and "show" in table:
-        raise TryError("show needs numbers without a unit", "show")
-    shown = table.get("show", unit)
-    return {"unit": shown, "factor": 1 if unit else 1 / UNITS.get(shown, 1.0)}
+def positions(numbers: list[float], unit: str, keys: list[str], show: str = "") -> list[dict[str, Any]]:
+    """Returns the positions of a slider or a sweep: label, number in ``unit``, and overrides.
+    ``show`` replaces the unit of the labels.
+
+    >>> positions([0.01], "", ["link.sat.error.probability"], "%")
+    [{'label': '1 %', 'number': 0.01, 'overrides': ['link.sat.error.probability=0.01']}]
+    """
+    shown, size = (show, factor(show, "show")) if show else (unit, 1.0)
+    return [
+        {
+            "label": f"{number(value * size, 6)} {shown}".strip(),
+            "number": value,
+            "overrides": [f"{key}={value:.10g} {unit}".strip() for key in keys],
+        }
+        for value in numbers
+    ]
 
 
 def _required(table: dict[str, Any], key: str, where: str) -> Any:
@@ -239,10 +239,15 @@ def _values(table: dict[str, Any], where: str) -> tuple[list[float], str]:
     numbers = [number for number, _ in quantities]
     if len(units) != 1 or numbers != sorted(set(numbers)):
         raise TryError(f"{where}: values must rise and have one unit", f"[{where}")
+    unit = units.pop()
+    if unit and unit not in UNITS:
+        raise TryError(f"{where}: {unit!r} is no unit; allowed: {', '.join(UNITS)}", f"[{where}")
+    if unit and "show" in table:
+        raise TryError("show needs numbers without a unit", "show")
     if "values" not in table:
         step = _quantity(table["step"], where)[0] if "step" in table else None
         numbers = _between(numbers[0], numbers[1], step, table.get("scale") == "log")
-    return numbers, units.pop()
+    return numbers, unit
 
 
 def _between(low: float, high: float, step: float | None, logarithmic: bool) -> list[float]:
@@ -263,7 +268,7 @@ def _between(low: float, high: float, step: float | None, logarithmic: bool) -> 
 
 
 def _selection(table: dict[str, Any], where: str, allowed: Iterable[str]) -> list[dict[str, Any]]:
-    """Returns label and overrides of each choice."""
+    """Returns the positions of a selection: label and overrides of each choice, and no number."""
     _only(table, allowed, where)
     choices = _required(table, "choices", where)
     named = choices if isinstance(choices, dict) else {str(choice): choice for choice in choices}
@@ -274,7 +279,7 @@ def _selection(table: dict[str, Any], where: str, allowed: Iterable[str]) -> lis
             overrides = [f"{key}={_toml(value)}" for key in keys]
         else:
             overrides = [value] if isinstance(value, str) else list(value)
-        found.append({"label": label, "overrides": overrides})
+        found.append({"label": label, "number": None, "overrides": overrides})
     return found
 
 
@@ -283,16 +288,20 @@ def _toml(value: object) -> str:
 
 
 def _sweep(table: dict[str, Any]) -> dict[str, Any]:
+    """Returns the sweep: the label of its axis, its positions, and their places along the axis."""
     _only(table, _SWEEP, "sweep")
     numbers, unit = _values(table, "sweep")
+    show = table.get("show", "")
     return {
-        "label": _required(table, "label", "sweep"),
-        "keys": _keys(table),
-        "values": numbers,
-        "unit": unit,
-        "show": _shown(table, unit),
+        "label": _with_unit(_required(table, "label", "sweep"), show or unit),
+        "positions": positions(numbers, unit, _keys(table), show),
+        "axis": [value * factor(show, "show") for value in numbers],
         "log": table.get("scale") == "log",
     }
+
+
+def _with_unit(label: str, unit: str) -> str:
+    return f"{label} ({unit})" if unit else label
 
 
 def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
@@ -300,89 +309,112 @@ def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
     contents = [key for key in _CONTENTS if key in table]
     if len(contents) != 1:
         raise TryError(f"a figure needs one of {', '.join(_CONTENTS)}", "[[figure]]")
-    if contents[0] == "sweep" and "sweep" not in block:
+    (kind,) = contents
+    if kind == "sweep" and "sweep" not in block:
         raise TryError("the figure needs a table [sweep]", table["sweep"])
     if table.get("style", "line") not in ("line", "steps", "dots"):
         raise TryError("style must be line, steps or dots", "style")
+    per = table.get("per", 1)
+    if isinstance(per, bool) or not isinstance(per, int | float) or per <= 0:
+        raise TryError(f"per must be a positive number, not {per!r}", "per")
+    try:
+        re.compile(table.get("rows", ""))
+    except (re.error, TypeError) as error:
+        raise TryError(f"rows is no regular expression: {error}", "rows") from None
     unit = table.get("unit", "")
+    content: Any
+    if kind == "trace":
+        columns = [table["trace"]] if isinstance(table["trace"], str) else table["trace"]
+        content = [_column(column) for column in columns]
+    elif kind == "table":
+        content = _column(table["table"])
+        content["entity"] = entity_of(content["table"], table["table"])
+    else:
+        content = expression(table[kind])
+    more = {key: value for key, value in table.items() if key not in ("unit", "per")}
     return {
-        **table,
-        "label": _required(table, "label", "figure"),
-        "unit": unit,
-        "factor": 1 / UNITS.get(unit, 1.0),
+        **more,
+        kind: content,
+        "label": _with_unit(_required(table, "label", "figure"), unit),
+        "factor": factor(unit, f'"{unit}"') / per,
     }
 
 
-def expressions(spec: dict[str, Any]) -> list[str]:
-    """Returns all expressions of a block."""
-    found = [place[1] for text in (spec["say"], spec["otherwise"]) for place in _PLACE.finditer(text)]
-    found += [figure[key] for figure in spec["figures"] for key in ("sweep", "bars") if key in figure]
-    return found
+def _column(text: str) -> dict[str, str]:
+    """Splits TABLE.COLUMN. Raises :class:`TryError` for a text without a dot."""
+    table, dot, column = text.partition(".")
+    if not dot:
+        raise TryError(f"{text!r} is no column TABLE.COLUMN", text)
+    return {"table": table, "column": column}
 
 
-def _terms(expression: str) -> list[re.Match[str]]:
-    found = []
-    for term in re.split(r" [*/] ", expression):
-        match = _TERM.match(term)
-        if not match:
-            raise TryError(f"{expression!r} is no expression: {term!r}", expression)
-        found.append(match)
-    return found
+def _terms(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields the terms of all expressions of a block."""
+    for part in [*spec["say"], *spec["otherwise"]]:
+        if isinstance(part, dict):
+            yield from part.get("expression", [])
+    for figure in spec["figures"]:
+        yield from [*figure.get("sweep", []), *figure.get("bars", [])]
 
 
-def _columns(figure: dict[str, Any]) -> list[str]:
-    found = figure.get("trace", [])
-    return [found] if isinstance(found, str) else list(found)
+def _check_controls(spec: dict[str, Any]) -> None:
+    """Checks the names of controls in expressions, which need sliders, and in sentences."""
+    sweep = {"sweep"} if spec["sweep"] else set()
+    sliders = {control["name"] for control in spec["controls"] if control["kind"] == "slider"} | sweep
+    names = {control["name"] for control in spec["controls"]} | sweep | ({"each"} if spec["each"] else set())
+    for term in _terms(spec):
+        if term["kind"] == "control" and term["name"] not in sliders:
+            raise TryError(
+                f"there is no slider {term['name']}; sliders: {', '.join(sorted(sliders))}", term["name"]
+            )
+    for part in [*spec["say"], *spec["otherwise"]]:
+        if isinstance(part, dict) and part.get("shown", "") not in {"", *names}:
+            raise TryError(
+                f"there is no control {part['shown']}; controls: {', '.join(sorted(names))}", part["shown"]
+            )
 
 
-def _traces(spec: dict[str, Any]) -> list[str]:
-    """Returns the columns of traces that the block reads, as TABLE.COLUMN."""
-    found = [column for figure in spec["figures"] for column in _columns(figure)]
-    for expression in expressions(spec):
-        places = [term["trace"] for term in _terms(expression) if term["trace"]]
-        found += [f"{place.split('.')[0]}.{place.rpartition('.')[2]}" for place in places]
-    return found
+def _trace_columns(spec: dict[str, Any]) -> Iterator[tuple[str, str | None, str, str]]:
+    """Yields table, name (None: all) and column of the traces that the block reads, and the text of
+    each in the block."""
+    for figure in spec["figures"]:
+        for one in figure.get("trace", []):
+            for name in figure.get("entities", [None]):
+                yield one["table"], name, one["column"], f"{one['table']}.{one['column']}"
+    for term in _terms(spec):
+        if term["kind"] == "mean":
+            yield term["table"], term["name"], term["column"], _text(term)
+
+
+def _text(term: dict[str, Any]) -> str:
+    return f"{term['table']}.{term['name']}.{term['column']}"
 
 
 def overrides(spec: dict[str, Any]) -> list[tuple[str, list[str]]]:
     """Returns the overrides to check, each with the name of its control or label of its choice: the
     ends of each slider and each choice, with the first values of the other controls."""
-    base: dict[str, list[str]] = {}
-    if spec["each"]:
-        base["each"] = spec["each"][0]["overrides"]
-    if spec["sweep"]:
-        base["sweep"] = _at(spec["sweep"], spec["sweep"]["values"][0])
+    sweep = spec["sweep"]["positions"] if spec["sweep"] else []
+    base = {control["name"]: control["positions"][control["start"]] for control in spec["controls"]}
+    base |= {name: first[0] for name, first in (("each", spec["each"]), ("sweep", sweep)) if first}
+
+    def changed(name: str, position: dict[str, Any]) -> list[str]:
+        return [one for chosen in {**base, name: position}.values() for one in chosen["overrides"]]
+
+    found = [("start", [one for chosen in base.values() for one in chosen["overrides"]])]
+    found += [(choice["label"], changed("each", choice)) for choice in spec["each"]]
     for control in spec["controls"]:
-        chosen = control["start"]
-        if "choices" in control:
-            base[control["name"]] = control["choices"][chosen]["overrides"]
+        name, places = control["name"], control["positions"]
+        if control["kind"] == "slider":
+            found += [(name, changed(name, end)) for end in (places[0], places[-1])]
         else:
-            base[control["name"]] = _at(control, control["values"][chosen])
-
-    def changed(name: str, own: list[str]) -> list[str]:
-        return [one for list_ in {**base, name: own}.values() for one in list_]
-
-    found = [("start", changed("", []))]
-    found += [(choice["label"], changed("each", choice["overrides"])) for choice in spec["each"]]
-    sliders = [control for control in spec["controls"] if "values" in control]
-    sliders += [{**spec["sweep"], "name": "sweep"}] if spec["sweep"] else []
-    for slider in sliders:
-        for end in (slider["values"][0], slider["values"][-1]):
-            found.append((slider["name"], changed(slider["name"], _at(slider, end))))
-    for control in spec["controls"]:
-        for choice in control.get("choices", []):
-            found.append((choice["label"], changed(control["name"], choice["overrides"])))
+            found += [(choice["label"], changed(name, choice)) for choice in places]
+    found += [("sweep", changed("sweep", end)) for end in (sweep[:1] + sweep[-1:])]
     return found
 
 
-def _at(slider: dict[str, Any], value: float) -> list[str]:
-    text = f"{value:.10g} {slider['unit']}".strip()
-    return [f"{key}={text}" for key in slider["keys"]]
-
-
-def _check(spec: dict[str, Any]) -> None:
-    """Loads the scenario at the ends of all controls, and runs it once to check names of
-    results."""
+def check(spec: dict[str, Any]) -> None:
+    """Loads the scenario at the ends of all controls, and runs it once to check names of results
+    and the number of rows. Raises :class:`TryError`."""
     import bentpipe as bp
 
     with tempfile.TemporaryDirectory() as folder:
@@ -397,46 +429,46 @@ def _check(spec: dict[str, Any]) -> None:
                 raise TryError(f"{near}: {error}", refused[1] if refused else near) from None
         run = bp.simulate(file, overrides=found[0][1], out=Path(folder) / "run")
         _check_names(spec, run)
-        # A long trace has as many rows as a wide screen has pixels.
         rows = sum(run.trace(trace).height for trace in spec["traces"])
-        duration = json.loads((run.path / "summary.json").read_text())["duration_seconds"]
-        spec["spacing_s"] = 0 if rows < FEW_ROWS else duration / 1200
+        if spec["spacing_s"] == 0 and rows > MAX_ROWS:
+            raise TryError(
+                f"means, steps and dots need all of {rows} rows; allowed: {MAX_ROWS}", "[[figure]]"
+            )
 
 
 def _check_names(spec: dict[str, Any], run: Any) -> None:
-    controls = {control["name"] for control in spec["controls"]} | {"sweep", "each"}
-    for expression in expressions(spec):
-        for term in _terms(expression):
-            if term["control"] and term["control"] not in controls:
-                raise TryError(f"there is no control {term['control']}", expression)
-            if place := term["value"] or term["trace"]:
-                _check_place(place, run, bool(term["trace"]), expression)
+    for table, name, column, near in _trace_columns(spec):
+        if not run.has_trace(table):
+            raise TryError(f"the results have no trace {table}", near)
+        rows = run.trace(table)
+        # The first columns of a trace are the time and the name of the entity.
+        _check_place(rows, rows.columns[1], name, column, near)
+    for term in _terms(spec):
+        if term["kind"] == "row":
+            near = _text(term)
+            rows = _table(run, term["table"], near)
+            _check_place(rows, term["entity"], term["name"], term["column"], near)
     for figure in spec["figures"]:
-        for place in _columns(figure):
-            table, _, column = place.partition(".")
-            for name in figure.get("entities", [None]):
-                _check_place(f"{table}.{name}.{column}", run, True, place, name is not None)
         if "table" in figure:
-            table, _, column = figure["table"].partition(".")
-            for one in (column, figure.get("over", "")):
-                if table not in run.tables or one not in run.table(table).columns:
-                    raise TryError(f"there is no column {one} of a table {table}", figure["table"])
+            place = figure["table"]
+            near = f"{place['table']}.{place['column']}"
+            for column in (place["column"], figure.get("over", "")):
+                _check_place(_table(run, place["table"], near), place["entity"], None, column, near)
 
 
-def _check_place(place: str, run: Any, trace: bool, near: str, named: bool = True) -> None:
-    """Checks TABLE.NAME.COLUMN in the results of a run."""
-    table, _, rest = place.partition(".")
-    name, _, column = rest.rpartition(".")
-    if trace:
-        rows = run.trace(table) if run.has_trace(table) else None
-    elif table == "flows":
-        rows = run.flows
-    else:
-        rows = run.table(table) if table in run.tables else None
-    if rows is None:
-        raise TryError(f"{place}: the results have no {'trace' if trace else 'table'} {table}", near)
+def _table(run: Any, table: str, near: str) -> Any:
+    if table == "flows":
+        return run.flows
+    if table not in run.tables:
+        raise TryError(f"the results have no table {table}", near)
+    return run.table(table)
+
+
+def _check_place(rows: Any, entity: str, name: str | None, column: str, near: str) -> None:
+    """Checks that a table has the column and, unless ``name`` is None, a row whose column
+    ``entity`` is the name."""
     if column not in rows.columns:
-        raise TryError(f"{place}: no column {column}; columns: {', '.join(rows.columns)}", near)
-    names = set(rows[rows.columns[1 if trace else 0]].to_list())
-    if named and name not in names:
-        raise TryError(f"{place}: no row {name}; rows: {', '.join(sorted(map(str, names)))}", near)
+        raise TryError(f"{near}: no column {column}; columns: {', '.join(rows.columns)}", near)
+    names = set(rows[entity].to_list())
+    if name is not None and name not in names:
+        raise TryError(f"{near}: no row {name}; rows: {', '.join(sorted(map(str, names)))}", near)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import html
 import shutil
@@ -16,8 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "build" / "site-scripts"
 
 
+@functools.cache
 def specs(page: Path) -> dict[str, dict[str, Any]]:
-    """Returns the interactive figures of a page by title, as data for the page's script."""
+    """Returns the interactive figures of a page by title, as data for the page's script. Callers
+    must not change the data."""
     text = page.read_text(encoding="utf-8")
     files = tries.scenarios(text)
     return {block.title: tries.page_spec(block.text, files) for block in blocks.read(text) if block.title}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "python/bentpipe/testbed/static/index.html"
@@ -145,6 +145,42 @@ def browser() -> Iterator[Browser]:
     """Provides Chromium to the tests of a file."""
     with chromium() as found:
         yield found
+
+
+class Watched:
+    """A page whose test fails after a script error or an error on the console, such as a violation
+    of the content security policy.
+
+    Errors on the console that contain ``ignored`` are expected. ``options`` are those of a browser
+    context.
+    """
+
+    def __init__(self, browser: Browser, address: str = "", ignored: str = "", **options: Any) -> None:
+        options.setdefault("viewport", {"width": 1280, "height": 900})
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(120_000)
+        self.wrong: list[str] = []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+
+        def said(message: ConsoleMessage) -> None:
+            if message.type == "error" and not (ignored and ignored in message.text):
+                self.wrong.append(message.text)
+
+        self.page.on("console", said)
+        if address:
+            self.page.goto(address)
+
+    def __enter__(self) -> Page:
+        return self.page
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the page. Raises :class:`AssertionError` after an error."""
+        self.context.close()
+        assert self.wrong == []
 
 
 @pytest.fixture(scope="module")

@@ -1,17 +1,18 @@
-//! Columns about each flow in addition to the report tables.
+//! Columns about each flow, with one value per row of `flows.parquet`.
 
 use bentpipe_core::FlowId;
 use bentpipe_stage::packet::Leg;
 use std::collections::BTreeMap;
 
-/// Columns about each flow in addition to the report tables: its ends, application, goodput, ...
+/// Columns about each flow: its ends, application, goodput, ..., and, if [joined](Self::joined),
+/// those of the report tables.
 #[derive(Clone, Debug, Default)]
 pub struct FlowColumns {
     /// Names of the flows in the order of the scenario, which is also the order of the rows.
     pub flows: Vec<String>,
     /// Names of the rows to which lost packets belong, by flow and leg.
     pub legs: BTreeMap<(FlowId, Leg), String>,
-    /// The first columns of `flows.parquet`.
+    /// The columns of `flows.parquet` after the name of the flow.
     pub columns: Vec<FlowColumn>,
 }
 

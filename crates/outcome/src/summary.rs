@@ -17,7 +17,7 @@ pub struct Outcome<'a> {
     pub held: Held,
     /// Names of the stages, by their index in `totals`.
     pub stages: &'a [String],
-    /// Columns about each flow in addition to the report tables.
+    /// Columns about each flow that the report tables do not contain.
     pub flows: &'a crate::FlowColumns,
 }
 

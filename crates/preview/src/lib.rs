@@ -11,7 +11,7 @@ mod traces;
 use bentpipe_core::{Recorder, Time};
 use bentpipe_engine::scenario::Scenario;
 use bentpipe_engine::{flows, instantiate, presets, Network};
-use bentpipe_outcome::{FlowColumns, FlowValues, Outcome};
+use bentpipe_outcome::{FlowColumns, FlowValues, Outcome, ReportTables};
 use bentpipe_scenario::{load_given, Given, Loaded, Source};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Map, Value};
@@ -131,7 +131,7 @@ impl Preview {
         };
         Answer {
             summary: outcome.summary(),
-            flows: table(&columns),
+            flows: table(&columns.joined(&ReportTables::of(&report))),
             complete: reached == self.end,
             events: self.network.events(),
             traces: self.traces.take(),
@@ -144,8 +144,7 @@ impl Preview {
 pub struct Answer {
     /// The content of `summary.json`.
     pub summary: Value,
-    /// The first columns of `flows.parquet`, as one object per row. The key `flow` is the name of
-    /// the row.
+    /// The content of `flows.parquet`, as one object per row.
     pub flows: Vec<Value>,
     /// True if the run reached the end of the scenario.
     pub complete: bool,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from rigs.networks import until
-from rigs.testbeds import DRAWN, PASSWORD, SMALL, Served, bed, browser, log_in
+from rigs.testbeds import DRAWN, PASSWORD, SMALL, Served, Watched, bed, browser, log_in
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
@@ -20,33 +20,14 @@ from playwright.sync_api import Browser, Page, expect
 
 __all__ = ["bed", "browser"]
 
-
-class Watched:
-    """A page whose test fails after a script error or a violation of the content security
-    policy."""
-
-    def __init__(self, browser: Browser, width: int = 1280) -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(120_000)
-        self.wrong: list[str] = []
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("console", self._said)
-
-    def _said(self, message: Any) -> None:
-        # The browser also logs missing objects, which the page reports to the user.
-        if message.type == "error" and "Failed to load resource" not in message.text:
-            self.wrong.append(message.text)
-
-    def close(self) -> None:
-        self.context.close()
-        assert self.wrong == []
+#: The browser logs missing objects, which the page also reports to the user.
+MISSING = "Failed to load resource"
 
 
 @pytest.fixture(scope="module")
 def ada(bed: Served, browser: Browser) -> Iterator[Page]:
     """The first administrator, logged in by the link of the console."""
-    watched = Watched(browser)
+    watched = Watched(browser, ignored=MISSING)
     log_in(watched.page, bed)
     yield watched.page
     watched.close()
@@ -508,7 +489,7 @@ def test_the_picture_fits_a_page_that_becomes_narrower(bed: Served, ada: Page, b
 
 def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> None:
     """From logging in to a launched run without a mouse."""
-    watched = Watched(browser)
+    watched = Watched(browser, ignored=MISSING)
     page = watched.page
     invitation = ada.request.post(
         f"{bed.url}/api/invitations", data={"level": "user"}, headers={"Origin": bed.url}
@@ -564,7 +545,7 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
 def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     """Shared objects can be seen, forked and run by the other user; an outdated window overwrites
     nothing."""
-    watched = Watched(browser)
+    watched = Watched(browser, ignored=MISSING)
     bob = watched.page
     origin = {"Origin": bed.url}
     link = ada.request.post(f"{bed.url}/api/invitations", data={"level": "user"}, headers=origin).json()[

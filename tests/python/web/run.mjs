@@ -2,8 +2,9 @@
 //
 //   node run.mjs MODULE.wasm REQUEST.json FOLDER
 //
-// FOLDER gets answer.json, with the problems if the scenario was refused, and TABLE.COLUMN.bin with the values of each
-// column of each trace (64-bit floats; `entity` as 32-bit indices).
+// FOLDER gets answer.json, with the problems if the scenario was refused, keys.json with the keys of the answer by
+// interface of answer.ts, and TABLE.COLUMN.bin with the values of each column of each trace (64-bit floats; `entity` as
+// 32-bit indices).
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Engine, Refused } from "../../../testbed/web/src/engine/module.js";
@@ -15,6 +16,10 @@ try {
   engine.open(JSON.parse(readFileSync(request, "utf8")));
   while (engine.advance(100_000) < 1);
   const answer = engine.close();
+  const [trace] = answer.traces;
+  const parts = { Answer: answer, Summary: answer.summary, Trace: trace, Column: trace?.columns[0] };
+  const keys = Object.entries(parts).map(([name, part]) => [name, Object.keys(part ?? {})]);
+  write("keys.json", JSON.stringify(Object.fromEntries(keys)));
   for (const trace of answer.traces) {
     write(`${trace.table}.time.bin`, trace.time);
     write(`${trace.table}.entity.bin`, trace.entity);

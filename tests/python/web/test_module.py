@@ -1,12 +1,13 @@
 """The WebAssembly module gives the results of ``bentpipe simulate``, to the last bit.
 
-Node runs every example and every scenario of the gallery in the module. The summary and every value
-of every trace row must equal the results of the native engine.
+Node runs every example and every scenario of the gallery in the module. The summary, the
+flows and every value of every trace row must equal the results of the native engine.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,6 +22,7 @@ from helpers import ROOT
 from helpers.scenarios import described
 
 HERE = Path(__file__).parent
+SOURCES = ROOT / "testbed" / "web" / "src"
 MODULE = ROOT / "build" / "wasm" / "bentpipe.wasm"
 
 #: Scenarios whose runs are too long for a page: more events than the playground accepts.
@@ -68,6 +70,7 @@ def test_the_module_equals_the_native_engine(name: str, tmp_path: Path) -> None:
     answer = in_module({"toml": scenario.toml}, tmp_path)
     assert answer["complete"]
     assert answer["summary"] == json.loads((native_folder / "summary.json").read_text())
+    assert answer["flows"] == pl.read_parquet(native_folder / "flows.parquet").to_dicts()
     compared = 0
     for trace in answer["traces"]:
         native = pl.read_parquet(native_folder / "traces" / f"{trace['table']}.parquet")
@@ -84,3 +87,31 @@ def test_a_refusal_equals_the_native_one(tmp_path: Path) -> None:
         _native.Scenario("geo-bulk.toml", text, [])
     assert answer["text"] == str(refused.value)
     assert answer["problems"][0]["nearest"] == "reno"
+
+
+def interface(file: Path, name: str) -> set[str]:
+    """The keys of an interface in TypeScript."""
+    found = re.search(rf"^export interface {name} \{{\n(.*?)^\}}", file.read_text(), re.DOTALL | re.MULTILINE)
+    assert found is not None, name
+    return set(re.findall(r"^  (\w+)\??:", found[1], re.MULTILINE))
+
+
+def test_the_types_of_the_page_have_the_keys_of_the_module(tmp_path: Path) -> None:
+    """The module accepts every key of a request, and answers with the keys of the interfaces."""
+    types = SOURCES / "engine" / "answer.ts"
+    text = (ROOT / "examples" / "geo-bulk.toml").read_text()
+    request = {
+        "toml": text,
+        "name": "geo-bulk.toml",
+        "overrides": ["duration=5 s"],
+        "traces": ["tcp"],
+        "spacing_s": 0.1,
+    }
+    assert interface(types, "Request") == set(request)
+    in_module(request, tmp_path)
+    keys = json.loads((tmp_path / "keys.json").read_text())
+    assert set(keys) == {"Answer", "Summary", "Trace", "Column"}
+    for name, found in keys.items():
+        assert interface(types, name) == set(found), name
+    refused = in_module({**request, "overrides": ["duration=5 m"]}, tmp_path)
+    assert interface(SOURCES / "data" / "problem.ts", "Problem") == set(refused["problems"][0])

@@ -15,13 +15,14 @@ from typing import Any
 import bentpipe as bp
 import pytest
 from helpers import ROOT
+from manual import tries
 from rigs import sites
-from rigs.testbeds import browser
+from rigs.testbeds import Watched, browser
 
 pytest.importorskip("playwright", reason="no Playwright")
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, expect
 
 __all__ = ["browser"]
 
@@ -41,27 +42,6 @@ PAGES = [
     ROOT / "docs/concepts/windows.md",
 ]
 QUEUE = ROOT / "docs" / "gallery" / "queue-length.md"
-
-
-class Opened:
-    """A page whose test fails after a script error."""
-
-    def __init__(self, browser: Browser, address: str, **options: Any) -> None:
-        options.setdefault("viewport", {"width": 1280, "height": 900})
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(120_000)
-        self.wrong: list[str] = []
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("console", lambda one: self.wrong.append(one.text) if one.type == "error" else None)
-        self.page.goto(address)
-
-    def __enter__(self) -> Page:
-        return self.page
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
-        assert self.wrong == []
 
 
 @pytest.fixture(scope="module")
@@ -120,15 +100,15 @@ def test_every_page_answers(page: Path, browser: Browser, tmp_path: Path) -> Non
     each control to its end."""
     found = sites.specs(page)
     assert found
-    with Opened(browser, sites.write(tmp_path / page.stem, found).as_uri()) as opened:
+    with Watched(browser, sites.write(tmp_path / page.stem, found).as_uri()) as opened:
         for title, spec in found.items():
             block = opened.get_by_role("group", name=title)
             block.get_by_role("button", name="Run in this page").click()
             for control in [None, *spec["controls"]]:
-                if control is not None and "values" in control:
+                if control is not None and control["kind"] == "slider":
                     block.get_by_label(control["label"], exact=True).press("End")
                 elif control is not None:
-                    last = control["choices"][-1]["label"]
+                    last = control["positions"][-1]["label"]
                     block.get_by_label(control["label"], exact=True).select_option(last)
                 answered(block)
                 expect(block.locator(".try-message")).to_be_hidden()
@@ -139,7 +119,7 @@ def test_every_page_answers(page: Path, browser: Browser, tmp_path: Path) -> Non
 def test_keyboard(address: str, browser: Browser) -> None:
     """A reader reaches the controls by the tab key, changes them by arrow keys, and hears the
     sentence."""
-    with Opened(browser, address) as page:
+    with Watched(browser, address) as page:
         page.keyboard.press("Tab")
         slider = page.get_by_label("Queue of the modem")
         expect(slider).to_be_focused()
@@ -155,7 +135,7 @@ def test_keyboard(address: str, browser: Browser) -> None:
 
 
 def test_dragging_redraws_and_ends_with_the_last_value(address: str, browser: Browser) -> None:
-    with Opened(browser, address) as page:
+    with Watched(browser, address) as page:
         slider = page.get_by_label("Queue of the modem")
         box = slider.bounding_box()
         assert box is not None
@@ -179,7 +159,7 @@ def test_dragging_redraws_and_ends_with_the_last_value(address: str, browser: Br
 
 def test_moves_during_the_load_of_the_engine(folder: Path, browser: Browser) -> None:
     """The first answer is that of the last move, also if the moves precede the engine."""
-    with Opened(browser, (folder / "page.html").as_uri()) as page:
+    with Watched(browser, (folder / "page.html").as_uri()) as page:
         page.get_by_label("Queue of the modem").evaluate(
             """async (slider) => {
                 for (let position = 10; position <= 20; position++) {
@@ -200,11 +180,11 @@ def test_a_long_run_is_cancelled_by_a_move(browser: Browser, tmp_path: Path) -> 
     (title, spec), *_ = sites.specs(QUEUE).items()
     slow = spec["toml"].replace('"60 s"', '"4000 s"')
     choices = [
-        {"label": "long", "overrides": []},
-        {"label": "short", "overrides": ["duration=60 s"]},
+        {"label": "long", "number": None, "overrides": []},
+        {"label": "short", "number": None, "overrides": ["duration=60 s"]},
     ]
-    spec = {**spec, "toml": slow, "traces": [], "controls": [{**spec["controls"][1], "choices": choices}]}
-    with Opened(browser, sites.write(tmp_path / "page", {title: spec}).as_uri()) as page:
+    spec = {**spec, "toml": slow, "traces": [], "controls": [{**spec["controls"][1], "positions": choices}]}
+    with Watched(browser, sites.write(tmp_path / "page", {title: spec}).as_uri()) as page:
         page.get_by_role("button", name="Run in this page").click()
         page.wait_for_timeout(1500)
         page.get_by_label("Congestion control").select_option("short")
@@ -218,7 +198,7 @@ def test_accessibility_and_width(browser: Browser, tmp_path: Path, width: int, c
     site = built(tmp_path, "dama-schemes.md", "split-proxy.md")
     options = {"viewport": {"width": width, "height": 900}, "color_scheme": colours}
     for name in ("dama-schemes", "split-proxy"):
-        with Opened(browser, (site / f"{name}.html").as_uri(), **options) as page:
+        with Watched(browser, (site / f"{name}.html").as_uri(), **options) as page:
             block = page.locator(".try")
             block.get_by_role("button", name="Run in this page").click()
             answered(block)
@@ -229,7 +209,7 @@ def test_accessibility_and_width(browser: Browser, tmp_path: Path, width: int, c
 
 
 def test_memory_after_a_hundred_drags(folder: Path, browser: Browser) -> None:
-    with Opened(browser, (folder / "page.html").as_uri()) as page:
+    with Watched(browser, (folder / "page.html").as_uri()) as page:
         slider = page.get_by_label("Queue of the modem")
         for drag in range(100):
             slider.evaluate(
@@ -248,7 +228,7 @@ def test_memory_after_a_hundred_drags(folder: Path, browser: Browser) -> None:
 def test_a_trap_leaves_a_working_page(browser: Browser, tmp_path: Path) -> None:
     module = sites.module(sites.TRAP, "index out of bounds")
     file = sites.write(tmp_path / "page", sites.specs(QUEUE), module)
-    with Opened(browser, file.as_uri()) as page:
+    with Watched(browser, file.as_uri()) as page:
         page.get_by_role("button", name="Run in this page").click()
         message = page.locator(".try-message")
         expect(message).to_have_text(re.compile("The engine stopped: index out of bounds"))
@@ -261,7 +241,7 @@ def test_a_trap_leaves_a_working_page(browser: Browser, tmp_path: Path) -> None:
 
 def test_a_run_that_never_returns_leaves_a_working_page(browser: Browser, tmp_path: Path) -> None:
     file = sites.write(tmp_path / "page", sites.specs(QUEUE), sites.module(sites.LOOP, ""))
-    with Opened(browser, file.as_uri()) as page:
+    with Watched(browser, file.as_uri()) as page:
         page.get_by_role("button", name="Run in this page").click()
         message = page.locator(".try-message")
         expect(message).to_have_text(re.compile("did not respond"))
@@ -273,16 +253,17 @@ def test_a_run_that_never_returns_leaves_a_working_page(browser: Browser, tmp_pa
 def test_too_many_events_are_declined(browser: Browser, tmp_path: Path) -> None:
     (title, spec), *_ = sites.specs(QUEUE).items()
     spec = {**spec, "toml": spec["toml"].replace('"60 s"', '"20000 s"'), "traces": []}
-    with Opened(browser, sites.write(tmp_path / "page", {title: spec}).as_uri()) as page:
+    with Watched(browser, sites.write(tmp_path / "page", {title: spec}).as_uri()) as page:
         page.get_by_role("button", name="Run in this page").click()
         expect(page.locator(".try-message")).to_have_text(re.compile(r"need about \d+ million events"))
 
 
 def test_a_refused_setting_names_its_key(browser: Browser, tmp_path: Path) -> None:
     (title, spec), *_ = sites.specs(QUEUE).items()
-    slider = {**spec["controls"][0], "values": [350, -1], "start": 0}
+    places = tries.positions([350, -1], "kB", ["link.sat.return.queue.bytes"])
+    slider = {**spec["controls"][0], "positions": places, "start": 0}
     spec = {**spec, "controls": [slider]}
-    with Opened(browser, sites.write(tmp_path / "page", {title: spec}).as_uri()) as page:
+    with Watched(browser, sites.write(tmp_path / "page", {title: spec}).as_uri()) as page:
         page.get_by_label("Queue of the modem").press("End")
         expect(page.locator(".try-message")).to_have_text(re.compile(r"link\.sat\.return\.queue\.bytes"))
         page.get_by_label("Queue of the modem").press("Home")
@@ -328,7 +309,7 @@ def sphinx(source: Path, site: Path) -> subprocess.CompletedProcess[str]:
 
 def test_without_the_script_pages_show_no_block(browser: Browser, tmp_path: Path) -> None:
     site = built(tmp_path, "queue-length.md", script=False)
-    with Opened(browser, (site / "queue-length.html").as_uri()) as page:
+    with Watched(browser, (site / "queue-length.html").as_uri()) as page:
         expect(page.locator(".try")).to_be_hidden()
         assert page.locator("script[src*='try.js']").count() == 0
         expect(page.get_by_text("350 kB").first).to_be_visible()
@@ -338,44 +319,3 @@ def test_only_pages_with_blocks_load_the_script(tmp_path: Path) -> None:
     site = built(tmp_path, "queue-length.md")
     assert "try.js" in (site / "queue-length.html").read_text()
     assert "try.js" not in (site / "index.html").read_text()
-
-
-@pytest.mark.parametrize(
-    ("found", "wrong", "line", "message"),
-    [
-        (
-            'key = "link.sat.return.queue.bytes"',
-            'key = "link.sat.return.queue.byte"',
-            "key = ",
-            "unknown key",
-        ),
-        ('to = "2000 kB"', 'to = "2000 kBB"', "[control.queue]", "one unit"),
-        ('BBR = "bbr"', 'BBR = "brr"', "key = ", "allowed"),
-        ('trace = "tcp.rtt"', 'trace = "tcp.rrt"', "trace = ", "no column rrt"),
-        (
-            "{flows.upload.goodput in Mbit/s}",
-            "{flows.download.goodput in Mbit/s}",
-            "say = ",
-            "no row download",
-        ),
-        ("[[figure]]", "[[figures]]", "[[figures]]", "unknown key figures"),
-        ('scenario = "upload.toml"', 'scenario = "uploads.toml"', "scenario = ", "not defined above"),
-    ],
-)
-def test_a_wrong_key_is_an_error_with_its_line(
-    found: str, wrong: str, line: str, message: str, tmp_path: Path
-) -> None:
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "conf.py").write_text(CONF.format(script=True))
-    text = without_pictures(QUEUE.read_text())
-    head, fence, block = text.partition("<!-- try: ")
-    assert found in block
-    changed = head + fence + block.replace(found, wrong)
-    (source / "index.md").write_text(changed)
-    output = sphinx(source, tmp_path / "site").stderr
-    place = re.search(r"index\.md:(\d+): ERROR: the interactive figure is wrong: (.*)", output)
-    assert place is not None, output
-    assert message in output
-    shown = changed.splitlines()[int(place[1]) - 1]
-    assert line in shown, shown

@@ -1,15 +1,8 @@
 // The server's analysis of a draft.
 
+import type { Problem } from "./problem";
 import type { Change, Table } from "./schema";
 
-export interface Problem {
-  line: number | null;
-  path: string;
-  value: string | null;
-  message: string;
-  allowed: string[];
-  nearest: string | null;
-}
 export interface Prediction {
   flow: string;
   note: string;

@@ -1,5 +1,8 @@
 // Formats times, numbers and tables as text, and saves texts as files.
 
+import { element } from "./element";
+import { significant } from "./numbers";
+
 export function when(seconds: number | null | undefined): string {
   return seconds
     ? new Date(seconds * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "medium" })
@@ -22,7 +25,7 @@ export function rounded(value: unknown): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e6) return value.toExponential(3);
-  return String(Number(value.toPrecision(4)));
+  return String(significant(value, 4));
 }
 
 /** Formats a number after multiplication by `factor`, for display in another unit. */
@@ -41,9 +44,6 @@ export function csv(rows: (string | number)[][]): string {
 
 export function save(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const element = document.createElement("a");
-  element.href = url;
-  element.download = name;
-  element.click();
+  element("a", { href: url, download: name }).click();
   URL.revokeObjectURL(url);
 }

@@ -1,4 +1,9 @@
-// Labels and positions of ticks along an axis.
+// Rounds numbers, and returns labels and positions of ticks along an axis.
+
+/** Rounds a number to `digits` significant digits. */
+export function significant(value: number, digits: number): number {
+  return Number(value.toPrecision(digits));
+}
 
 /** Labels of the ticks of an axis, with enough digits to distinguish neighbouring ticks. The label
  * of a null tick is empty. */

@@ -1,5 +1,6 @@
 // Quantities with units. The schema lists the units of each kind of quantity, with their sizes.
 
+import { significant } from "./numbers";
 import { resolved, type Schema } from "./schema";
 
 /** The units of a kind of quantity: for each base unit, units with their sizes in the base unit. */
@@ -41,5 +42,5 @@ export function inUnit(of: Quantity, unit: string, units: Units): number | null 
   const size = units[of.base]?.[unit];
   if (size === undefined) return null;
   // Twelve digits hide the rounding errors of the two conversions.
-  return unit === of.unit ? of.number : Number((of.value / size).toPrecision(12));
+  return unit === of.unit ? of.number : significant(of.value / size, 12);
 }

@@ -1,29 +1,18 @@
-/** The data that cross the border of the WebAssembly module: those of `crates/preview`. */
+/**
+ * The data that cross the border of the WebAssembly module: those of `crates/preview`. A test
+ * compares their keys (tests/python/web/test_module.py).
+ */
 
 export interface Request {
   toml: string;
-  name?: string;
-  files?: Record<string, string>;
-  overrides?: string[];
-  seed?: number;
-  run?: number;
-  /** Names of the recorded traces. Default: the scenario's. */
-  traces?: string[];
-  /**
-   * Minimum time in seconds between two kept rows of an entity. Default: 0, which keeps every row.
-   */
-  spacing_s?: number;
-}
-
-export interface Problem {
-  file: string;
-  line: number | null;
-  column: number | null;
-  path: string;
-  value: string | null;
-  message: string;
-  allowed: string[];
-  nearest: string | null;
+  /** Name of the scenario in messages. */
+  name: string;
+  /** Overrides `KEY.PATH=VALUE`. */
+  overrides: string[];
+  /** Names of the recorded traces. */
+  traces: string[];
+  /** Minimum time in seconds between two kept rows of an entity; 0 keeps every row. */
+  spacing_s: number;
 }
 
 export interface Column {
@@ -49,15 +38,20 @@ export interface Trace {
 
 export type Row = Record<string, string | number | null>;
 
+/** The content of `summary.json`. */
+export interface Summary {
+  duration_seconds: number;
+  packets: Record<string, unknown>;
+  drops: Row[];
+  losses: Row[];
+  units: Record<string, Record<string, string>>;
+  /** The report tables by name. */
+  tables: Record<string, Row[]>;
+}
+
 export interface Answer {
-  summary: {
-    duration_seconds: number;
-    packets: Record<string, unknown>;
-    drops: Row[];
-    losses: Row[];
-    units: Record<string, Record<string, string>>;
-    tables: Record<string, Row[]>;
-  };
+  summary: Summary;
+  /** The rows of `flows.parquet`. */
   flows: Row[];
   complete: boolean;
   events: number;

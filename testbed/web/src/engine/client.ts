@@ -1,25 +1,24 @@
 /** Runs scenarios in a worker. A new run cancels the last one. */
-import type { Answer, Problem, Request } from "./answer";
+import type { Problem } from "../data/problem";
+import type { Answer, Request } from "./answer";
 import EngineWorker from "./worker?worker&inline";
 
 export type ToWorker =
   | { kind: "module"; module: WebAssembly.Module }
-  | { kind: "run"; id: number; request: Request; maxEvents: number }
+  | { kind: "run"; id: number; request: Request }
   | { kind: "cancel"; id: number };
 
-export type FromWorker = { id: number } & (
-  | { kind: "progress"; fraction: number }
-  | { kind: "answer"; answer: Answer; milliseconds: number }
+/** The outcome of a run; `cancelled` if another run replaced the run. */
+export type Outcome =
+  | { kind: "answer"; answer: Answer }
   | { kind: "refused"; text: string; problems: Problem[] }
+  /** The run has too many events: `events` for the completed `fraction` of its duration. */
   | { kind: "declined"; events: number; fraction: number }
   | { kind: "failed"; text: string }
-);
+  | { kind: "cancelled" };
 
-/** The outcome of a run; `cancelled` if another run replaced the run. */
-export type Outcome = Exclude<FromWorker, { kind: "progress" }> | { id: number; kind: "cancelled" };
-
-/** Maximum number of events of a run in a page: some seconds. */
-export const MAX_EVENTS = 5_000_000;
+/** `progress` only states that the worker still responds. */
+export type FromWorker = { id: number } & (Exclude<Outcome, { kind: "cancelled" }> | { kind: "progress" });
 
 /** Time without a message after which a run has failed. The worker reports every 100 ms. */
 const SILENCE_MS = 10_000;
@@ -35,81 +34,67 @@ export async function decoded(base64: string): Promise<WebAssembly.Module> {
 }
 
 export class Client {
-  private worker: Promise<Worker>;
+  private worker: Worker;
   private id = 0;
   private settle: ((outcome: Outcome) => void) | undefined;
-  private progress: ((fraction: number) => void) | undefined;
   private silence: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(
-    private readonly module: Promise<WebAssembly.Module>,
-    private readonly silenceMs = SILENCE_MS,
-  ) {
+  constructor(private readonly module: WebAssembly.Module) {
     this.worker = this.started();
   }
 
-  private async started(): Promise<Worker> {
-    const compiled = await this.module;
+  private started(): Worker {
     const worker = new EngineWorker();
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.receive(data);
-    worker.postMessage({ kind: "module", module: compiled } satisfies ToWorker);
+    this.send({ kind: "module", module: this.module }, worker);
     return worker;
   }
 
-  private receive(message: FromWorker) {
-    if (message.id !== this.id) return;
+  private send(message: ToWorker, worker = this.worker) {
+    worker.postMessage(message);
+  }
+
+  private receive({ id, ...message }: FromWorker) {
+    if (id !== this.id) return;
     this.expectMessage();
-    if (message.kind === "progress") this.progress?.(message.fraction);
-    else this.end(message);
+    if (message.kind !== "progress") this.end(message);
   }
 
   /** Replaces a worker that does not report: a call of the module does not return. */
   private expectMessage() {
     clearTimeout(this.silence);
     this.silence = setTimeout(() => {
-      this.worker.then((worker) => worker.terminate());
+      this.worker.terminate();
       this.worker = this.started();
-      this.end({ id: this.id, kind: "failed", text: "the run did not respond" });
-    }, this.silenceMs);
+      this.end({ kind: "failed", text: "the run did not respond" });
+    }, SILENCE_MS);
   }
 
   private end(outcome: Outcome) {
     clearTimeout(this.silence);
     this.settle?.(outcome);
     this.settle = undefined;
-    this.progress = undefined;
   }
 
   /** Cancels the current run, if any. */
-  async cancel(): Promise<void> {
+  cancel(): void {
     if (!this.settle) return;
-    this.end({ id: this.id, kind: "cancelled" });
+    this.end({ kind: "cancelled" });
     this.id += 1;
-    const id = this.id;
-    (await this.worker).postMessage({ kind: "cancel", id } satisfies ToWorker);
+    this.send({ kind: "cancel", id: this.id });
   }
 
   /**
    * Runs a scenario. Resolves in every case. A run that another call replaces resolves as
    * `cancelled`.
    */
-  async run(
-    request: Request,
-    progress?: (fraction: number) => void,
-    maxEvents = MAX_EVENTS,
-  ): Promise<Outcome> {
-    this.end({ id: this.id, kind: "cancelled" });
+  run(request: Request): Promise<Outcome> {
+    this.end({ kind: "cancelled" });
     this.id += 1;
-    const id = this.id;
-    const outcome = new Promise<Outcome>((resolve) => {
+    this.send({ kind: "run", id: this.id, request });
+    this.expectMessage();
+    return new Promise((resolve) => {
       this.settle = resolve;
     });
-    this.progress = progress;
-    const worker = await this.worker;
-    if (this.id === id) {
-      worker.postMessage({ kind: "run", id, request, maxEvents } satisfies ToWorker);
-      this.expectMessage();
-    }
-    return outcome;
   }
 }

@@ -22,7 +22,7 @@
 
 /** A refused scenario: its problems, each with file, line, key path, message and allowed values. */
 export class Refused extends Error {
-  /** @param {string} text @param {import("./answer").Problem[]} problems */
+  /** @param {string} text @param {import("../data/problem").Problem[]} problems */
   constructor(text, problems) {
     super(text);
     this.name = "Refused";

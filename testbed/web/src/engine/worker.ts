@@ -7,6 +7,8 @@ import type { FromWorker, ToWorker } from "./client";
 import { Engine, Refused } from "./module.js";
 
 const SLICE_MS = 12;
+/** Maximum number of events of a run in a page: some seconds. */
+const MAX_EVENTS = 5_000_000;
 /** An instance with more memory is replaced, because the memory of an instance never shrinks. */
 const MEMORY_BYTES = 96 * 2 ** 20;
 /** Time between two reports of progress. */
@@ -28,12 +30,11 @@ const nextTurn = () =>
     channel.port2.postMessage(null);
   });
 
-async function run(id: number, request: Request, maxEvents: number): Promise<void> {
+async function run(id: number, request: Request): Promise<void> {
   if (!module) throw new Error("the worker has no module");
   engine ??= await Engine.of(module);
   const used = engine;
-  const started = performance.now();
-  let [reported, events, fraction] = [started, 2_000, 0];
+  let [reported, events, fraction] = [performance.now(), 2_000, 0];
   used.open(request);
   for (;;) {
     const before = performance.now();
@@ -43,13 +44,13 @@ async function run(id: number, request: Request, maxEvents: number): Promise<voi
     events = Math.min(200_000, Math.max(100, Math.round((events * SLICE_MS) / Math.max(0.1, now - before))));
     await nextTurn();
     if (latest !== id) return;
-    if (used.events() > maxEvents) {
+    if (used.events() > MAX_EVENTS) {
       send({ id, kind: "declined", events: used.events(), fraction });
       return;
     }
     if (now - reported > PROGRESS_MS) {
       reported = now;
-      send({ id, kind: "progress", fraction });
+      send({ id, kind: "progress" });
     }
   }
   const answer = used.close();
@@ -59,7 +60,7 @@ async function run(id: number, request: Request, maxEvents: number): Promise<voi
     trace.entity.buffer,
     ...trace.columns.map((column) => column.values.buffer),
   ]);
-  send({ id, kind: "answer", answer, milliseconds: performance.now() - started }, buffers as ArrayBuffer[]);
+  send({ id, kind: "answer", answer }, buffers as ArrayBuffer[]);
 }
 
 self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
@@ -70,7 +71,7 @@ self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
   latest = data.id;
   if (data.kind === "cancel") return;
   try {
-    await run(data.id, data.request, data.maxEvents);
+    await run(data.id, data.request);
   } catch (error) {
     if (error instanceof Refused) {
       send({ id: data.id, kind: "refused", text: error.message, problems: error.problems });

@@ -4,6 +4,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../data/api";
 import type { Changed, Scenario } from "../data/api.gen";
+import { significant } from "../data/numbers";
 import { inUnit, quantity, type Units, unitsOf } from "../data/quantities";
 import { isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { message, useLoaded } from "../data/state";
@@ -270,7 +271,7 @@ function SliderField({
       : (number - of.min) / (of.max - of.min);
   const back = (place: number) => {
     const number = of.logarithmic ? of.min * (of.max / of.min) ** place : of.min + place * (of.max - of.min);
-    const rounded = Number(number.toPrecision(3));
+    const rounded = significant(number, 3);
     return Number.isInteger(of.value) && of.unit === "" && of.logarithmic
       ? Math.max(1, Math.round(rounded))
       : rounded;

@@ -5,7 +5,8 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Means, Varied } from "../data/api.gen";
-import { decades, spansDecades, tickTexts } from "../data/numbers";
+import { decades, significant, spansDecades, tickTexts } from "../data/numbers";
+import { axisOf, everyTick, LOGARITHMIC, roomFor } from "./axes";
 import { FidelityMark, lowestFidelity } from "./marks";
 import { COLOURS } from "./plot";
 
@@ -99,7 +100,6 @@ function sorted(line: Line): Line {
 
 function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: string): uPlot {
   const ink = getComputedStyle(element).color;
-  const style = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8886" } };
   const ends = lines.flatMap((line) =>
     line.mean.flatMap((mean, place) => [mean - (line.half[place] || 0), mean + (line.half[place] || 0)]),
   );
@@ -129,28 +129,24 @@ function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: st
     const gaps = axis.ticks.slice(1).map((one, place) => at(one) - at(axis.ticks[place]!));
     return (Math.min(...gaps) / (at(to) - at(from))) * (plot.width - 80) > 8 * longest + 12;
   };
-  // By default, uPlot omits ticks of logarithmic axes.
-  const all: uPlot.Axis.Filter = (_, ticks) => ticks;
   const across: uPlot.Axis = axis.numbers
-    ? {
-        ...style,
+    ? axisOf(ink, {
         label: axis.title,
-        filter: all,
+        filter: everyTick,
         splits: (plot, _, from, to, step) =>
           spaced(plot, from, to) ? axis.ticks : logarithmic.x ? decades(from, to) : multiples(from, to, step),
         values: (_, ticks) => {
           const texts = tickTexts(ticks);
           return ticks.map((one, place) => axis.labels[axis.ticks.indexOf(one)] ?? texts[place]!);
         },
-      }
-    : {
-        ...style,
+      })
+    : axisOf(ink, {
         label: axis.title,
         splits: () => axis.ticks,
         values: () => axis.labels,
         rotate: (plot) => (crowded(plot) ? -35 : 0),
         size: (plot) => (crowded(plot) ? Math.min(110, 30 + 4 * longest) : 50),
-      };
+      });
   return new uPlot(
     {
       width: element.clientWidth,
@@ -162,13 +158,11 @@ function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: st
       cursor: { drag: { setScale: false, x: false, y: false } },
       axes: [
         across,
-        {
-          ...style,
+        axisOf(ink, {
           label: logarithmic.y ? `${title}, logarithmic` : title,
-          ...(logarithmic.y && { filter: all, splits: (_, __, from, to) => decades(from, to) }),
-          values: (_, ticks) => tickTexts(ticks),
-          size: (_, values) => 20 + 7 * Math.max(5, ...(values ?? []).map((one) => one.length)),
-        },
+          ...(logarithmic.y && LOGARITHMIC),
+          size: roomFor(5),
+        }),
       ],
       series: [
         {
@@ -180,8 +174,7 @@ function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: st
           stroke: COLOURS[number],
           paths: () => null,
           points: { show: false },
-          value: (_: uPlot, value: number | null) =>
-            value === null ? "–" : String(Number(value.toPrecision(4))),
+          value: (_: uPlot, value: number | null) => (value === null ? "–" : String(significant(value, 4))),
         })),
       ],
       hooks: {
@@ -208,7 +201,7 @@ function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: st
 function multiples(least: number, most: number, step: number): number[] {
   const first = Math.ceil(least / step);
   return Array.from({ length: Math.max(0, Math.floor(most / step) - first + 1) }, (_, place) =>
-    Number(((first + place) * step).toPrecision(12)),
+    significant((first + place) * step, 12),
   );
 }
 

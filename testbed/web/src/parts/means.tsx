@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { Means, Point } from "../data/api.gen";
 import { csv, save } from "../data/format";
+import { significant } from "../data/numbers";
 import { FINAL, link, useEvents, useLoaded, useValue } from "../data/state";
 import { Field, Notice, ScrollRegion } from "./basics";
 import { Choices } from "./choices";
@@ -96,7 +97,7 @@ function summary(found: Means): string {
       ? `${found.runs === 1 ? "one run" : `all ${found.runs} runs`}`
       : `${found.complete} of ${found.runs} runs`;
   const counts = found.points.flatMap((point) => point.means.flatMap((one) => (one ? [one.count] : [])));
-  const confidence = `${Number((100 * found.confidence).toPrecision(6))}\u00a0%`;
+  const confidence = `${significant(100 * found.confidence, 6)}\u00a0%`;
   const alone = counts.filter((one) => one === 1).length;
   const intervals =
     alone === 0 || counts.length === 0

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { Region, Series } from "../data/api.gen";
-import { tickTexts } from "../data/numbers";
+import { axisOf, roomFor } from "./axes";
 
 export const COLOURS = [
   "#2f6fde",
@@ -60,7 +60,6 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
     const element = place.current;
     if (!element || latest.current.length === 0) return;
     const ink = getComputedStyle(element).color;
-    const axis = { stroke: ink, grid: { stroke: "#8884", width: 1 }, ticks: { stroke: "#8886" } };
     const made = new uPlot(
       {
         width: element.clientWidth,
@@ -85,13 +84,8 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
           },
         },
         axes: [
-          { ...axis, label: "time (s)", values: (_, ticks) => tickTexts(ticks) },
-          {
-            ...axis,
-            values: (_, ticks) => tickTexts(ticks),
-            label: unit ? `${title} (${unit})` : title,
-            size: (_, values) => 20 + 7 * Math.max(7, ...(values ?? []).map((one) => one.length)),
-          },
+          axisOf(ink, { label: "time (s)" }),
+          axisOf(ink, { label: unit ? `${title} (${unit})` : title, size: roomFor(7) }),
         ],
         series: [
           { label: "time (s)" },

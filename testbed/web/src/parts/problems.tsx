@@ -1,7 +1,7 @@
 // The problems of a draft, for the form fields of its keys.
 
 import { createContext, useContext } from "react";
-import type { Problem } from "../data/draft";
+import { type Problem, problemText } from "../data/problem";
 
 const Problems = createContext<Problem[]>([]);
 
@@ -16,14 +16,6 @@ export function useProblem(path: string): string {
 /** The problems of keys below a path. */
 export function useProblemsBelow(path: string): Problem[] {
   return useContext(Problems).filter((one) => one.path.startsWith(path));
-}
-
-/** A problem as text: the value, the message, and the allowed values. */
-export function problemText(one: Problem): string {
-  const value = one.value === null ? "" : `${one.value} `;
-  const nearest = one.nearest ? ` – did you mean ${one.nearest}?` : "";
-  const allowed = one.allowed.length > 0 ? ` Allowed: ${one.allowed.join(", ")}` : "";
-  return `${value}${one.message}${nearest || (allowed && ".")}${allowed}`;
 }
 
 /** The error message of a field. The field refers to it by `aria-describedby`. */

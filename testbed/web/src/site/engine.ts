@@ -1,4 +1,5 @@
 /** The engine of a page: loaded once, from the file engine.js next to this script. */
+import { element } from "../data/element";
 import { Client, decoded } from "../engine/client";
 
 declare global {
@@ -14,11 +15,9 @@ let module: Promise<WebAssembly.Module> | undefined;
 
 async function load(): Promise<WebAssembly.Module> {
   await new Promise<void>((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = new URL("engine.js", here).href;
-    script.onload = () => resolve();
-    script.onerror = () => reject(new Error(`The file ${script.src} is missing.`));
-    document.head.append(script);
+    const src = new URL("engine.js", here).href;
+    const onerror = () => reject(new Error(`The file ${src} is missing.`));
+    document.head.append(element("script", { src, onload: () => resolve(), onerror }));
   });
   const text = window.bentpipeEngine;
   if (!text) throw new Error("The file engine.js contains no engine.");
@@ -37,5 +36,5 @@ export function compiled(): Promise<WebAssembly.Module> {
 
 /** Returns an engine of its own for one block, so that blocks do not cancel the runs of others. */
 export async function client(): Promise<Client> {
-  return new Client(Promise.resolve(await compiled()));
+  return new Client(await compiled());
 }

@@ -1,7 +1,7 @@
 /** The content of figures: lines and bars from the answers of runs. */
 import type { Answer } from "../engine/answer";
-import { evaluated, type Named, type Rows, rowsOf } from "./expression";
-import type { Figure } from "./spec";
+import { evaluated, type Named, type Rows, rowsOf, tableOf } from "./expression";
+import type { Figure, TableFigure, TraceFigure } from "./spec";
 
 export interface Line {
   label: string;
@@ -18,6 +18,8 @@ export interface Reduced {
   sentence: string;
   /** True if a value of the sentence is missing. */
   isMissing: boolean;
+  /** Duration of the run in seconds. */
+  end: number;
 }
 
 const joined = (...words: string[]) => words.filter(Boolean).join(", ");
@@ -53,22 +55,13 @@ function means(rows: Rows, bin: number): Points {
   return points;
 }
 
-function ofTrace(
-  figure: Extract<Figure, { trace: string | string[] }>,
-  answer: Answer,
-  label: string,
-): Line[] {
-  const wanted = [figure.trace].flat().map((one) => one.split(".") as [string, string]);
-  const curves = wanted.flatMap(([table, column]) => {
+function ofTrace(figure: Figure & TraceFigure, answer: Answer, label: string): Line[] {
+  const curves = figure.trace.flatMap(({ table, column }) => {
     const trace = answer.traces.find((one) => one.table === table);
-    return (trace ? (figure.entities ?? trace.entities) : []).map((entity) => ({
-      trace: trace!,
-      entity,
-      column,
-    }));
+    return trace ? (figure.entities ?? trace.entities).map((entity) => ({ trace, entity, column })) : [];
   });
   return curves.map(({ trace, entity, column }, place) => {
-    const own = figure.names?.[place] ?? (wanted.length > 1 ? column : entity);
+    const own = figure.names?.[place] ?? (figure.trace.length > 1 ? column : entity);
     const rows = rowsOf(trace, entity, column);
     const factor = rows.unit === "ns" ? figure.factor / 1e9 : figure.factor;
     const { x, y } = figure.bin
@@ -84,14 +77,11 @@ function ofTrace(
   });
 }
 
-function ofTable(figure: Extract<Figure, { table: string }>, answer: Answer, label: string): Line[] {
-  const [table, column] = figure.table.split(".") as [string, string];
-  const rows = (answer.summary.tables[table] ?? []).filter((row) =>
-    Object.values(row).some(
-      (value) => typeof value === "string" && new RegExp(`^${figure.rows ?? ""}`).test(value),
-    ),
-  );
-  const points = rows
+function ofTable(figure: Figure & TableFigure, answer: Answer, label: string): Line[] {
+  const { table, column, entity } = figure.table;
+  const names = new RegExp(`^${figure.rows ?? ""}`);
+  const points = tableOf(table, answer)
+    .filter((row) => names.test(String(row[entity])))
     .map((row) => [Number(row[figure.over]), row[column]] as const)
     .sort(([a], [b]) => a - b);
   const y = points.map(([, value]) => (typeof value === "number" ? value * figure.factor : null));
@@ -112,6 +102,6 @@ export function linesOf(figure: Figure, answer: Answer, label: string): Line[] {
 
 export function numberOf(figure: Figure, answer: Answer, named: Named): number | null {
   const expression = "sweep" in figure ? figure.sweep : "bars" in figure ? figure.bars : undefined;
-  const value = expression === undefined ? null : evaluated(expression, answer, named);
-  return value === null ? null : value * figure.factor;
+  const value = expression && evaluated(expression, answer, named);
+  return typeof value === "number" ? value * figure.factor : null;
 }

@@ -1,84 +1,93 @@
 /** An interactive figure of a page, as written by scripts/manual/tries.py. */
 
-export interface Choice {
+/** A position of a slider, or a choice of a selection. */
+export interface Position {
   label: string;
+  /** The number that expressions use, in the unit of the key; null for a choice. */
+  number: number | null;
   overrides: string[];
 }
 
-/** A slider over values that override the value of `keys`. */
-interface Values {
+export interface Control {
+  name: string;
   label: string;
-  keys: string[];
-  values: number[];
-  /** Unit of the values in overrides, such as `kB`; empty for numbers. */
-  unit: string;
-  /** Unit shown to the reader, and the factor to it. */
-  show: { unit: string; factor: number };
+  kind: "slider" | "selection";
+  positions: Position[];
+  /** Index of the first position. */
+  start: number;
 }
 
-export type Control = { name: string; label: string; start: number } & (Values | { choices: Choice[] });
+export interface Sweep {
+  /** Label of the axis, with its unit. */
+  label: string;
+  positions: Position[];
+  /** The positions along the axis. */
+  axis: number[];
+  log: boolean;
+}
+
+export interface Place {
+  table: string;
+  name: string;
+  column: string;
+}
+
+/** A term of an expression. `op` precedes the term; the first term is multiplied by 1. */
+export type Term = { op: "*" | "/" } & (
+  | { kind: "number"; number: number }
+  /** The number of a slider or of the sweep. */
+  | { kind: "control"; name: string }
+  /** A value of the row whose column `entity` contains `name`. */
+  | ({ kind: "row"; entity: string } & Place)
+  /** The mean over time of a column of a trace. */
+  | ({ kind: "mean" } & Place)
+);
+
+/** A part of a sentence: a text, the label of a control's position, or a number with its unit. */
+export type Part = string | { shown: string } | { expression: Term[]; unit: string; factor: number };
+
+export type Style = "line" | "steps" | "dots";
+
+export interface TraceFigure {
+  trace: { table: string; column: string }[];
+  entities?: string[];
+  names?: string[];
+  /** Seconds over which the increase of the column is drawn as a rate. */
+  bin?: number;
+  /** Seconds over which the values are averaged. */
+  mean?: number;
+  style?: Style;
+}
+
+export interface TableFigure {
+  table: { table: string; column: string; entity: string };
+  /** The column along the horizontal axis. */
+  over: string;
+  /** Regular expression for the beginning of the names of the rows. */
+  rows?: string;
+  style?: Style;
+}
 
 export type Figure = {
+  /** Label of the vertical axis, with its unit. */
   label: string;
-  unit: string;
-  /** Factor from the unit of the results to `unit`. */
+  /** Factor from the unit of the results to the unit of the axis. */
   factor: number;
   min?: number;
   max?: number;
-} & (
-  | {
-      trace: string | string[];
-      entities?: string[];
-      names?: string[];
-      /** Seconds over which the increase of the column is drawn as a rate. */
-      bin?: number;
-      /** Seconds over which the values are averaged. */
-      mean?: number;
-      style?: "line" | "steps" | "dots";
-    }
-  | { table: string; over: string; rows?: string; style?: "line" | "steps" | "dots" }
-  | { sweep: string }
-  | { bars: string }
-);
+} & (TraceFigure | TableFigure | { sweep: Term[] } | { bars: Term[] });
 
 export interface Spec {
   name: string;
   toml: string;
   controls: Control[];
-  each: Choice[];
-  sweep: (Values & { log: boolean }) | null;
+  /** The runs that are drawn together; empty for a single run. */
+  each: Position[];
+  sweep: Sweep | null;
   figures: Figure[];
-  say: string;
-  otherwise: string;
+  say: Part[];
+  /** Replaces `say` if a value is missing. */
+  otherwise: Part[];
   traces: string[];
   spacing_s: number;
-}
-
-/** Positions of the controls, in their order. */
-export type Settings = number[];
-
-const text = (value: number, unit: string) => (unit ? `${value} ${unit}` : String(value));
-
-/** Returns the chosen value as shown to the reader. */
-export function shown(control: Control, position: number): string {
-  if ("choices" in control) return control.choices[position]!.label;
-  return shownValue(control, control.values[position]!);
-}
-
-/** Returns a value of a slider or a sweep as shown to the reader. */
-export function shownValue(slider: Values, value: number): string {
-  return text(Number((value * slider.show.factor).toPrecision(6)), slider.show.unit);
-}
-
-/** Returns the overrides of a slider's value. */
-export function at(slider: Values, value: number): string[] {
-  return slider.keys.map((key) => `${key}=${text(value, slider.unit)}`);
-}
-
-export function overrides(spec: Spec, settings: Settings): string[] {
-  return spec.controls.flatMap((control, place) => {
-    const position = settings[place]!;
-    if ("choices" in control) return control.choices[position]!.overrides;
-    return at(control, control.values[position]!);
-  });
 }

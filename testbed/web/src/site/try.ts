@@ -4,13 +4,15 @@
  */
 import "uplot/dist/uPlot.min.css";
 import "./try.css";
+import { element } from "../data/element";
+import { problemText } from "../data/problem";
 import type { Answer } from "../engine/answer";
 import type { Client, Outcome } from "../engine/client";
 import { Chart } from "./chart";
 import { client, compiled } from "./engine";
 import { filled, type Named } from "./expression";
 import { type Line, linesOf, numberOf, type Reduced } from "./lines";
-import { at, overrides, type Settings, type Spec, shown, shownValue } from "./spec";
+import type { Spec } from "./spec";
 
 /**
  * A move cancels a run that has taken longer than this. A shorter run ends and is drawn, so that
@@ -27,23 +29,22 @@ interface Job {
   run: number;
   /** Index of the value in the sweep; 0 without a sweep. */
   point: number;
+  /** Name of the result: the positions of the controls, `run` and `point`. */
   key: string;
-  given: string[];
+  /** The position of each control, of `each` and of the sweep. */
+  named: Named;
 }
 
 let blocks = 0;
 
-function element<K extends keyof HTMLElementTagNameMap>(name: K, more: Record<string, unknown> = {}) {
-  return Object.assign(document.createElement(name), more) as HTMLElementTagNameMap[K];
-}
-
 class Block {
-  private readonly settings: Settings;
+  /** The indices of the positions of the controls. */
+  private readonly settings: number[];
   private readonly charts: Chart[];
   private readonly kept = new Map<string, Reduced>();
   private readonly shownResults = new Map<string, Reduced>();
   private readonly sentence = element("p", { className: "try-sentence" });
-  private readonly live = element("p", { className: "try-live" });
+  private readonly live = element("p", { className: "try-live", role: "status", ariaLive: "polite" });
   private readonly message = element("p", { className: "try-message", hidden: true });
   private readonly figures = element("div", { className: "try-figures", hidden: true });
   private readonly hint = element("div", { className: "try-hint" });
@@ -54,7 +55,6 @@ class Block {
   private current: Client | undefined;
   private started = 0;
   private next = 0;
-  private end: number | undefined;
   private announcement: number | undefined;
 
   constructor(
@@ -62,16 +62,9 @@ class Block {
     private readonly spec: Spec,
   ) {
     this.settings = spec.controls.map((control) => control.start);
-    const axis = spec.sweep
-      ? {
-          label: spec.sweep.show.unit ? `${spec.sweep.label} (${spec.sweep.show.unit})` : spec.sweep.label,
-          log: spec.sweep.log,
-        }
-      : { label: "time (s)", log: false };
+    const axis = spec.sweep ?? { label: "time (s)", log: false };
     this.charts = spec.figures.map((figure) => new Chart(figure, axis));
     this.figures.append(...this.charts.map((chart) => chart.root));
-    this.live.setAttribute("role", "status");
-    this.live.setAttribute("aria-live", "polite");
     const run = element("button", { type: "button", className: "try-run", textContent: "Run in this page" });
     run.addEventListener("click", () => this.ask());
     this.hint.append(run, " or move a control.");
@@ -88,44 +81,41 @@ class Block {
     this.spec.controls.forEach((control, place) => {
       blocks += 1;
       const id = `try-${blocks}`;
-      const label = element("label", { htmlFor: id, textContent: control.label });
-      const row = element("div", { className: "try-control" });
-      if ("choices" in control) {
-        const select = element("select", { id });
-        select.append(
-          ...control.choices.map((choice, value) =>
-            element("option", { value: String(value), textContent: choice.label }),
-          ),
-        );
-        select.value = String(control.start);
-        select.addEventListener("change", () => this.move(place, Number(select.value)));
-        row.append(label, select);
-      } else {
-        const slider = element("input", {
-          id,
-          type: "range",
-          min: "0",
-          max: String(control.values.length - 1),
-          step: "1",
-        });
-        slider.value = String(control.start);
-        // The slider's own value text says the same. The element `output` would be a live region.
-        const value = element("span", { className: "try-shown" });
-        value.setAttribute("aria-hidden", "true");
-        const tell = () => {
-          value.textContent = shown(control, Number(slider.value));
-          slider.setAttribute("aria-valuetext", value.textContent);
-        };
-        tell();
-        slider.addEventListener("input", () => {
-          tell();
-          this.move(place, Number(slider.value));
-        });
-        row.append(label, slider, value);
-      }
-      form.append(row);
+      const label = element("label", { htmlFor: id }, control.label);
+      const parts = control.kind === "selection" ? [this.selection(place, id)] : this.slider(place, id);
+      form.append(element("div", { className: "try-control" }, label, ...parts));
     });
     return form;
+  }
+
+  private selection(place: number, id: string): HTMLSelectElement {
+    const { positions, start } = this.spec.controls[place]!;
+    const options = positions.map(({ label }, value) => element("option", { value: String(value) }, label));
+    const select = element("select", { id }, ...options);
+    select.value = String(start);
+    select.addEventListener("change", () => this.move(place, Number(select.value)));
+    return select;
+  }
+
+  /** Returns a slider and the label of its position. */
+  private slider(place: number, id: string): HTMLElement[] {
+    const { positions, start } = this.spec.controls[place]!;
+    const max = String(positions.length - 1);
+    const slider = element("input", { id, type: "range", min: "0", max, step: "1" });
+    slider.value = String(start);
+    // The slider's own value text says the same. The element `output` would be a live region.
+    const shown = element("span", { className: "try-shown", ariaHidden: "true" });
+    const show = () => {
+      const { label } = positions[Number(slider.value)]!;
+      shown.textContent = label;
+      slider.ariaValueText = label;
+    };
+    show();
+    slider.addEventListener("input", () => {
+      show();
+      this.move(place, Number(slider.value));
+    });
+    return [slider, shown];
   }
 
   private move(place: number, position: number) {
@@ -140,19 +130,24 @@ class Block {
     this.figures.hidden = false;
     this.root.setAttribute("aria-busy", "true");
     if (!this.isRunning) void this.work();
-    else if (this.current && performance.now() - this.started > PATIENCE_MS) void this.current.cancel();
+    else if (this.current && performance.now() - this.started > PATIENCE_MS) this.current.cancel();
   }
 
   private jobs(): Job[] {
-    const { each, sweep } = this.spec;
-    const own = overrides(this.spec, this.settings);
-    const runs = each.length ? each.map((choice) => choice.overrides) : [[]];
-    const points = sweep ? sweep.values.map((value) => at(sweep, value)) : [[]];
-    return runs.flatMap((more, run) =>
-      points.map((given, point) => {
-        const all = [...own, ...more, ...given];
-        return { run, point, given: all, key: JSON.stringify(all) };
-      }),
+    const { controls, each, sweep } = this.spec;
+    const settings = this.settings.join(" ");
+    const own = Object.fromEntries(
+      controls.map((control, place) => [control.name, control.positions[this.settings[place]!]!]),
+    );
+    const runs: Named[] = each.length ? each.map((choice) => ({ each: choice })) : [{}];
+    const points: Named[] = sweep ? sweep.positions.map((position) => ({ sweep: position })) : [{}];
+    return runs.flatMap((choice, run) =>
+      points.map((position, point) => ({
+        run,
+        point,
+        key: `${settings} ${run} ${point}`,
+        named: { ...own, ...choice, ...position },
+      })),
     );
   }
 
@@ -177,7 +172,6 @@ class Block {
   /** Runs and draws the jobs of a generation. Returns false if a move has interrupted them. */
   private async answer(engine: Client, generation: number): Promise<boolean> {
     const jobs = this.jobs();
-    const settings = [...this.settings];
     // Moves that interrupt several runs must not always draw the same one.
     const order = jobs.map((_, place) => jobs[(place + this.next) % jobs.length]!);
     let isFirst = true;
@@ -191,7 +185,7 @@ class Block {
         const outcome = await engine.run({
           toml: this.spec.toml,
           name: this.spec.name,
-          overrides: job.given,
+          overrides: Object.values(job.named).flatMap((position) => position.overrides),
           traces: this.spec.traces,
           spacing_s: this.spec.spacing_s,
         });
@@ -201,7 +195,7 @@ class Block {
           this.fail(reason(outcome));
           return true;
         }
-        reduced = this.reduced(outcome.answer, job, settings);
+        reduced = this.reduced(outcome.answer, job.named);
         this.keep(job.key, reduced);
       }
       this.next = (jobs.indexOf(job) + 1) % jobs.length;
@@ -221,26 +215,16 @@ class Block {
     if (this.kept.size > KEPT) this.kept.delete(this.kept.keys().next().value!);
   }
 
-  private reduced(answer: Answer, job: Job, settings: Settings): Reduced {
+  private reduced(answer: Answer, named: Named): Reduced {
     const { spec } = this;
-    const label = spec.each[job.run]?.label ?? "";
-    const named: Named = { each: { number: Number.NaN, text: label } };
-    spec.controls.forEach((control, place) => {
-      const position = settings[place]!;
-      const number = "values" in control ? control.values[position]! : Number.NaN;
-      named[control.name] = { number, text: shown(control, position) };
-    });
-    if (spec.sweep) {
-      const value = spec.sweep.values[job.point]!;
-      named.sweep = { number: value, text: shownValue(spec.sweep, value) };
-    }
-    this.end = answer.summary.duration_seconds;
+    const label = named.each?.label ?? "";
     const sentence = filled(spec.say, answer, named);
     return {
       lines: spec.figures.map((figure) => linesOf(figure, answer, label)),
       numbers: spec.figures.map((figure) => numberOf(figure, answer, named)),
       sentence: sentence ?? filled(spec.otherwise, answer, named) ?? "",
       isMissing: sentence === null,
+      end: answer.summary.duration_seconds,
     };
   }
 
@@ -248,43 +232,43 @@ class Block {
     const { spec } = this;
     const runs = spec.each.length ? spec.each.map((choice) => choice.label) : [""];
     const result = (run: number, point = 0) => this.shownResults.get(`${run} ${point}`);
+    const end = Math.max(...[...this.shownResults.values()].map((one) => one.end));
     spec.figures.forEach((figure, place) => {
       const chart = this.charts[place]!;
       if ("bars" in figure) {
         chart.drawBars(runs.map((label, run) => ({ label, value: result(run)?.numbers[place] ?? null })));
       } else if ("sweep" in figure) {
-        const { values: given, show } = spec.sweep!;
-        const values = given.map((value) => value * show.factor);
+        const { axis } = spec.sweep!;
         const lines = runs.map(
           (label, run): Line => ({
             label,
-            x: values,
-            y: values.map((_, point) => result(run, point)?.numbers[place] ?? null),
+            x: axis,
+            y: axis.map((_, point) => result(run, point)?.numbers[place] ?? null),
           }),
         );
-        chart.draw(lines, undefined);
+        chart.draw(lines, end);
       } else {
         chart.draw(
           runs.flatMap((_, run) => result(run)?.lines[place] ?? []),
-          this.end,
+          end,
         );
       }
     });
+    const namesRun = spec.say.some(
+      (part) => typeof part === "object" && "shown" in part && part.shown === "each",
+    );
     this.sentence.replaceChildren();
     runs.forEach((label, run) => {
       const text = this.sentenceOf(run);
       if (!text) return;
-      const line = element("span");
-      if (label && !spec.say.includes("{each}"))
-        line.append(element("strong", { textContent: label }), `: ${text} `);
-      else line.append(`${text} `);
-      this.sentence.append(line);
+      const start = label && !namesRun ? [element("strong", {}, label), ": "] : [];
+      this.sentence.append(element("span", {}, ...start, `${text} `));
     });
   }
 
   /** Over a sweep: the sentences of the last value with a result, and of the first without. */
   private sentenceOf(run: number): string {
-    const points = this.spec.sweep?.values ?? [0];
+    const points = this.spec.sweep?.axis ?? [0];
     const results = points.flatMap((_, point) => this.shownResults.get(`${run} ${point}`) ?? []);
     const last = results.findLast((one) => !one.isMissing);
     const missing = results.find((one) => one.isMissing);
@@ -311,7 +295,7 @@ function reason(outcome: Outcome): string {
   switch (outcome.kind) {
     case "refused": {
       const problem = outcome.problems[0];
-      return `These settings are not a valid scenario. ${problem ? `${problem.path}: ${problem.message}` : outcome.text}`;
+      return `These settings are not a valid scenario. ${problem ? `${problem.path}: ${problemText(problem)}` : outcome.text}`;
     }
     case "declined": {
       const millions = Math.round(outcome.events / Math.max(outcome.fraction, 0.01) / 1e6);

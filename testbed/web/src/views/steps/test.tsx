@@ -4,10 +4,11 @@ import { useEffect, useRef, useState } from "react";
 import type { SessionUser } from "../../data/api.gen";
 import type { Edit, View } from "../../data/draft";
 import { useInstruments } from "../../data/instruments";
+import { problemText } from "../../data/problem";
 import type { Table } from "../../data/schema";
 import { Field } from "../../parts/basics";
 import { parsedInput } from "../../parts/form";
-import { problemText, useProblem, useProblemsBelow } from "../../parts/problems";
+import { useProblem, useProblemsBelow } from "../../parts/problems";
 
 const DESCRIPTIONS: Record<string, string> = {
   simulate: "Models of TCP in virtual time: fast and exactly repeatable.",
