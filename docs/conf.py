@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import bentpipe  # noqa: E402
 import furo  # noqa: E402 - the path has to come first
 import myst_nb  # noqa: E402
+from manual import playground  # noqa: E402
 
 project = "bentpipe"
 release = bentpipe.__version__
@@ -39,9 +40,13 @@ exclude_patterns = [
 
 html_theme = furo.__name__
 html_title = f"bentpipe {release}"
-# The script of the interactive figures and the engine, which scripts/web builds.
+# The scripts of the interactive figures and the playground, and the engine, which scripts/web builds.
 SCRIPTS = ROOT / "build" / "site-scripts"
-has_site_script = (SCRIPTS / "engine.js").is_file() and (SCRIPTS / "try.js").is_file()
+has_site_script = all((SCRIPTS / name).is_file() for name in ("engine.js", "try.js", "playground.js"))
+if has_site_script:
+    playground.write(SCRIPTS)
+# The page of the playground.
+html_extra_path = ["_extra"] if has_site_script else []
 html_static_path = ["_static", *([str(SCRIPTS)] if has_site_script else [])]
 html_css_files = ["site.css"]
 html_copy_source = False

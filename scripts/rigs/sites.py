@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import gzip
 import html
+import http.server
 import shutil
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from manual import blocks, tries
+from manual import blocks, playground, tries
 
 ROOT = Path(__file__).resolve().parents[2]
 #: The script of the site, as built by `scripts/web site`.
 SCRIPTS = ROOT / "build" / "site-scripts"
+#: The engine for browsers, as built by `scripts/wasm --build`.
+MODULE = ROOT / "build" / "wasm" / "bentpipe.wasm"
 
 
 @functools.cache
@@ -48,11 +54,34 @@ def write(folder: Path, found: dict[str, dict[str, Any]], module: bytes | None =
     return page
 
 
+def write_playground(folder: Path) -> Path:
+    """Writes the playground, as the site contains it, and returns its page."""
+    shutil.copytree(SCRIPTS, folder / "_static")
+    playground.write(folder / "_static")
+    return Path(shutil.copy(ROOT / "docs" / "_extra" / "playground.html", folder))
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serves a folder over HTTP on this machine, and gives its address."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
 #: The types of the exports: parameters and results, as value types of WebAssembly.
 _I32, _F64 = 0x7F, 0x7C
 _EXPORTS: dict[str, tuple[list[int], list[int], bytes]] = {
     "bp_input": ([_I32], [_I32], b"\x41\x80\x08"),
     "bp_open": ([], [_I32], b"\x41\x01"),
+    "bp_check": ([], [_I32], b"\x41\x01"),
     "bp_advance": ([_I32], [_F64], b""),
     "bp_events": ([], [_F64], b"\x44" + bytes(8)),
     "bp_close": ([], [], b""),

@@ -19,21 +19,24 @@ pub struct Check {
     pub picture: Picture,
     /// The paths of the flows in numbers.
     pub facts: Facts,
+    /// Duration of the run in seconds.
+    pub duration_s: f64,
 }
 
 impl Check {
     /// Loads and checks a scenario.
     ///
     /// # Errors
-    /// Returns the problems of the scenario, and the problems that prevent a simulation.
+    /// Returns the problems of the scenario. Problems that only prevent a simulation are left to
+    /// [`Preview::open`](crate::Preview::open).
     pub fn of(request: &Request) -> Result<Check, ScenarioError> {
         let loaded = request.load()?;
-        loaded.refuse(loaded.value.check_simulated())?;
         let resolved = loaded.to_json();
         Ok(Check {
             warnings: warnings(&loaded),
             picture: picture(&loaded.value, &resolved),
             facts: facts(&loaded.value),
+            duration_s: loaded.value.duration.as_secs_f64(),
             resolved,
         })
     }

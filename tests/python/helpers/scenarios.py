@@ -9,6 +9,9 @@ from typing import Any
 
 from . import ROOT
 
+#: Scenarios whose runs are too long for a page: more events than a page runs.
+LONG = {"examples/hub-storm": "18 million events"}
+
 
 def described() -> Iterator[tuple[str, Any]]:
     """Yields name and path of every example, and name and content of every scenario of the

@@ -19,14 +19,11 @@ import polars as pl
 import pytest
 from bentpipe import _native
 from helpers import ROOT
-from helpers.scenarios import described
+from helpers.scenarios import LONG, described
+from rigs.sites import MODULE
 
 HERE = Path(__file__).parent
 SOURCES = ROOT / "testbed" / "web" / "src"
-MODULE = ROOT / "build" / "wasm" / "bentpipe.wasm"
-
-#: Scenarios whose runs are too long for a page: more events than the playground accepts.
-LONG = {"examples/hub-storm": "18 million events"}
 
 SCENARIOS = dict(described())
 
@@ -37,13 +34,12 @@ pytestmark = [
 ]
 
 
-def in_module(request: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Run a request in the module with Node, and return its answer."""
-    (folder / "request.json").write_text(json.dumps(request))
-    subprocess.run(
-        ["node", str(HERE / "run.mjs"), str(MODULE), str(folder / "request.json"), str(folder)], check=True
-    )
-    answer: dict[str, Any] = json.loads((folder / "answer.json").read_text())
+def in_module(request: dict[str, Any], folder: Path, *only: str) -> dict[str, Any]:
+    """Run a request in the module with Node, and return its answer, or only its check."""
+    file = folder / "request.json"
+    file.write_text(json.dumps(request))
+    subprocess.run(["node", str(HERE / "run.mjs"), str(MODULE), str(file), str(folder), *only], check=True)
+    answer: dict[str, Any] = json.loads((folder / f"{(*only, 'answer')[0]}.json").read_text())
     return answer
 
 
@@ -89,6 +85,16 @@ def test_a_refusal_equals_the_native_one(tmp_path: Path) -> None:
     assert answer["problems"][0]["nearest"] == "reno"
 
 
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_check_equals_the_native_one(name: str, tmp_path: Path) -> None:
+    """The module resolves a scenario, and describes its network, as the native engine does."""
+    scenario = bp.load(SCENARIOS[name])
+    checked = in_module({"toml": scenario.toml}, tmp_path, "check")
+    assert checked["resolved"] == scenario.data
+    assert checked["picture"] == scenario.picture
+    assert checked["facts"] == scenario.facts
+
+
 def interface(file: Path, name: str) -> set[str]:
     """The keys of an interface in TypeScript."""
     found = re.search(rf"^export interface {name} \{{\n(.*?)^\}}", file.read_text(), re.DOTALL | re.MULTILINE)
@@ -103,14 +109,16 @@ def test_the_types_of_the_page_have_the_keys_of_the_module(tmp_path: Path) -> No
     request = {
         "toml": text,
         "name": "geo-bulk.toml",
-        "overrides": ["duration=5 s"],
+        "files": {},
+        "overrides": ["duration=5 s", "record.capture=['server']"],
         "traces": ["tcp"],
         "spacing_s": 0.1,
+        "packets": True,
     }
     assert interface(types, "Request") == set(request)
     in_module(request, tmp_path)
     keys = json.loads((tmp_path / "keys.json").read_text())
-    assert set(keys) == {"Answer", "Summary", "Trace", "Column"}
+    assert set(keys) == {"Answer", "Summary", "Trace", "Column", "Checked"}
     for name, found in keys.items():
         assert interface(types, name) == set(found), name
     refused = in_module({**request, "overrides": ["duration=5 m"]}, tmp_path)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -59,16 +56,8 @@ def address(request: pytest.FixtureRequest, folder: Path) -> Iterator[str]:
         yield (folder / "page.html").as_uri()
         return
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Quiet, directory=folder)
-    ) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/page.html"
-        server.shutdown()
+    with sites.served(folder) as url:
+        yield f"{url}/page.html"
 
 
 def sentence_of(kilobytes: float, congestion: str) -> re.Pattern[str]:

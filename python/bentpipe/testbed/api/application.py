@@ -28,6 +28,12 @@ from .security import Guard
 
 #: Folder in which `make web` stores the built page.
 PAGE: Final = Path(__file__).resolve().parents[1] / "static"
+#: The engine for browsers as a script: of the site in the package, or of a clone's build. Without
+#: both, the page has no preview.
+ENGINES: Final = (
+    Path(bentpipe.__file__).parent / "site" / "_static" / "engine.js",
+    Path(bentpipe.__file__).parents[2] / "build" / "site-scripts" / "engine.js",
+)
 
 
 class Refusal(BaseModel):
@@ -111,6 +117,13 @@ def _page(app: FastAPI) -> None:
             return JSONResponse({"detail": "there is no such file"}, 404)
         # The file may be cached for long, because its name contains a hash of its content.
         return FileResponse(file, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+
+    @app.get("/engine.js", include_in_schema=False)
+    def engine() -> Response:
+        file = next((one for one in ENGINES if one.is_file()), None)
+        if file is None:
+            return JSONResponse({"detail": "this installation has no engine for browsers"}, 404)
+        return FileResponse(file, headers={"Cache-Control": "no-cache"})
 
     read: dict[tuple[float, int], tuple[bytes, str]] = {}
 

@@ -3,16 +3,38 @@
  * compares their keys (tests/python/web/test_module.py).
  */
 
+import type { PictureData } from "../data/draft";
+
 export interface Request {
   toml: string;
   /** Name of the scenario in messages. */
   name: string;
+  /** Contents of the files that the scenario includes, by their paths in the scenario. */
+  files?: Record<string, string>;
   /** Overrides `KEY.PATH=VALUE`. */
-  overrides: string[];
-  /** Names of the recorded traces. */
-  traces: string[];
-  /** Minimum time in seconds between two kept rows of an entity; 0 keeps every row. */
-  spacing_s: number;
+  overrides?: string[];
+  /** Names of the recorded traces. Default: the scenario's. */
+  traces?: string[];
+  /** Minimum time in seconds between two kept rows of an entity. Default: 0, which keeps all. */
+  spacing_s?: number;
+  /** True to keep the trace `packet` at the nodes of the scenario's `record.capture`. */
+  packets?: boolean;
+}
+
+/** A hop of a flow's path. */
+export interface Hop {
+  from: string;
+  to: string;
+}
+
+/** A valid scenario, without a run. */
+export interface Checked {
+  resolved: Record<string, unknown>;
+  warnings: string[];
+  picture: PictureData;
+  /** Flows with their paths; null without a path. `facts` contains more: crates/engine/src/facts. */
+  facts: { flows: { name: string; there: Hop[] | null; back: Hop[] | null }[] };
+  duration_s: number;
 }
 
 export interface Column {

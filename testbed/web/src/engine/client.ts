@@ -1,50 +1,47 @@
-/** Runs scenarios in a worker. A new run cancels the last one. */
+/** Checks and runs scenarios in a worker. A new run or check cancels the last one. */
 import type { Problem } from "../data/problem";
-import type { Answer, Request } from "./answer";
-import EngineWorker from "./worker?worker&inline";
+import type { Answer, Checked, Request } from "./answer";
 
 export type ToWorker =
   | { kind: "module"; module: WebAssembly.Module }
-  | { kind: "run"; id: number; request: Request }
+  | { kind: "run" | "check"; id: number; request: Request }
   | { kind: "cancel"; id: number };
 
 /** The outcome of a run; `cancelled` if another run replaced the run. */
 export type Outcome =
-  | { kind: "answer"; answer: Answer }
+  | { kind: "answer"; answer: Answer; milliseconds: number }
+  | { kind: "checked"; checked: Checked }
   | { kind: "refused"; text: string; problems: Problem[] }
-  /** The run has too many events: `events` for the completed `fraction` of its duration. */
-  | { kind: "declined"; events: number; fraction: number }
+  /** The run has more than `limit` events: `events` for the completed `fraction` of its duration. */
+  | { kind: "declined"; events: number; fraction: number; limit: number }
   | { kind: "failed"; text: string }
   | { kind: "cancelled" };
 
-/** `progress` only states that the worker still responds. */
-export type FromWorker = { id: number } & (Exclude<Outcome, { kind: "cancelled" }> | { kind: "progress" });
+export type FromWorker = { id: number } & (
+  | Exclude<Outcome, { kind: "cancelled" }>
+  | { kind: "progress"; fraction: number }
+);
 
 /** Time without a message after which a run has failed. The worker reports every 100 ms. */
 const SILENCE_MS = 10_000;
-
-/**
- * Decodes the module from the site's file `engine.js`. The module is gzip in base64, because a page
- * that is opened from a file cannot fetch other files.
- */
-export async function decoded(base64: string): Promise<WebAssembly.Module> {
-  const bytes = await (await fetch(`data:application/octet-stream;base64,${base64}`)).arrayBuffer();
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compile(await new Response(stream).arrayBuffer());
-}
 
 export class Client {
   private worker: Worker;
   private id = 0;
   private settle: ((outcome: Outcome) => void) | undefined;
+  private progress: ((fraction: number) => void) | undefined;
   private silence: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly module: WebAssembly.Module) {
+  /** `create` starts a worker of `worker.ts`. */
+  constructor(
+    private readonly module: WebAssembly.Module,
+    private readonly create: () => Worker,
+  ) {
     this.worker = this.started();
   }
 
   private started(): Worker {
-    const worker = new EngineWorker();
+    const worker = this.create();
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.receive(data);
     this.send({ kind: "module", module: this.module }, worker);
     return worker;
@@ -57,7 +54,8 @@ export class Client {
   private receive({ id, ...message }: FromWorker) {
     if (id !== this.id) return;
     this.expectMessage();
-    if (message.kind !== "progress") this.end(message);
+    if (message.kind === "progress") this.progress?.(message.fraction);
+    else this.end(message);
   }
 
   /** Replaces a worker that does not report: a call of the module does not return. */
@@ -84,14 +82,34 @@ export class Client {
     this.send({ kind: "cancel", id: this.id });
   }
 
+  /** Ends the worker. The client cannot be used again. */
+  stop(): void {
+    this.end({ kind: "cancelled" });
+    this.worker.terminate();
+  }
+
   /**
    * Runs a scenario. Resolves in every case. A run that another call replaces resolves as
-   * `cancelled`.
+   * `cancelled`. `progress` receives the completed fraction from time to time.
    */
-  run(request: Request): Promise<Outcome> {
+  run(request: Request, progress?: (fraction: number) => void): Promise<Outcome> {
+    return this.ask("run", request, progress);
+  }
+
+  /** Checks a scenario without a run. Resolves as `run` does. */
+  check(request: Request): Promise<Outcome> {
+    return this.ask("check", request);
+  }
+
+  private ask(
+    kind: "run" | "check",
+    request: Request,
+    progress?: (fraction: number) => void,
+  ): Promise<Outcome> {
     this.end({ kind: "cancelled" });
     this.id += 1;
-    this.send({ kind: "run", id: this.id, request });
+    this.progress = progress;
+    this.send({ kind, id: this.id, request });
     this.expectMessage();
     return new Promise((resolve) => {
       this.settle = resolve;

@@ -5,11 +5,13 @@
  *
  * @typedef {import("./answer").Request} Request
  * @typedef {import("./answer").Answer} Answer
+ * @typedef {import("./answer").Checked} Checked
  * @typedef {import("./answer").Trace} Trace
  * @typedef {{
  *   memory: WebAssembly.Memory,
  *   bp_input: (length: number) => number,
  *   bp_open: () => number,
+ *   bp_check: () => number,
  *   bp_advance: (events: number) => number,
  *   bp_events: () => number,
  *   bp_close: () => void,
@@ -75,13 +77,32 @@ export class Engine {
    * @param {Request} request
    */
   open(request) {
+    this.ask(request, this.exports.bp_open);
+  }
+
+  /**
+   * Checks a scenario without a run.
+   * @param {Request} request
+   * @returns {Checked}
+   */
+  check(request) {
+    this.ask(request, this.exports.bp_check);
+    return this.answer();
+  }
+
+  /**
+   * Passes a request to an export, which returns 0 if it refuses the request.
+   * @param {Request} request
+   * @param {() => number} asked
+   */
+  ask(request, asked) {
     const input = new TextEncoder().encode(JSON.stringify(request));
-    const isOpen = this.guarded(() => {
+    const isAccepted = this.guarded(() => {
       const at = this.exports.bp_input(input.length);
       new Uint8Array(this.exports.memory.buffer, at, input.length).set(input);
-      return this.exports.bp_open();
+      return asked();
     });
-    if (isOpen) return;
+    if (isAccepted) return;
     const answer = this.answer();
     if (answer.error) throw new Error(answer.error);
     throw new Refused(answer.text, answer.problems);

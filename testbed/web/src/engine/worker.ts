@@ -1,5 +1,5 @@
 /**
- * The worker that runs the module. A run is processed in slices of about 12 ms. Between slices the
+ * The worker that calls the module. A run is processed in slices of about 12 ms. Between slices the
  * worker reads messages, so a new run replaces the current run at once.
  */
 import type { Request } from "./answer";
@@ -30,11 +30,9 @@ const nextTurn = () =>
     channel.port2.postMessage(null);
   });
 
-async function run(id: number, request: Request): Promise<void> {
-  if (!module) throw new Error("the worker has no module");
-  engine ??= await Engine.of(module);
-  const used = engine;
-  let [reported, events, fraction] = [performance.now(), 2_000, 0];
+async function run(id: number, request: Request, used: Engine): Promise<void> {
+  const started = performance.now();
+  let [reported, events, fraction] = [started, 2_000, 0];
   used.open(request);
   for (;;) {
     const before = performance.now();
@@ -45,12 +43,12 @@ async function run(id: number, request: Request): Promise<void> {
     await nextTurn();
     if (latest !== id) return;
     if (used.events() > MAX_EVENTS) {
-      send({ id, kind: "declined", events: used.events(), fraction });
+      send({ id, kind: "declined", events: used.events(), fraction, limit: MAX_EVENTS });
       return;
     }
     if (now - reported > PROGRESS_MS) {
       reported = now;
-      send({ id, kind: "progress" });
+      send({ id, kind: "progress", fraction });
     }
   }
   const answer = used.close();
@@ -60,7 +58,8 @@ async function run(id: number, request: Request): Promise<void> {
     trace.entity.buffer,
     ...trace.columns.map((column) => column.values.buffer),
   ]);
-  send({ id, kind: "answer", answer }, buffers as ArrayBuffer[]);
+  const milliseconds = performance.now() - started;
+  send({ id, kind: "answer", answer, milliseconds }, buffers as ArrayBuffer[]);
 }
 
 self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
@@ -71,7 +70,10 @@ self.onmessage = async ({ data }: MessageEvent<ToWorker>) => {
   latest = data.id;
   if (data.kind === "cancel") return;
   try {
-    await run(data.id, data.request);
+    if (!module) throw new Error("the worker has no module");
+    engine ??= await Engine.of(module);
+    if (data.kind === "run") await run(data.id, data.request, engine);
+    else send({ id: data.id, kind: "checked", checked: engine.check(data.request) });
   } catch (error) {
     if (error instanceof Refused) {
       send({ id: data.id, kind: "refused", text: error.message, problems: error.problems });

@@ -35,9 +35,13 @@ interface Given {
   part?: [number, number];
   /** Called when the user chooses another time range (undefined: all). */
   choose?: (part: [number, number] | undefined) => void;
+  /** Plots with the same name share the cursor. */
+  linked?: string;
+  /** Height in pixels. */
+  height?: number;
 }
 
-export function Plot({ series, title, regions = [], end, part, choose }: Given) {
+export function Plot({ series, title, regions = [], end, part, choose, linked, height = 300 }: Given) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const drawn = useRef({ regions, end, part, choose });
@@ -63,7 +67,7 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
     const made = new uPlot(
       {
         width: element.clientWidth,
-        height: 300,
+        height,
         scales: {
           x: {
             time: false,
@@ -74,6 +78,7 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
         },
         // A selection is reported by `choose`, and returns as `part`.
         cursor: {
+          sync: linked ? { key: linked, setSeries: false } : undefined,
           drag: { setScale: drawn.current.choose === undefined, x: true, y: false },
           bind: {
             dblclick: (_plot, _target, otherwise) => (event) => {
@@ -113,14 +118,14 @@ export function Plot({ series, title, regions = [], end, part, choose }: Given) 
       element,
     );
     plot.current = made;
-    const resize = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: 300 }));
+    const resize = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     resize.observe(element);
     return () => {
       resize.disconnect();
       made.destroy();
       plot.current = undefined;
     };
-  }, [labels, title, unit]);
+  }, [labels, title, unit, linked, height]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads from references
   useEffect(() => {
     plot.current?.setData(alignedData(latest.current));

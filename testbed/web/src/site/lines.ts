@@ -25,7 +25,7 @@ export interface Reduced {
 const joined = (...words: string[]) => words.filter(Boolean).join(", ");
 
 /** Returns the increase per bin as a rate. `values` are cumulative; bytes become bits. */
-function rates(rows: Rows, bin: number, end: number): Points {
+export function rates(rows: Rows, bin: number, end: number): Points {
   const points: Points = { x: [], y: [] };
   const perByte = rows.unit === "bytes" ? 8 : 1;
   let [row, before] = [0, 0];

@@ -6,10 +6,11 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { api, Refusal } from "../data/api";
 import type { Draft, Full, SessionUser } from "../data/api.gen";
 import type { Positions, View } from "../data/draft";
-import { problemText } from "../data/problem";
+import { type Problem, problemText } from "../data/problem";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
 import { Notice, Title } from "../parts/basics";
+import { PreviewPanel, usePreview } from "../parts/preview";
 import { ProblemsOf } from "../parts/problems";
 import { RunList } from "../parts/run_list";
 import { Connections } from "./steps/connections";
@@ -63,6 +64,10 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
   const mine = applied.mine && user.level !== "guest";
   const latest = useRef(text);
   latest.current = text;
+  const preview = usePreview(text);
+  // The engine in the page answers before the server, but knows no limits of the test bed.
+  const ofServer = view && !view.valid ? view.problems : NONE;
+  const problems = preview.problems?.text === text ? preview.problems.found : ofServer;
 
   useEffect(() => {
     if (dirty) sessionStorage.setItem(`draft ${applied.id}`, text);
@@ -204,8 +209,8 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
       </nav>
       <Notice text={failure || analysisFailure} />
       {!dirty && <Notice text={success} kind="good" />}
-      <Problems view={view} id={applied.id} />
-      <ProblemsOf value={view && !view.valid ? view.problems : NONE}>
+      <Problems problems={problems} id={applied.id} />
+      <ProblemsOf value={problems}>
         {step === "system" && (
           <System
             view={good}
@@ -239,6 +244,7 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
         {step === "launch" && (
           <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
         )}
+        {step !== "report" && step !== "launch" && <PreviewPanel preview={preview} />}
         {step === "report" && (
           <section>
             <h2>Runs of this configuration</h2>
@@ -256,13 +262,13 @@ const NONE: View["problems"] = [];
  * the part. */
 const PANELS = /^(link|multilink|proxy|service|flow|network|edge)\.[^.]+/;
 
-function Problems({ view, id }: { view: View | null; id: string }) {
-  if (!view || view.valid) return null;
+function Problems({ problems, id }: { problems: Problem[]; id: string }) {
+  if (problems.length === 0) return null;
   return (
     <div className="notice error" role="alert">
       <strong>The scenario is not valid:</strong>
       <ul>
-        {view.problems.slice(0, 8).map((one) => (
+        {problems.slice(0, 8).map((one) => (
           <li key={`${one.line} ${one.path} ${one.message}`}>
             {one.line !== null && (
               <>

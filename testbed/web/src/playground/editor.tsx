@@ -1,0 +1,192 @@
+// The editor of a scenario: TOML with completion, descriptions of keys, and the loader's problems.
+
+import {
+  autocompletion,
+  type CompletionContext,
+  closeBrackets,
+  completionKeymap,
+} from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { bracketMatching, HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
+import { toml } from "@codemirror/legacy-modes/mode/toml";
+import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
+import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
+import { EditorState, type Text } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import { type Problem, problemText } from "../data/problem";
+import { isTable, type Schema } from "../data/schema";
+import { description, headerOffers, keyOffers, type Offer, schemaAt, valueOffers } from "./known";
+import { type Path, parsed, placeIn, positionOf, tableAt, valueAt } from "./toml";
+
+/** What the page can do with the editor. */
+export interface EditorHandle {
+  /** Replaces the text. The change can be undone. */
+  replace: (text: string) => void;
+  /** Moves the cursor to an entity, and shows its line. */
+  reveal: (path: string[]) => void;
+}
+
+interface Given {
+  text: string;
+  schema: Schema;
+  problems: Problem[];
+  change: (text: string) => void;
+  run: () => void;
+  handle: Ref<EditorHandle>;
+}
+
+export function Editor({ text, schema, problems, change, run, handle }: Given) {
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(undefined);
+  const calls = useRef({ change, run });
+  calls.current = { change, run };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text is the initial one
+  useEffect(() => {
+    const made = new EditorView({
+      parent: place.current!,
+      state: EditorState.create({
+        doc: text,
+        extensions: [
+          keymap.of([
+            {
+              key: "Mod-Enter",
+              run: () => {
+                calls.current.run();
+                return true;
+              },
+            },
+          ]),
+          lineNumbers(),
+          lintGutter(),
+          history(),
+          drawSelection(),
+          bracketMatching(),
+          closeBrackets(),
+          highlightActiveLine(),
+          highlightActiveLineGutter(),
+          highlightSelectionMatches(),
+          StreamLanguage.define(toml),
+          syntaxHighlighting(COLOURS),
+          autocompletion({ override: [(context) => completions(context, schema)] }),
+          hoverTooltip((of, position) => help(of.state.doc, position, schema)),
+          keymap.of([
+            ...defaultKeymap,
+            ...historyKeymap,
+            ...searchKeymap,
+            ...completionKeymap,
+            indentWithTab,
+          ]),
+          EditorView.contentAttributes.of({ "aria-label": "Scenario as TOML" }),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) calls.current.change(update.state.doc.toString());
+          }),
+        ],
+      }),
+    });
+    view.current = made;
+    return () => made.destroy();
+  }, [schema]);
+  useEffect(() => {
+    const of = view.current;
+    if (of)
+      of.dispatch(
+        setDiagnostics(
+          of.state,
+          problems.map((one) => diagnostic(of.state.doc, one)),
+        ),
+      );
+  }, [problems]);
+  useImperativeHandle(handle, () => ({
+    replace: (next) => {
+      const of = view.current;
+      of?.dispatch({ changes: { from: 0, to: of.state.doc.length, insert: next } });
+    },
+    reveal: (path) => {
+      const of = view.current;
+      const known = of && parsed(of.state.doc.toString(), of.state.selection.main.head);
+      const found = known && positionOf(known, path);
+      if (found === undefined) return;
+      const line = of!.state.doc.lineAt(found);
+      of!.dispatch({
+        selection: { anchor: line.from, head: line.to },
+        effects: EditorView.scrollIntoView(found, { y: "center" }),
+      });
+      of!.focus();
+    },
+  }));
+  return <div className="editor" ref={place} />;
+}
+
+const COLOURS = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--blue)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--good)" },
+  { tag: [tags.number, tags.bool, tags.atom], color: "var(--warn)" },
+  { tag: tags.comment, color: "var(--soft)", fontStyle: "italic" },
+]);
+
+/** The place of a problem in the editor: its value or the end of its line. */
+function diagnostic(doc: Text, problem: Problem): Diagnostic {
+  const number = Math.min(problem.line ?? 1, doc.lines);
+  const line = doc.line(Math.max(1, number));
+  const indent = line.text.length - line.text.trimStart().length;
+  const path = problem.path ? `${problem.path}: ` : "";
+  return { from: line.from + indent, to: line.to, severity: "error", message: path + problemText(problem) };
+}
+
+function completions(context: CompletionContext, schema: Schema) {
+  const { state, pos } = context;
+  const line = state.doc.lineAt(pos);
+  const place = placeIn(line.text.slice(0, pos - line.from));
+  const known = parsed(state.doc.toString(), pos);
+  if (!place || !known || (place.typed === "" && place.kind === "header" && !context.explicit)) return null;
+  const { values } = known;
+  const above: Path = place.kind === "header" ? [] : tableAt(known, pos);
+  const path = [...above, ...place.path];
+  const present = valueAt(values, path);
+  let offers: Offer[];
+  if (place.kind === "header") offers = headerOffers(schema, path, values);
+  else if (place.kind === "key") offers = keyOffers(schema, path, values, isTable(present) ? present : {});
+  else offers = valueOffers(schema, path, values);
+  return {
+    from: pos - place.typed.length,
+    options: offers.map((one) => ({
+      label: one.label,
+      apply: one.insert,
+      detail: one.detail,
+      info: one.about,
+    })),
+    validFor: /^["\w-]*$/,
+  };
+}
+
+function help(doc: Text, position: number, schema: Schema) {
+  const known = parsed(doc.toString(), position);
+  const found = known?.entries.find((one) => one.key[0] <= position && position <= one.key[1]);
+  const header = known?.headers.find(
+    (one) => doc.lineAt(one.from).number === doc.lineAt(position).number && one.from <= position,
+  );
+  const path = found?.path ?? header?.path;
+  const one = path && known && schemaAt(schema, path, known.values);
+  if (!one) return null;
+  const [pos, end] = found?.key ?? [header!.from, doc.lineAt(header!.from).to];
+  return {
+    pos,
+    end,
+    create: () => {
+      const dom = document.createElement("div");
+      dom.className = "help-text";
+      dom.textContent = description(one, schema);
+      return { dom };
+    },
+  };
+}
