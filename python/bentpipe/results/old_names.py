@@ -42,9 +42,10 @@ def renamed(scenario: Mapping[str, Any]) -> dict[str, Any]:
 def renamed_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a run's summary with the current names of reports and columns.
 
-    >>> row = {"leg": "a", "spoiled": 1}
-    >>> renamed_summary({"tables": {"spoiled": [], "atm_leg": [row]}, "units": {"atm_leg": {"spoiled": "cells"}}})
-    {'tables': {'corrupted': [], 'atm_leg': [{'leg': 'a', 'corrupted': 1}]}, 'units': {'atm_leg': {'corrupted': 'cells'}}}
+    >>> renamed_summary({"tables": {"spoiled": [], "atm_leg": [{"leg": "a", "spoiled": 1}]}})
+    {'tables': {'corrupted': [], 'atm_leg': [{'leg': 'a', 'corrupted': 1}]}}
+    >>> renamed_summary({"units": {"atm_leg": {"spoiled": "cells"}}})
+    {'units': {'atm_leg': {'corrupted': 'cells'}}}
     """
     result = dict(summary)
     if "tables" in summary:
