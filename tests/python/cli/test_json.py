@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from helpers.command_tree import LEAVES, TREE
 from parity.pieces import PAIR, flow
 from rigs import commands
 from rigs.networks import Bentpipe, networks
+from rigs.testbeds import free_port
 
 #: Commands without --json, with the reason.
 WITHOUT = {
@@ -148,9 +150,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "frames.csv").write_text("lost\n" + "".join(f"{int(one)}\n" for one in outcomes))
     (folder / "plan.csv").write_text("id,src,dst,start,end,rate_bps,owlt_s\n1,a,b,0,100,8000,1\n")
     for name, example in (("dama", "dvb-rcs-upload"), ("sensors", "mars-sensors")):
-        file = ROOT / f"examples/{example}.toml"
-        if file.is_file():
-            (folder / f"{name}.toml").write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+        shutil.copy(ROOT / f"examples/{example}.toml", folder / f"{name}.toml")
     budgets = sorted((ROOT / "tests/authorities/budgets").glob("*.csv"))
     (folder / "budget.csv").write_bytes(
         next(one for one in budgets if one.name != "expected.csv").read_bytes()
@@ -173,7 +173,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", CASES)
 def test_the_output_is_one_document(place: Path, name: str) -> None:
     done = commands.run(*CASES[name].split(), "--json", folder=place)
-    if "pip install" in done.stderr or "no documentation" in done.stderr:
+    if "pip install" in done.stderr:
         pytest.skip(done.stderr.strip())
     expected = (0, 1) if name in ("voice phone", "machine kernel status") else (0,)
     assert done.returncode in expected, done.stderr
@@ -191,7 +191,7 @@ def test_a_reflector_prints_its_counts_at_the_end() -> None:
         "--address",
         "127.0.0.1",
         "--port",
-        "18620",
+        str(free_port()),
         "--json",
     ]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as reflector:
@@ -200,6 +200,7 @@ def test_a_reflector_prints_its_counts_at_the_end() -> None:
         reflector.send_signal(signal.SIGINT)
         output, _ = reflector.communicate(timeout=60)
     assert one_document(output)["replies"] == 0
+    assert len(output.splitlines()) == 1
 
 
 @networks
