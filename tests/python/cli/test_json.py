@@ -180,6 +180,11 @@ def test_the_output_is_one_document(place: Path, name: str) -> None:
     one_document(done.stdout)
 
 
+def test_an_export_reports_an_unfinished_block_only_for_netpipe(place: Path) -> None:
+    done = commands.run("export", "run", "links.csv", "--rows", "link", "--json", folder=place)
+    assert one_document(done.stdout) == {"written": "links.csv"}
+
+
 def test_a_reflector_prints_its_counts_at_the_end() -> None:
     start = "import sys; sys.argv[0] = 'bentpipe'; from bentpipe.cli import main; main()"
     words = [
