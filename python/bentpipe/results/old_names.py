@@ -40,13 +40,7 @@ def renamed(scenario: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def renamed_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a run's summary with the current names of reports and columns.
-
-    >>> renamed_summary({"tables": {"spoiled": [], "atm_leg": [{"leg": "a", "spoiled": 1}]}})
-    {'tables': {'corrupted': [], 'atm_leg': [{'leg': 'a', 'corrupted': 1}]}}
-    >>> renamed_summary({"units": {"atm_leg": {"spoiled": "cells"}}})
-    {'units': {'atm_leg': {'corrupted': 'cells'}}}
-    """
+    """Returns a run's summary with the current names of reports and columns."""
     result = dict(summary)
     if "tables" in summary:
         result["tables"] = {
