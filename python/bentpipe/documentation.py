@@ -11,6 +11,7 @@ import html
 import os
 import re
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -116,6 +117,7 @@ def _page(clone: Path, page: Path, file: Path) -> str:
     )
 
 
+@cache
 def _parser() -> Any:
     from markdown_it import MarkdownIt
 
