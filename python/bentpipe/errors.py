@@ -8,6 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+#: Exit code of the command line for errors that the caller can fix, such as a wrong option.
+BAD_INPUT: Final = 2
 
 
 class InputError(ValueError):
