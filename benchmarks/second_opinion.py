@@ -153,7 +153,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         print(
-            "| | bentpipe kbit/s | retransmitted | ns-3 kbit/s | retransmitted | ns-3, patient kbit/s | retransmitted |"
+            "| | bentpipe kbit/s | retransmitted | ns-3 kbit/s | retransmitted "
+            "| ns-3 with MinRto = 3 s, kbit/s | retransmitted |"
         )
         print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
         for name in names:

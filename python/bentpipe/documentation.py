@@ -11,6 +11,7 @@ import html
 import os
 import re
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +47,37 @@ img { max-width: 100%; background: #fff; } td img { width: 15rem; max-width: non
 """
 
 
+def head(page: str) -> tuple[str, str]:
+    r"""Returns the title and the first paragraph of a page in Markdown, each on one line. Raises
+    :class:`ValueError` for a page that does not begin with them.
+
+    >>> head("# One\n\n<!-- two -->\nWhat is\nthree? This.\n\nFour.\n")
+    ('One', 'What is three? This.')
+    """
+    match = re.match(r"# (.+)\n\n+(?:<!--.*?-->\n+)*((?:.+\n)+)", page)
+    if match is None:
+        raise ValueError(f"a page begins with its title and a paragraph, not with {page[:60]!r}")
+    return match[1], " ".join(match[2].split())
+
+
+def without_links(markdown: str) -> str:
+    """Returns a text in Markdown with the texts of links in place of the links.
+
+    >>> without_links("all [terms](glossary.md) of *A*")
+    'all terms of *A*'
+    """
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", markdown)
+
+
+def anchor(title: str) -> str:
+    """Returns the anchor that code hosts derive from the text of a heading.
+
+    >>> anchor("Losses, and `tcp_info`")
+    'losses-and-tcp_info'
+    """
+    return re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+
+
 def render(clone: Path) -> Path:
     """Renders the pages of a clone that have changed since the last call. Returns the folder of
     the pages, in which they have the same places as in the clone."""
@@ -63,14 +95,15 @@ def render(clone: Path) -> Path:
 
 def _page(clone: Path, page: Path, file: Path) -> str:
     """Returns a page as HTML that is read at ``file``."""
-    tokens = _parser().parse(page.read_text(encoding="utf-8"))
+    parser = _parser()
+    tokens = parser.parse(page.read_text(encoding="utf-8"))
     _add_anchors(tokens)
     for token in tokens:
         for child in token.children or ():
             for key in ("href", "src"):
                 if isinstance(target := child.attrGet(key), str):
                     child.attrSet(key, _target(clone, page, file, target))
-    body = _parser().renderer.render(tokens, _parser().options, {})
+    body = parser.renderer.render(tokens, parser.options, {})
     links = "".join(
         f'<a href="{_target(clone, clone / "README.md", file, f"{place}.md")}">{name}</a>'
         for name, place in _TOP.items()
@@ -84,6 +117,7 @@ def _page(clone: Path, page: Path, file: Path) -> str:
     )
 
 
+@cache
 def _parser() -> Any:
     from markdown_it import MarkdownIt
 
@@ -98,9 +132,9 @@ def _add_anchors(tokens: list[Any]) -> None:
             text = "".join(
                 child.content for child in inline.children if child.type in ("text", "code_inline")
             )
-            anchor = re.sub(r"[^\w\- ]", "", text.lower()).strip().replace(" ", "-")
-            opening.attrSet("id", f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
-            seen[anchor] += 1
+            name = anchor(text)
+            opening.attrSet("id", f"{name}-{seen[name]}" if seen[name] else name)
+            seen[name] += 1
 
 
 def _target(clone: Path, page: Path, file: Path, target: str) -> str:

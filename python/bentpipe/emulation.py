@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from . import _native
-from .errors import InputError, unknown
+from .errors import BAD_INPUT, InputError, unknown
 from .guest import current, guest_for
 from .results.runs import Run
 from .scenario.scenarios import Overrides, ScenarioLike, load, override_texts, seeded
 from .simulation import Progress, Watch, alone, claimed, guarded, run_folder
-
-#: Exit code for errors that the caller can fix.
-BAD_INPUT: Final = 2
 
 #: The clocks on which an emulation can run.
 Clock = Literal["real", "kernel"]

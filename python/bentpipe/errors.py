@@ -8,6 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+#: Exit code of the command line for errors that the caller can fix, such as a wrong option.
+BAD_INPUT: Final = 2
 
 
 class InputError(ValueError):
@@ -86,9 +90,11 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=parts)
 
 
-def unknown(what: str, name: str, known: Iterable[str], where: str = "") -> InputError:
+def unknown(
+    what: str, name: str, known: Iterable[str], where: str = "", allowed: str | None = None
+) -> InputError:
     """Returns the error for a name that is not one of ``known``, with the nearest known name if one
-    is similar.
+    is similar. ``allowed`` replaces the list of known names if they are too many for a message.
 
     >>> print(unknown("table", "terminals", ["flows", "terminal"], "runs/upload"))
     unknown table "terminals" in runs/upload, did you mean "terminal"? allowed: flows, terminal
@@ -97,5 +103,5 @@ def unknown(what: str, name: str, known: Iterable[str], where: str = "") -> Inpu
     near = difflib.get_close_matches(name, names, n=1)
     hint = f', did you mean "{near[0]}"?' if near else ";"
     place = f" in {where}" if where else ""
-    allowed = f"{hint} allowed: {', '.join(names)}" if names else "; there is none"
-    return InputError(f'unknown {what} "{name}"{place}{allowed}')
+    end = f"{hint} allowed: {allowed or ', '.join(names)}" if names else "; there is none"
+    return InputError(f'unknown {what} "{name}"{place}{end}')

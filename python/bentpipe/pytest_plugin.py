@@ -27,6 +27,8 @@ from typing import Any, Final
 
 import pytest
 
+from .errors import BAD_INPUT
+
 #: The command line of bentpipe, with the Python of the tests.
 _BENTPIPE: Final = (
     sys.executable,
@@ -43,7 +45,6 @@ _CLEARED: Final = (
     "sh",
 )
 _NUMBERS: Final = itertools.count(1)
-_BAD_INPUT: Final = 2
 
 
 class Satellite:
@@ -143,7 +144,7 @@ def _up(scenario: str, overrides: Mapping[str, Any], *, internet: bool) -> dict[
     # A killed pytest cannot take the network down, so the network ends with the process.
     until = ("--process", str(os.getpid()))
     done = _call("net", "up", scenario, "--name", name, access, "--json", *until, *replaced)
-    if done.returncode not in {0, _BAD_INPUT}:
+    if done.returncode not in {0, BAD_INPUT}:
         pytest.skip(done.stderr.strip())
     _refused(done)
     answer: dict[str, Any] = json.loads(done.stdout)

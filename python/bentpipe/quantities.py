@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Final
 
 from bentpipe import _native
@@ -28,10 +29,26 @@ def base_value(text: str) -> float:
     >>> base_value("2048 kbit/s"), base_value("250 ms"), base_value("1.5 MB"), base_value("35786 km")
     (2048000.0, 0.25, 1500000.0, 35786000.0)
     """
+    number, size = _parts(text)
+    return float(number) * size
+
+
+def exact_value(text: str) -> Decimal:
+    """Returns the same as :func:`base_value`, without rounding.
+
+    >>> exact_value("1700000000.123456789 s")
+    Decimal('1700000000.1234567890')
+    """
+    number, size = _parts(text)
+    return Decimal(number) * Decimal(repr(size))
+
+
+def _parts(text: str) -> tuple[str, float]:
+    """Returns the number of a quantity, and the size of its unit."""
     match = _QUANTITY.fullmatch(text)
     if match is None or match[2] not in UNITS:
         raise ValueError(f'"{text}" is not a number and a unit, such as "250 ms"')
-    return float(match[1]) * UNITS[match[2]]
+    return match[1], UNITS[match[2]]
 
 
 def number(value: float | None, digits: int = 3) -> str:

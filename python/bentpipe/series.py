@@ -34,7 +34,7 @@ OPPORTUNITY_BYTES: Final = 1500
 DELAY_STEP_MS: Final = 10
 
 #: Maximum length of a mahimahi trace in milliseconds: one day.
-MAX_DELAY_MS: Final = 86_400_000
+MAX_TRACE_MS: Final = 86_400_000
 #: Maximum number of packets of a mahimahi trace to write.
 MAX_PACKETS: Final = 10_000_000
 
@@ -168,10 +168,10 @@ def _milliseconds(file: Path) -> list[int]:
             continue
         # Python refuses to parse numbers with thousands of digits.
         time_ms = int(text) if text.isdecimal() and len(text) < 20 else -1
-        if not (times[-1] if times else 0) <= time_ms <= MAX_DELAY_MS:
+        if not (times[-1] if times else 0) <= time_ms <= MAX_TRACE_MS:
             raise InputError(
                 f'{file}:{number}: "{text[:40]}" is not the time of a packet; allowed: whole milliseconds from 0 to '
-                f"{MAX_DELAY_MS} (a day) that do not decrease (or a file whose name ends in .csv or .parquet)"
+                f"{MAX_TRACE_MS} (a day) that do not decrease (or a file whose name ends in .csv or .parquet)"
             )
         times.append(time_ms)
     if not times or times[-1] == 0:
@@ -248,9 +248,9 @@ def to_opportunities(frame: pl.DataFrame, duration_s: float) -> list[int]:
     if "rate" not in frame.columns:
         raise InputError("a mahimahi trace contains only rates, and the series has no rate")
     moments, rates = frame["time"].to_list(), frame["rate"].to_list()
-    if not 0 < duration_s <= MAX_DELAY_MS / 1e3:
+    if not 0 < duration_s <= MAX_TRACE_MS / 1e3:
         raise InputError(
-            f"a mahimahi trace of {duration_s:g} s cannot be written; allowed: up to {MAX_DELAY_MS / 1e3:g} s (a day)"
+            f"a mahimahi trace of {duration_s:g} s cannot be written; allowed: up to {MAX_TRACE_MS / 1e3:g} s (a day)"
         )
     ends = [min(end, duration_s) for end in [*moments[1:], duration_s]]
     bits = sum(rate * max(0.0, end - begin) for begin, end, rate in zip(moments, ends, rates, strict=True))

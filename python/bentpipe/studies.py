@@ -25,6 +25,7 @@ the value or, with a percent sign, a percentage of the value. ``deviation`` is t
 difference that an experiment has confirmed. ``suspected`` is a cause that no experiment has
 confirmed, or "open" if the cause is unknown. Both are short. The study's README has the details.
 ``bentpipe reproduce NAME --record`` writes the README's tables of verdicts (see :func:`record`).
+The README also describes the study and its tests (see :func:`description`).
 
 Studies are part of the repository, not of the installed package, because people read and change
 their data, scenarios and text. :func:`find` searches the current folder and the checkout from which
@@ -46,6 +47,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, cast, get_args
 
+from .documentation import head
 from .errors import InputError, unknown
 from .quantities import number
 
@@ -297,6 +299,31 @@ def recorded(folder: Path) -> dict[str, list[list[str]]]:
         match[2]: [line.strip("| ").split(" | ") for line in match[3].splitlines()[2:]]
         for match in _TABLE.finditer(text)
     }
+
+
+@dataclass(frozen=True)
+class Description:
+    """The description of a study in its README, in Markdown."""
+
+    title: str
+    #: The first paragraph.
+    about: str
+    #: The description of each test that the README has in its list of commands. A test ``A-causes``
+    #: needs no entry.
+    tests: dict[str, str]
+
+
+def description(folder: Path) -> Description:
+    """Returns the description of a study from its README. A test is described by the comment of a
+    command: ``bentpipe reproduce STUDY --test TEST  # DESCRIPTION``."""
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    title, about = head(text)
+    tests = dict(_COMMAND.findall(text))
+    causes = {f"{test}-causes": f"causes of differences in `{test}`" for test in tests}
+    return Description(title, about, causes | tests)
+
+
+_COMMAND: Final = re.compile(r"^ *bentpipe reproduce \S+ --test (\S+) +# (.+)$", re.MULTILINE)
 
 
 def summary() -> Table:

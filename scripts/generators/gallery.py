@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from bentpipe.documentation import head
+
 BLOCK = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -15,7 +17,7 @@ def templates(pages: Path) -> dict[str, str]:
     found = {}
     for page in sorted(pages.glob("*.md")):
         text = page.read_text(encoding="utf-8")
-        title = text.partition("\n")[0].removeprefix("#").strip()
+        title, _ = head(text)
         for block in BLOCK.findall(text):
             if {"name", "flow"} <= set(tomllib.loads(block)):
                 # Removes the first line of the block, a comment with a file name.

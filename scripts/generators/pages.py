@@ -219,81 +219,21 @@ def studies() -> str:
         table(summary.header, summary.rows),
     ]
     for name, folder in library.known().items():
-        title, about, *_ = (folder / "README.md").read_text(encoding="utf-8").split("\n\n")
+        described = library.description(folder)
         counts = []
         for test, statements in library.recorded(folder).items():
             verdicts = [cells[-1] for cells in statements]
             outcomes = [str(verdicts.count(outcome)) for outcome in library.OUTCOMES]
-            counts.append([test, _test_content(name, test), str(len(verdicts)), *outcomes])
+            counts.append([test, described.tests.get(test, ""), str(len(verdicts)), *outcomes])
         parts += [
-            f"## {name}: {title.removeprefix('# ')}",
+            f"## {name}: {described.title}",
             # Links of the README are relative to the study's folder.
-            " ".join(about.split()).replace("](../../docs/", "]("),
+            described.about.replace("](../../docs/", "]("),
             f"[Set-up and results](../studies/{folder.name}/README.md), "
             f"[statements that differ, with causes](../studies/{folder.name}/README.md#statements-that-differ)",
             table(["test", "content", "statements", *library.OUTCOMES], counts),
         ]
     return page(parts)
-
-
-def _test_content(study: str, test: str) -> str:
-    """Returns the content of a study's test. Returns an empty text for an unknown test."""
-    contents = _TESTS.get(study, {})
-    base = test.removesuffix("-causes")
-    return contents.get(test) or (f"causes of differences in `{base}`" if base in contents else "")
-
-
-#: The content of each test, by study and test.
-_TESTS: Final[Mapping[str, Mapping[str, str]]] = {
-    "dama": {
-        "T_I": "RTT, throughput and efficiency of one transfer per direction (figures 6 to 11)",
-        "T_II": "fairness of five flows, and of ten flows that start and stop (figures 12 to 17)",
-        "T_III": "friendliness of three Reno and three Vegas flows (figures 18 to 20)",
-        "T_IV": "transfer times of files of 1 to 12 MB (figure 21)",
-        "T_V": "transfer times of web pages (figure 22)",
-    },
-    "diffserv": {
-        "campaign": "240 runs of one hour: delay, jitter, loss, throughput, models (figures 2 to 6, table 3)",
-        "causes": "statements of `campaign` with one assumption changed",
-        "first": "delay and jitter from the first transmission of each segment",
-    },
-    "handover": {
-        "fig2": "satellite alone",
-        "fig3a": "handover that changes the RTT: 500, 50, 500 ms",
-        "fig3b": "handover that changes the rate: 2 Mbit/s, 512 kbit/s, 2 Mbit/s",
-        "loss": "handover that changes the packet loss: 1e-5, none, 1e-5",
-        "fig4": "satellite alone and two handovers, with and without the proxy",
-        "fig5": "handover with a break of 500 or 1000 ms that changes the RTT",
-        "fig6": "handover with a break of 500 or 1000 ms that changes the rate",
-        "today": "all statements with the current Linux stack instead of Linux 2.6.32",
-        "access": "all statements with two access links instead of one emulated link",
-    },
-    "lan-islands": {
-        "table-1": "transfer time and throughput of a block, by block size, at an RTT of 400 ms",
-        "figure-1": "throughput against the time of a block, by socket buffer",
-        "figure-2": "throughput against block size, by RTT",
-        "figure-3": "throughput of a stream against the socket buffer, by RTT",
-        "figure-4": "throughput against the bit error rate",
-        "figure-5": "variation of block times against the bit error rate",
-        "conclusions": "the paper's conclusions on buffers, block sizes and error rates",
-        "equations": "the paper's equations compared with the simulation",
-    },
-    "satnex": {
-        "skyplex": "the access network Skyplex DATA: frame lengths, rates, number of terminals (section 3)",
-        "votos-startup": "slow start over demand assignment (figure 3)",
-        "votos-impulse": "response of demand assignment to impulses of UDP traffic (figure 4)",
-        "votos-quickstart": "TFRC with and without Quick-Start (figure 5)",
-        "votos-steady": "pairs of TCP variants with frame errors (table I)",
-        "wichmo": "Wi-Fi frame errors behind a satellite link (figures 10 to 13)",
-        "wichmo-kernel": "congestion controls over Wi-Fi with a Linux kernel in virtual time, beyond the paper",
-        "ucit": "TCP test bed: a Hybla transfer (figure 17) and the laboratory",
-        "ucit-kernel": "figure 17 with a Linux kernel in virtual time",
-        "eggs-tcp": "TCP over interplanetary delays, with kernels in virtual time (figures 18 and 19)",
-        "eggs-dtn": "bundles over UDP on the long-haul link, compared with TCP (figure 20)",
-        "eggs-channel": "bit errors and codes of the long-haul link's emulator",
-        "voip": "rates, jitter and opinion scores of calls (figures 8 and 9, table II)",
-    },
-}
 
 
 _VERDICTS: Final = """| verdict | meaning |

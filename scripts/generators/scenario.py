@@ -13,8 +13,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from bentpipe.scenario.editor_schema import without_null
+
 from .markdown import GENERATED, page, table
-from .schema import ROOT, Schema, named, reference, references, variants, without_null, written
+from .schema import ROOT, Schema, named, reference, references, variants, written
 
 #: Maximum lines of a page; the larger subtrees of a longer page become separate pages.
 LONG = 160

@@ -47,18 +47,6 @@ def variants(definition: Schema) -> list[tuple[str, Schema]]:
     return found
 
 
-def without_null(schema: Schema) -> Schema:
-    """Returns a schema without its null, which stands for a missing key."""
-    kinds = schema.get("type")
-    if isinstance(kinds, list):
-        return schema | {"type": next(kind for kind in kinds if kind != "null")}
-    if "anyOf" in schema:
-        parts = [part for part in schema["anyOf"] if part.get("type") != "null"]
-        rest = {key: value for key, value in schema.items() if key != "anyOf"}
-        return rest | (parts[0] if len(parts) == 1 else {"anyOf": parts})
-    return schema
-
-
 def written(parts: Iterable[Schema]) -> list[Schema]:
     """Returns the alternatives that users write, without the text of a file's lines.
 

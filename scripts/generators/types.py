@@ -6,7 +6,9 @@ import json
 import keyword
 import textwrap
 
-from .schema import ROOT, Schema, camel, named, reference, variants, without_null, written
+from bentpipe.scenario.editor_schema import without_null
+
+from .schema import ROOT, Schema, camel, named, reference, variants, written
 
 HEAD = '''"""A scenario as typed dictionaries, for ``bentpipe.simulate({...})`` in a typed program.
 

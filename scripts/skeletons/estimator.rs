@@ -6,7 +6,7 @@
 //! dama = { scheme = { kind = "rbdc", estimator = "{kebab}" } }
 //! ```
 
-use super::{least, Estimation, Estimator, Load};
+use super::{min_request, Estimation, Estimator, Load};
 use bentpipe_core::Sample;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,6 @@ struct {Camel};
 
 impl Estimator for {Camel} {
     fn estimate(&mut self, _slept: u64, load: &Load, gamma: f64) -> f64 {
-        (gamma * load.queue as f64).max(least(load))
+        (gamma * load.queue as f64).max(min_request(load))
     }
 }

@@ -7,12 +7,12 @@
 //! ```
 
 use super::Links;
-use crate::constellation::carrier::Kind;
+use crate::constellation::carrier::CarrierConfig;
 use bentpipe_core::{Rate, Sample};
 use bentpipe_link::{channel, queue};
 use bentpipe_orbit::crossing::Bound;
 use bentpipe_orbit::satellite::Satellite;
-use bentpipe_orbit::shell::{Neighbourhood, Neighbours};
+use bentpipe_orbit::shell::{NeighbourKind, Neighbours};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,14 +30,18 @@ impl Sample for Config {
 
 impl Links for Config {
     fn connects(&self, neighbours: &Neighbours) -> bool {
-        neighbours.kind == Neighbourhood::InPlane
+        neighbours.kind == NeighbourKind::InPlane
     }
 
     fn margin(&self, _kind: &Neighbours, _ends: (&Satellite, &Satellite), _t: f64) -> Bound {
         Bound { value: 1.0, holds_for: f64::INFINITY }
     }
 
-    fn link(&self) -> Option<Kind> {
-        Some(Kind { rate: self.rate, queue: queue::Config::default(), error: channel::Config::default() })
+    fn link(&self) -> Option<CarrierConfig> {
+        Some(CarrierConfig {
+            rate: self.rate,
+            queue: queue::Config::default(),
+            error: channel::Config::default(),
+        })
     }
 }

@@ -83,13 +83,13 @@ def setups(scenario: Path, out: Path, *, quiet: bool) -> Table:
 WORST: Final[dict[str, Any]] = {"flow.files.app.size": ["2 MB"], "flow.files.app.every": ["6 s"]}
 
 #: The point of minimum loss that the paper names.
-LEAST: Final[dict[str, Any]] = {
+MIN_LOSS: Final[dict[str, Any]] = {
     "flow.files.app.size": ["500 kB"],
     "flow.files.app.every": ["60 s"],
     BER: [1e-7],
 }
 #: The point of maximum loss that the paper names.
-MOST: Final[dict[str, Any]] = {**WORST, BER: [1e-5]}
+MAX_LOSS: Final[dict[str, Any]] = {**WORST, BER: [1e-5]}
 
 #: Seed of random arrivals and file sizes that differ from the study's.
 DRAW: Final = 3
@@ -109,8 +109,8 @@ def causes(scenario: Path, out: Path, *, quiet: bool) -> dict[str, float | None]
         scenario, out / "causes", 1, overrides=(f"{SPACING}=geometric",), vary=WORST, quiet=quiet
     )
     draw = points_of(scenario, out / "draw", 1, overrides=(f"seed={DRAW}",), quiet=quiet)
-    least = points_of(scenario, out / "low", DRAWS, vary=LEAST, quiet=quiet)
-    worst = points_of(scenario, out / "high", DRAWS, vary=MOST, quiet=quiet)
+    least = points_of(scenario, out / "low", DRAWS, vary=MIN_LOSS, quiet=quiet)
+    worst = points_of(scenario, out / "high", DRAWS, vary=MAX_LOSS, quiet=quiet)
 
     def maximum(points: Points, constellation: str, measure: str) -> float:
         return max(of[measure].value for of in of_constellation(points, constellation).values())

@@ -34,7 +34,7 @@ SETTLED_S: Final = 0.1
 #: Rate of the stream and of the Quick-Start request.
 RATE: Final = "1024 kbit/s"
 #: Minimum Quick-Start request. The path always grants it.
-LEAST: Final = "80 kbit/s"
+MIN_REQUEST: Final = "80 kbit/s"
 
 #: Name of a Quick-Start request.
 Key = TypeVar("Key")
@@ -62,7 +62,7 @@ def simulate(requests: Mapping[Key, str | None], out: Path, json: bool) -> dict[
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
     """Simulates the stream without Quick-Start and with the minimum request, and judges the
     statements."""
-    delays = simulate({False: None, True: LEAST}, out, json)
+    delays = simulate({False: None, True: MIN_REQUEST}, out, json)
     moments = middles_s(delays[False].shape[1])
     medians = {quick: np.median(values, axis=0) for quick, values in delays.items()}
     settled = {quick: settled_s(moments, values) for quick, values in medians.items()}

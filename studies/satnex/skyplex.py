@@ -27,23 +27,23 @@ FULL: Final = (
     'record.traces=["datagram"]',
 )
 #: Overrides for the minimum assignment: one burst per multi-frame.
-LEAST: Final = (*FULL, "network.sat.assignment=cir", 'network.sat.cir="44 kbit/s"')
+MINIMUM: Final = (*FULL, "network.sat.assignment=cir", 'network.sat.cir="44 kbit/s"')
 #: Overrides by case: the minimum assignment; the minimum assignment with L = 1, one burst per
 #: frame; all bursts of a low-rate carrier; all bursts of a high-rate carrier.
 CASES: Final[dict[str, tuple[str, ...]]] = {
-    "least": LEAST,
-    "least, L = 1": (*LEAST, 'network.sat.cir="352 kbit/s"', "network.sat.frames=1"),
+    "least": MINIMUM,
+    "least, L = 1": (*MINIMUM, 'network.sat.cir="352 kbit/s"', "network.sat.frames=1"),
     "low": (*FULL, "network.sat.access=scpc"),
     "high": (*FULL, "network.sat.access=scpc", "network.sat.channel=high-rate"),
 }
 #: Maximum number of terminals in the search for the channel's limit.
-MOST: Final = 100
+MAX_TERMINALS: Final = 100
 
 
 def terminals(count: int) -> tuple[str, ...]:
     """Returns the overrides for this number of terminals with the minimum assignment each."""
     names = ",".join(f'"st{number}"' for number in range(1, count + 1))
-    return (*LEAST, f"network.sat.terminals=[{names}]")
+    return (*MINIMUM, f"network.sat.terminals=[{names}]")
 
 
 def accepted(count: int) -> bool:
@@ -72,7 +72,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     ours: dict[str, float | None] = {
         "skyplex-superframe": round(superframe_ms, 3),
         "skyplex-frame": round(superframe_ms / FRAMES, 4),
-        "skyplex-terminals": float(next(n for n in range(MOST) if not accepted(n + 1))),
+        "skyplex-terminals": float(next(n for n in range(MAX_TERMINALS) if not accepted(n + 1))),
         "skyplex-least": round(rate_kbit_s(runs[jobs["least"]]), 2),
         "skyplex-least-frame": round(rate_kbit_s(runs[jobs["least, L = 1"]]), 2),
         "skyplex-low": round(rate_kbit_s(runs[jobs["low"]]) / 1e3, 4),

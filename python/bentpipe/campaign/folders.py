@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import reading, unknown
+from bentpipe.results import old_names
 from bentpipe.scenario.variation import Variation
 
 from .metrics import identified, number_columns
@@ -54,7 +55,7 @@ class Folders:
     def tables(self) -> list[str]:
         """Names of the tables of the complete runs, the flows first."""
         complete = [run.folder for run in self._runs.values() if run.status == "complete"]
-        reports = {file.stem for folder in complete for file in (folder / "tables").glob("*.parquet")}
+        reports = {name for folder in complete for name in old_names.files(folder / "tables")}
         return [*(["flows"] if any(self._files("flows")) else []), *sorted(reports)]
 
     @cached_property
@@ -111,11 +112,9 @@ class Folders:
     def _files(self, name: str) -> Iterator[tuple[FolderRun, Path]]:
         """Yields each complete run that has a table, with the table's file."""
         for run in self._runs.values():
-            file = (
-                run.folder / "flows.parquet" if name == "flows" else run.folder / "tables" / f"{name}.parquet"
-            )
-            if run.status == "complete" and file.is_file():
-                yield run, file
+            files = {"flows": run.folder / "flows.parquet"} | old_names.files(run.folder / "tables")
+            if run.status == "complete" and name in files and files[name].is_file():
+                yield run, files[name]
 
     def _table(self, name: str) -> pl.DataFrame:
         """Returns an existing table with the rows of all complete runs."""

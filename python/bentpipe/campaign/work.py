@@ -118,8 +118,7 @@ def _run(task: Task, out: Path, tell: Callable[[float], bool] | None) -> Run:
 
 def _tables(run: Run, task: Task) -> dict[str, bytes]:
     files = {"flows": run.path / "flows.parquet"}
-    files |= {name: run.path / "tables" / f"{name}.parquet" for name in run.tables}
-    return {name: _labelled(file, task) for name, file in files.items()}
+    return {name: _labelled(file, task) for name, file in (files | run.table_files).items()}
 
 
 def _labelled(file: Path, task: Task) -> bytes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 
 from bentpipe.errors import InputError
-from bentpipe.quantities import base_value
+from bentpipe.quantities import base_value, exact_value
 
 
 def size_bytes(text: str, option: str, most: int | None = None) -> int:
@@ -28,6 +29,19 @@ def moment(text: str, option: str = "--at") -> float:
     if not 0.0 <= value < math.inf:
         raise InputError(f'{option} "{text}": not a time; allowed: a value such as "12.3s"')
     return value
+
+
+def exact_moment(text: str, option: str = "--at") -> Decimal:
+    """Returns the same as :func:`moment`, without rounding.
+
+    >>> exact_moment("1700000000.123456789"), exact_moment("1.5 h")
+    (Decimal('1700000000.123456789'), Decimal('5400.00'))
+    """
+    moment(text, option)
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return exact_value(text)
 
 
 def seconds(text: str, option: str) -> float:

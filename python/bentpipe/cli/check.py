@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from .common import BAD_INPUT, Json, Overrides, ScenarioFile
+from bentpipe.errors import BAD_INPUT
+
+from .common import Json, Overrides, ScenarioFile
 
 
 def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = False) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from bentpipe.errors import InputError, trouble
+from bentpipe.errors import BAD_INPUT, InputError, trouble
 
 from . import completion
 
@@ -83,9 +83,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 #: File name endings of figures.
 FIGURES = (".png", ".svg", ".pdf")
 
-#: Exit codes of errors that the caller can fix (such as a wrong option), and of errors of bentpipe
-#: or the machine.
-BAD_INPUT = 2
+#: Exit code for errors of bentpipe or the machine.
 TROUBLE = 1
 
 

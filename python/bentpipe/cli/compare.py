@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from bentpipe.errors import unknown
+from bentpipe.errors import InputError, unknown
 from bentpipe.quantities import number
 from bentpipe.scenario.variation import source_name
 
@@ -112,9 +112,7 @@ def compare(
     from .output import print_json
     from .packets import print_packets
 
-    chosen = list(dict.fromkeys(figure or _DRAWN))
-    if wrong := [name for name in chosen if name not in _DRAWN and chosen != ["none"]]:
-        raise unknown("figure", wrong[0], [*_DRAWN, "none"])
+    chosen = _chosen(figure or [], flow)
     how = {
         "tolerance_s": seconds_or_none(tolerance, "--tolerance"),
         "ignore": ["window"] if ignore is None else [name.lower() for name in ignore],
@@ -125,7 +123,7 @@ def compare(
     names = _names([pairs[0].a, *(pair.b for pair in pairs)])
     runs = dict(zip(names, [pairs[0].a, *(pair.b for pair in pairs)], strict=True))
     folder = figures_folder(out) or pairs[0].b.path / "figures" / f"with-{pairs[0].a.path.resolve().name}"
-    figures = [] if chosen == ["none"] else _figures(runs, folder, flow, chosen)
+    figures = _figures(runs, folder, flow, chosen) if chosen else []
     if json:
         first, *further = (
             pair.as_dict() | {"packets": both and both.as_dict()}
@@ -139,6 +137,23 @@ def compare(
             print_packets(both, (names[0], name), flow)
     for file in figures:
         typer.echo(f"figure   {file}")
+
+
+def _chosen(names: Sequence[str], flow: str | None) -> list[str]:
+    """Returns the figures to draw, without repetitions. Raises :class:`bentpipe.InputError` for an
+    unknown figure, and for names that contradict each other or ``--flow``."""
+    chosen = list(dict.fromkeys(names or _DRAWN))
+    if wrong := [name for name in chosen if name not in (*_DRAWN, "none")]:
+        raise unknown("figure", wrong[0], [*_DRAWN, "none"])
+    if chosen == ["none"]:
+        return []
+    if "none" in chosen:
+        raise InputError("--figure none: allowed only without other figures")
+    if names and flow is not None:
+        raise InputError(
+            f"--figure {chosen[0]}: allowed only without --flow, which draws one figure; allowed with --flow: none"
+        )
+    return chosen
 
 
 def _packets(pair: Comparison, how: Mapping[str, Any], *, wanted: bool) -> PacketComparison | None:

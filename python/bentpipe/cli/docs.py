@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from bentpipe.errors import InputError
+from bentpipe.errors import InputError, unknown
 
 from .common import Json
 
@@ -54,11 +53,7 @@ def docs(
     file = start / f"{name.removesuffix('.md')}.html"
     if not file.is_file():
         names = [str(one.relative_to(start).with_suffix("")) for one in start.rglob("*.html")]
-        near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-        hint = f", did you mean {' or '.join(near)}?" if near else "."
-        raise InputError(
-            f'there is no page "{name}"{hint} The start page links all pages: bentpipe docs --print'
-        )
+        raise unknown("page", name, names, allowed="the pages that the start page links (bentpipe docs)")
     address = file.as_uri()
     if json:
         from .output import print_json

@@ -28,12 +28,13 @@ def export(
         ),
     ],
     rows: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="TABLE",
             help="The table to export: flows, or another result table or a trace, such as link or tcp.",
+            show_default="flows",
         ),
-    ] = "flows",
+    ] = None,
     flow: Annotated[
         str | None,
         typer.Option(
@@ -52,18 +53,21 @@ def export(
     ended before NetPIPE finished.
     """
     from bentpipe.cli.output import of_format, print_json
+    from bentpipe.errors import InputError
     from bentpipe.results.export import ENDINGS, table_of_run, write
     from bentpipe.results.runs import open_run
 
-    of_format(file, [*ENDINGS, _NP_OUT])
+    np_out = of_format(file, [*ENDINGS, _NP_OUT]) == _NP_OUT
+    if np_out and rows is not None:
+        raise InputError(f"--rows {rows}: not allowed for a {_NP_OUT} file, which has the results of NetPIPE")
+    if flow is not None and not np_out:
+        raise InputError(f"--flow {flow}: allowed only for a {_NP_OUT} file; other files have all flows")
     opened = open_run(run)
-    pending = 0
-    if file.suffix.lower() == _NP_OUT:
-        pending = _write_np_out(opened, flow, file)
-    else:
-        write(table_of_run(opened, rows), file)
+    pending = _write_np_out(opened, flow, file) if np_out else 0
+    if not np_out:
+        write(table_of_run(opened, rows or "flows"), file)
     if json:
-        print_json({"written": file, "pending_bytes": pending})
+        print_json({"written": file} | ({"pending_bytes": pending} if np_out else {}))
     else:
         # Print to stderr, to keep standard output clean for pipes.
         typer.echo(f"written  {file}", err=True)

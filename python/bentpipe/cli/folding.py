@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 #: Width of a column at which its longer texts are folded into several lines.
-ENOUGH: Final = 17
-#: Minimum width of columns on a terminal that is too narrow for :data:`ENOUGH`.
-LEAST: Final = 4
+FOLD_WIDTH: Final = 17
+#: Minimum width of columns on a terminal that is too narrow for :data:`FOLD_WIDTH`.
+MIN_WIDTH: Final = 4
 #: A width larger than that of any table.
 UNLIMITED: Final = 1_000_000
 
@@ -43,7 +43,7 @@ class Sheet:
 
     def fits(self, width: int) -> bool:
         """Returns true if the table fits into this width when only its texts take several lines."""
-        return self._fits(range(len(self.columns)), width, ENOUGH, None)
+        return self._fits(range(len(self.columns)), width, FOLD_WIDTH, None)
 
     def without_empty(self) -> tuple[Sheet, list[str]]:
         """Returns the table without empty columns of numbers, and the headings of these columns."""
@@ -58,7 +58,7 @@ class Sheet:
 
     def whole(self) -> Table:
         """Returns the table in one part."""
-        return self._part(range(len(self.columns)), ENOUGH, None, title=self.title)
+        return self._part(range(len(self.columns)), FOLD_WIDTH, None, title=self.title)
 
     def folded(self, width: int) -> list[Table]:
         """Returns the table or, if it is wider than ``width``, the parts to print below each
@@ -69,17 +69,17 @@ class Sheet:
         others = range(len(names), len(self.columns))
         widest = [max(others, key=self.sizes.__getitem__)] if others else []
         # Fold names first, because a number in two lines is hard to read.
-        levels = range(ENOUGH, LEAST - 1, -1)
-        tried = [*((level, ENOUGH) for level in levels), *((LEAST, level) for level in levels)]
-        least = next((one for one in tried if self._fits([*names, *widest], width, *one)), tried[-1])
+        levels = range(FOLD_WIDTH, MIN_WIDTH - 1, -1)
+        tried = [*((level, FOLD_WIDTH) for level in levels), *((MIN_WIDTH, level) for level in levels)]
+        limits = next((one for one in tried if self._fits([*names, *widest], width, *one)), tried[-1])
         parts: list[list[int]] = []
         for index in others:
-            if parts and self._fits([*names, *parts[-1], index], width, *least):
+            if parts and self._fits([*names, *parts[-1], index], width, *limits):
                 parts[-1].append(index)
             else:
                 parts.append([index])
         return [
-            self._part([*names, *part], *least, title=None if number else self.title)
+            self._part([*names, *part], *limits, title=None if number else self.title)
             for number, part in enumerate(parts or [[]])
         ]
 
@@ -100,15 +100,15 @@ class Sheet:
         for index in indices:
             words, size = index < self.text_columns, self.sizes[index]
             limit = self._limit(index, names, others)
-            least = None if limit is None else min(size, limit)
+            minimum = None if limit is None else min(size, limit)
             shown.add_column(
                 self.columns[index],
                 justify="left" if words else "right",
-                no_wrap=not words and (least is None or size == least),
+                no_wrap=not words and (minimum is None or size == minimum),
                 overflow="fold",
-                min_width=least,
+                min_width=minimum,
                 # Rich narrows all columns that may fold to the same width.
-                width=least if not words and names < ENOUGH else None,
+                width=minimum if not words and names < FOLD_WIDTH else None,
             )
         for row in self.rows:
             shown.add_row(*(row[index] for index in indices))

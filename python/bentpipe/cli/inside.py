@@ -88,19 +88,21 @@ def run_inside(
         return code
 
 
-def _write_tables(path: Path, status: str) -> None:
-    """Writes the tables of a network's status: for each table its rows."""
+def _write_tables(path: Path, report: str) -> None:
+    """Writes the tables of a network's status, given as JSON: for each table its rows."""
     import json
 
     from bentpipe.errors import InputError
 
     from .output import plain
 
-    said = json.loads(status)
+    status = json.loads(report)
     tables: dict[str, list[dict[str, object]]] = {}
-    for row in said["rows"]:
+    for row in status["rows"]:
         tables.setdefault(row["table"], []).append({"entity": row["entity"], **row["values"]})
-    text = json.dumps(plain({"time": said["time"], "packets": said["packets"], "tables": tables}), indent=2)
+    text = json.dumps(
+        plain({"time": status["time"], "packets": status["packets"], "tables": tables}), indent=2
+    )
     try:
         path.write_text(text + "\n")
     except OSError as error:

@@ -57,7 +57,7 @@ class GroupedCommands(TyperGroup):
                 formatter.write_dl([(name, self.commands[name].get_short_help_str(width)) for name in names])
 
 
-def family(package: str, about: str, *names: str) -> typer.Typer:
+def family(package: str, about: str, names: Sequence[str]) -> typer.Typer:
     """Returns a command whose subcommands ``names`` are the files of a package."""
 
     class Family(GroupedCommands):

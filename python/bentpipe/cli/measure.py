@@ -111,17 +111,19 @@ def measure(
                         remaining=lambda items: resuming.left(items, before),
                     ),
                 )
-        said = summarise(seen, least_s)
+        summary = summarise(seen, least_s)
         folder.clear(place)
-        run = folder.write(place, host, seed, seen, said)
+        run = folder.write(place, host, seed, seen, summary)
         if not seen.complete:
             resuming.keep(place, host, seed, seen)
-        known = sky is not None and (said.slots is not None or sky[1] is not None) and bool(said.directions)
+        known = (
+            sky is not None and (summary.slots is not None or sky[1] is not None) and bool(summary.directions)
+        )
         served = candidates.find_candidates(run, *sky) if sky is not None and known else None
         if json:
             print_json({"run": str(place), **_document(run)})
         else:
-            _print(said, run)
+            _print(summary, run)
             if served is not None:
                 candidates.show(*served)
             elif sky is not None:
@@ -168,7 +170,7 @@ def _document(run: Run) -> dict[str, object]:
     }
 
 
-def _print(said: Summary, run: Run) -> None:
+def _print(summary: Summary, run: Run) -> None:
     import numpy as np
 
     from bentpipe.measure import transport_results
@@ -185,20 +187,20 @@ def _print(said: Summary, run: Run) -> None:
             "-" if one.lost is None else str(one.lost),
             "-" if one.lost is None else f"{100 * one.loss[0]:.2g} to {100 * one.loss[1]:.2g}",
         ]
-        for one in said.directions
+        for one in summary.directions
     ]
     columns = ("direction", "minimum delay\nms", "p50\nms", "p95\nms", "p99\nms", "lost", "loss\n%")
     title = "Each direction at rest: minimum delay, variation above the minimum, loss"
     if rows:
         print_table(columns, rows, text_columns=2, title=title)
-    known = said.rtt[np.isfinite(said.rtt)]
+    known = summary.rtt[np.isfinite(summary.rtt)]
     if len(known):
         least, middle, high = (f"{1e3 * float(value):.2f}" for value in np.quantile(known, (0, 0.5, 0.95)))
         typer.echo(f"round-trip time: least {least} ms, median {middle} ms, 95th percentile {high} ms")
-    if said.rate:
-        middle, low, high = (rate_text(rate) for rate in said.rate)
+    if summary.rate:
+        middle, low, high = (rate_text(rate) for rate in summary.rate)
         typer.echo(f"rate of trains: {middle} (5th to 95th percentile {low} to {high})")
-    if said.loads:
+    if summary.loads:
         load_columns = (
             "load",
             "goodput",
@@ -207,12 +209,12 @@ def _print(said: Summary, run: Run) -> None:
             "RTT of\nprobes, p95",
             "RTT of\nICMP, p95",
         )
-        rows = [_load_row(one) for one in said.loads]
+        rows = [_load_row(one) for one in summary.loads]
         print_table(load_columns, rows, title="Loads, with the delay of their own datagrams")
     for row in run.flows.to_dicts():
         if (text_of := _user(row)) is not None:
             print_note(text_of)
-    for one in said.queues:
+    for one in summary.queues:
         if one.rate is not None:
             held = "holds" if one.overflowed else "holds at least"
             policy = f", {one.policy}" if one.policy else ""
@@ -222,17 +224,17 @@ def _print(said: Summary, run: Run) -> None:
                 f"{one.load}: {rate_text(one.rate)}; the queue {held} {one.depth / 1e3:.1f} kB "
                 f"({one.depth_least / 1e3:.1f}{most}; {one.packets} packets of {one.size} B){policy}{reason}"
             )
-    for seen in said.surveys:
+    for seen in summary.surveys:
         print_note(text(seen))
-    for tried in said.ways:
+    for tried in summary.ways:
         print_note(transport_results.text(tried))
-    for reason in said.proxy:
+    for reason in summary.proxy:
         print_note(f"a proxy terminates connections between the hosts: {reason}")
-    if said.slots is not None:
-        print_note(_slots(said.slots))
-    for scheduler in said.access:
+    if summary.slots is not None:
+        print_note(_slots(summary.slots))
+    for scheduler in summary.access:
         print_note(_scheduler(scheduler))
-    for note in said.notes:
+    for note in summary.notes:
         print_note(f"* {note}")
 
 
@@ -284,13 +286,13 @@ def _times(count: int) -> str:
 def _scheduler(one: Access) -> str:
     from bentpipe.quantities import rate_text
 
-    said = [f"access ({one.direction}): {one.scheme or 'scheme unknown'}"]
+    parts = [f"access ({one.direction}): {one.scheme or 'scheme unknown'}"]
     if one.superframe is not None:
-        said.append(f"superframe {1e3 * one.superframe:.3f} ms")
+        parts.append(f"superframe {1e3 * one.superframe:.3f} ms")
     if one.wait is not None:
-        said.append(f"requested capacity after {1e3 * one.wait[0]:.0f} to {1e3 * one.wait[2]:.0f} ms")
+        parts.append(f"requested capacity after {1e3 * one.wait[0]:.0f} to {1e3 * one.wait[2]:.0f} ms")
     if one.response is not None:
-        said.append(f"({one.response} superframes)")
+        parts.append(f"({one.response} superframes)")
     if one.cra:
-        said.append(f"constant rate {rate_text(one.cra)}")
-    return ", ".join(said)
+        parts.append(f"constant rate {rate_text(one.cra)}")
+    return ", ".join(parts)

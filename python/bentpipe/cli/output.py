@@ -6,11 +6,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -31,25 +32,27 @@ def print_json(document: Any) -> None:
 def print_json_line(document: Any) -> None:
     """Prints a document as one line of JSON at once, for commands that print further documents
     until they are stopped."""
-    text = json.dumps(plain(document), allow_nan=False, ensure_ascii=not holds_all_characters())
-    typer.echo(text)
-    sys.stdout.flush()
+    typer.echo(json.dumps(plain(document), allow_nan=False, ensure_ascii=not holds_all_characters()))
+
+
+#: A number as JSON and Python's formats write it, with an optional sign.
+_NUMBER: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]+)?")
 
 
 def number_or_text(text: str) -> float | int | str | None:
-    """Returns the number in a cell of a table, None for the cell of a missing value, else the text.
+    """Returns the number in a cell of a table, None for a missing value (``-`` or ``nan``), else
+    the text.
 
-    >>> number_or_text("12"), number_or_text("0.5"), number_or_text("-"), number_or_text("12 %")
-    (12, 0.5, None, '12 %')
+    >>> [number_or_text(cell) for cell in ("12", "+0.5", "1e+05", "-", "nan")]
+    [12, 0.5, 100000.0, None, None]
+    >>> [number_or_text(cell) for cell in ("12 %", "1_000", "inf", "007")]
+    ['12 %', '1_000', 'inf', '007']
     """
-    if text == "-":
+    if text in ("-", "nan"):
         return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    if not (found := _NUMBER.fullmatch(text)):
+        return text
+    return float(text) if found[2] or found[3] else int(text)
 
 
 def as_json(document: Any, *, ascii_only: bool = False) -> str:

@@ -15,7 +15,7 @@ from bentpipe.results.packets import Connection, Name, Packet, PacketComparison,
 from .output import print_note, print_table
 
 #: Maximum number of connections in the table.
-_MOST: Final = 20
+_MAX_CONNECTIONS: Final = 20
 #: Clearer words for some names of differences.
 _WORDS: Final = {"sequence": "sequence number", "sack": "SACK blocks", "dscp": "DSCP", "ecn": "ECN"}
 #: Kinds of packets, in the order of the columns of totals.
@@ -49,7 +49,7 @@ def print_packets(both: PacketComparison, names: tuple[str, str], flow: str | No
             + (f"with times up to {span_text(apart)} apart" if apart else "at the same times")
         )
         return
-    shown = connections if len(connections) <= _MOST else differing[:_MOST]
+    shown = connections if len(connections) <= _MAX_CONNECTIONS else differing[:_MAX_CONNECTIONS]
     rows = [
         [
             *(one.name.node, f"{one.name.protocol} {one.name.flow}", str(one.a.packets), str(one.b.packets)),

@@ -48,7 +48,7 @@ def reflect(
     from bentpipe import measure
     from bentpipe.errors import InputError, trouble
 
-    from .output import print_json
+    from .output import print_json_line
     from .stopping import stoppable
 
     if (key is None) != open_:
@@ -67,7 +67,7 @@ def reflect(
         except OSError as error:
             raise InputError(f"port {port} of {address}: {trouble(error)}") from error
     if json:
-        print_json(
+        print_json_line(
             {
                 "sessions": counts.sessions,
                 "replies": counts.replies,

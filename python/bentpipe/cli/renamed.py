@@ -6,8 +6,7 @@ from typing import Any, Final, NoReturn
 
 import typer
 
-#: Exit code of an old name.
-_BAD_INPUT: Final = 2
+from bentpipe.errors import BAD_INPUT
 
 #: The new name of each command by its old name.
 COMMANDS: Final = {
@@ -78,4 +77,4 @@ def refuse_old_option(ctx: Any, words: list[str]) -> None:
 
 def _refuse(message: str) -> NoReturn:
     typer.echo(message, err=True)
-    raise typer.Exit(_BAD_INPUT)
+    raise typer.Exit(BAD_INPUT)

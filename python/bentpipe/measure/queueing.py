@@ -40,7 +40,7 @@ MIN_PAIRS: Final = 30
 #: Maximum relative difference of equal gaps between arrivals.
 GAP_TOLERANCE: Final = 0.05
 #: Minimum fraction of gaps that must be equal.
-MAX_GAPS: Final = 0.8
+MIN_EQUAL_GAPS: Final = 0.8
 #: Maximum change of the delay by a handover, in seconds. There is at most one handover per second.
 MAX_STEP_S: Final = 0.03
 #: Minimum number of losses for determining a policy; fewer may be random.
@@ -244,7 +244,7 @@ def _rate(sent: Times, arrived: Times, wait: Times, size: int, between: tuple[Ti
     usual = float(np.median(gaps))
     even = np.abs(gaps - usual) < GAP_TOLERANCE * usual
     odd = abs(float((gaps[~even] - usual).sum()))
-    if even.mean() >= MAX_GAPS and odd <= MAX_STEP_S * (1 + float(gaps.sum())):
+    if even.mean() >= MIN_EQUAL_GAPS and odd <= MAX_STEP_S * (1 + float(gaps.sum())):
         gaps = gaps[even]
     rate = sending * len(gaps) / float(gaps.sum())
     # A late host releases packets in batches; the queue must have grown beyond these.

@@ -26,7 +26,7 @@ Z: float = 1.959964
 
 #: Quantile of the round-trip times without load. Probes that were sent within this round-trip time
 #: before a load do not count as probes without load.
-MAX_AT_REST: Final = 0.95
+AT_REST_QUANTILE: Final = 0.95
 
 
 #: Minimum duration of an interruption in seconds.
@@ -311,7 +311,7 @@ def _at_rest(time: Times, rtt: Times, loads: list[Loaded]) -> NDArray[np.bool_]:
         return found
 
     seen = rtt[outside(margin) & np.isfinite(rtt)]
-    return outside(float(np.quantile(seen, MAX_AT_REST))) if len(seen) else outside(margin)
+    return outside(float(np.quantile(seen, AT_REST_QUANTILE))) if len(seen) else outside(margin)
 
 
 def interruptions(time: Times, replied: NDArray[np.bool_]) -> list[tuple[float, float]]:

@@ -80,7 +80,9 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Key numbers of the run; empty for a run that was killed before it wrote them."""
-        return self._json("summary.json") if (self.path / "summary.json").is_file() else {}
+        if not (self.path / "summary.json").is_file():
+            return {}
+        return old_names.renamed_summary(self._json("summary.json"))
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
@@ -185,14 +187,20 @@ class Run:
     @property
     def tables(self) -> list[str]:
         """Names of the reports at the end of the run, for :meth:`table`."""
-        return sorted(file.stem for file in (self.path / "tables").glob("*.parquet"))
+        return list(self.table_files)
+
+    @property
+    def table_files(self) -> dict[str, Path]:
+        """The files of :attr:`tables` by name."""
+        return old_names.files(self.path / "tables")
 
     def table(self, name: str) -> pl.DataFrame:
         """Returns a report at the end of the run, one row per entity: ``terminal``, ``link``, ...
         Raises :class:`bentpipe.InputError` for a name that is not in :attr:`tables`."""
-        if name not in self.tables:
-            raise unknown("table", name, self.tables, str(self.path))
-        return self._parquet(self.path / "tables" / f"{name}.parquet", name)
+        files = self.table_files
+        if name not in files:
+            raise unknown("table", name, files, str(self.path))
+        return self._parquet(files[name], name)
 
     @cached_property
     def traces(self) -> dict[str, list[str]]:
@@ -200,7 +208,7 @@ class Run:
         import polars as pl
 
         names = {}
-        for name, file in sorted(self._trace_files.items()):
+        for name, file in self._trace_files.items():
             if _closed(file):
                 with reading(file):
                     names[name] = list(pl.scan_parquet(file, glob=False).collect_schema())[2:]
@@ -209,10 +217,7 @@ class Run:
     @cached_property
     def _trace_files(self) -> dict[str, Path]:
         """The files of the traces by their current names."""
-        return {
-            old_names.TRACES.get(file.stem, file.stem): file
-            for file in (self.path / "traces").glob("*.parquet")
-        }
+        return old_names.files(self.path / "traces")
 
     def trace(self, quantity: str, entity: str | None = None) -> pl.DataFrame:
         """Returns a quantity over the time of the run.

@@ -57,7 +57,7 @@ class _Editing:
             return [self.part(item) for item in part]
         if not isinstance(part, dict):
             return part
-        part = self._written_out(_without_null(part))
+        part = self._written_out(without_null(part))
         whole: dict[str, Any] = {}
         for keyword, value in part.items():
             if keyword in ("properties", "$defs"):
@@ -94,12 +94,12 @@ def _by_size(units: Mapping[str, float]) -> list[str]:
     return sorted(units, key=lambda name: (units[name] != 1, units[name]))
 
 
-def _without_null(part: dict[str, Any]) -> dict[str, Any]:
+def without_null(part: dict[str, Any]) -> dict[str, Any]:
     """Returns a part without ``null``. A single remaining alternative takes the part's place.
 
-    >>> _without_null({"description": "A key.", "anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]})
+    >>> without_null({"description": "A key.", "anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]})
     {'$ref': '#/$defs/A', 'description': 'A key.'}
-    >>> _without_null({"type": ["integer", "null"], "default": None})
+    >>> without_null({"type": ["integer", "null"], "default": None})
     {'type': 'integer'}
     """
     whole = {keyword: one for keyword, one in part.items() if (keyword, one) != ("default", None)}

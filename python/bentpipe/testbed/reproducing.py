@@ -13,25 +13,15 @@ import mimetypes
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from bentpipe import studies
-from bentpipe.studies import Reproduction
+from bentpipe.documentation import without_links
+from bentpipe.studies import Description, Reproduction
 
 from .refused import Refused
-
-
-@dataclass(frozen=True)
-class Description:
-    """The description of a study in its README: title, first paragraph, and the descriptions of
-    tests, if given."""
-
-    title: str
-    about: str
-    tests: dict[str, str]
 
 
 def available() -> dict[str, list[str]]:
@@ -43,12 +33,11 @@ def available() -> dict[str, list[str]]:
 
 
 def description(study: str) -> Description:
-    """Returns the description of an :func:`available` study."""
-    text = (studies.known()[study] / "README.md").read_text(encoding="utf-8")
-    heading, paragraph, *_ = text.split("\n\n")
-    said = dict(re.findall(r"^ *bentpipe reproduce \S+ --test (\S+) +# (.+)$", text, re.MULTILINE))
-    tests = {test: _plain(said.get(test, "")) for test in available()[study]}
-    return Description(heading.removeprefix("# "), _plain(paragraph), tests)
+    """Returns the description of an :func:`available` study without Markdown marks, with all its
+    tests."""
+    found = studies.description(studies.known()[study])
+    tests = {test: _plain(found.tests.get(test, "")) for test in available()[study]}
+    return Description(found.title, _plain(found.about), tests)
 
 
 def check_kernel(study: str, test: str | None, machine: Mapping[str, str]) -> None:
@@ -66,8 +55,7 @@ def _plain(markdown: str) -> str:
     >>> _plain("Ada, *On\nengines*, with `--test a` and [terms](glossary.md)")
     'Ada, On engines, with --test a and terms'
     """
-    linked = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", " ".join(markdown.split()))
-    return re.sub(r"[*`]", "", linked)
+    return re.sub(r"[*`]", "", without_links(" ".join(markdown.split())))
 
 
 def job_text(study: str, test: str | None) -> str:

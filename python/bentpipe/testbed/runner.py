@@ -73,7 +73,7 @@ class Changes:
     """The changes requested by the executor, read by a thread because reading blocks."""
 
     def __init__(self, lines: IO[str], send: Send) -> None:
-        self._say = send
+        self._send = send
         self._wanted: SimpleQueue[tuple[int, str, str]] = SimpleQueue()
         self._made: deque[int] = deque()
         threading.Thread(target=self._read, args=(lines,), daemon=True).start()
@@ -95,8 +95,8 @@ class Changes:
     def answer(self, answers: Sequence[dict[str, Any]]) -> None:
         """Reports the results of the changes returned last, in their order."""
         for one in answers:
-            output = {"number": self._made.popleft(), "time": one["time"], "refused": one["refused"]}
-            self._say("changed " + json.dumps(output))
+            result = {"number": self._made.popleft(), "time": one["time"], "refused": one["refused"]}
+            self._send("changed " + json.dumps(result))
 
 
 def permitted(given: dict[str, Any]) -> Scenario:

@@ -172,8 +172,8 @@ class Pabx:
             return self._refuse(now, line, key, event, 486)
         party = Party(key, str(event["from"]), str(event["to"]), line.speech[key[1]])
         self.parties[key] = party
-        said = {"event": "incoming", "line": line.name, "call": key[1]}
-        self.tell({**said, "from": party.number, "to": party.room})
+        report = {"event": "incoming", "line": line.name, "call": key[1]}
+        self.tell({**report, "from": party.number, "to": party.room})
         line.ring(now, key[1])
         found = [
             (other, *user)
@@ -195,8 +195,8 @@ class Pabx:
     def _refuse(self, now: int, line: Line, key: Key, event: dict[str, Any], status: int) -> None:
         line.refuse(now, key[1], status)
         line.forget(key[1])
-        said = {"event": "refused", "line": line.name, "call": key[1]}
-        self.tell({**said, "from": event["from"], "to": event["to"], "status": status})
+        report = {"event": "refused", "line": line.name, "call": key[1]}
+        self.tell({**report, "from": event["from"], "to": event["to"], "status": status})
 
     def _answer(self, now: int, party: Party) -> None:
         name, call = party.key

@@ -119,6 +119,18 @@ def test_a_bundle_at_its_destination_arrives_at_once(tutorial: Path) -> None:
     assert [route.arrival for route in contacts.routes(tutorial, 2, 2, at=50, most=9)] == [50]
 
 
+@pytest.mark.parametrize("at", ["1700000000.123456695", "1700000000.123456695s", "1700000000123.456695 ms"])
+def test_a_time_keeps_its_nanoseconds(tmp_path: Path, at: str) -> None:
+    """The transmission of the bundle takes 8 ns and ends with the contact. The nearest float is
+    5 ns later."""
+    plan = tmp_path / "plan.csv"
+    plan.write_text("src,dst,start,end,rate_bps,owlt_s\na,b,1700000000,1700000000.123456703,1e9,0\n")
+    question = ("space", "contacts", "route", plan, "--from", "a", "--to", "b", "--size", "1 B")
+    assert len(json.loads(call(*question, "--at", at, "--json"))["contacts"]) == 1
+    late = call(*question, "--at", "1700000000.1234567", code=1)
+    assert late == "bentpipe: no route from a to b for 1 bytes at 1700000000.1234567 s\n"
+
+
 def test_a_plan_is_drawn(tutorial: Path, tmp_path: Path) -> None:
     picture = tmp_path / "plan.svg"
     text = call("space", "contacts", "show", tutorial, "-o", picture)

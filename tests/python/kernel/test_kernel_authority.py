@@ -31,8 +31,8 @@ ROUND_TRIPS_MS = (40, 500, 1200)
 TOLERANCE = 0.03
 
 #: BBR draws random numbers. The means of its runs may differ by two standard errors of their
-#: difference, up to `MOST`.
-RUNS, MOST = {"bbr": 5}, 0.07
+#: difference, up to `MAX_DIFFERENCE`.
+RUNS, MAX_DIFFERENCE = {"bbr": 5}, 0.07
 
 #: Neither buffer is a limit: the memory that a packet takes depends on the interface, and the
 #: interfaces differ. The receive window has its size from the start, because segments that let it
@@ -114,7 +114,7 @@ def test_our_link_does_what_netem_does(tmp_path: Path) -> None:
         error = math.hypot(*np.std(runs, axis=0, ddof=1)) / math.sqrt(len(runs)) if len(runs) > 1 else 0.0
         megabytes = f"{netem / 1e6:.2f} MB | {ours / 1e6:.2f} MB"
         lines.append(f"| {rtt} ms | {variant} | {megabytes} | {100 * difference:+.2f} % |")
-        if abs(difference) > max(TOLERANCE, min(2 * error / netem, MOST)):
+        if abs(difference) > max(TOLERANCE, min(2 * error / netem, MAX_DIFFERENCE)):
             wrong.append(lines[-1])
     print("\n".join(lines))
     if "BENTPIPE_RECORD" in os.environ:

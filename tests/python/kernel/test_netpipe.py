@@ -3,6 +3,7 @@ end badly."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -116,8 +117,9 @@ def test_delay_errors_and_contract_change_while_it_is_up(bentpipe: Bentpipe) -> 
 def test_np_out_is_exported_in_the_programs_units(mode: str, tmp_path: Path) -> None:
     short = [f"flow.np.app.mode={mode}", "flow.np.app.last=4 B", "duration=10 min"]
     run = bp.simulate(ISLANDS, overrides=short, out=tmp_path / "run")
-    result = CliRunner().invoke(app, ["export", str(run.path), str(tmp_path / "np.out")])
+    result = CliRunner().invoke(app, ["export", str(run.path), str(tmp_path / "np.out"), "--json"])
     assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout) == {"written": str(tmp_path / "np.out"), "pending_bytes": 0}
     for line, block in zip((tmp_path / "np.out").read_text().splitlines(), blocks(run), strict=True):
         size, program_mbps, time_s = map(float, line.split())
         assert size == block.size

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.alone, networks, needs("nft", "ip", "ss", "curl", "sys
 METRICS = ("--metrics", "127.0.0.1:9377")
 CONNECTIONS = 400
 WARM = 16
-LONGEST = 300_000
+MAX_BYTES = 300_000
 SIDES = ("client", "server")
 #: The sent data is a part of this, chosen by the number of the connection.
 POOL = random.Random(8).randbytes(4 << 20)
@@ -40,8 +40,8 @@ def lab() -> Iterator[Lab]:
 def piece(number: int, side: str) -> bytes:
     """Returns the data that this side of a connection sends."""
     chance = random.Random(f"{number} {side}")
-    start = chance.randrange(len(POOL) - LONGEST)
-    return POOL[start : start + chance.randrange(LONGEST)]
+    start = chance.randrange(len(POOL) - MAX_BYTES)
+    return POOL[start : start + chance.randrange(MAX_BYTES)]
 
 
 def dies(number: int, side: str) -> bool:
@@ -61,7 +61,7 @@ class End:
         self.got = bytearray()
         self.whole = False
         fate = self._chance.random()
-        self._dies_at = self._chance.randrange(LONGEST) if dies(number, side) else None
+        self._dies_at = self._chance.randrange(MAX_BYTES) if dies(number, side) else None
         self._by_reset = fate < 0.2
         self._slow = self._chance.random() < 0.2
 

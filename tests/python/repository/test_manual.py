@@ -114,7 +114,7 @@ def test_the_command_prints_where_a_page_is(site: Path) -> None:
     address = docs("--print", "reference/presets").stdout.strip()
     assert Path(unquote(urlsplit(address).path)) == site / "docs/reference/presets.html"
     refused = docs("--print", "tutoral")
-    assert refused.returncode == 2 and "did you mean tutorial" in refused.stderr
+    assert refused.returncode == 2 and 'did you mean "tutorial"' in refused.stderr
 
 
 def test_the_command_renders_the_pages_of_a_clone_without_the_site(tmp_path: Path) -> None:

@@ -3,20 +3,23 @@ column."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 from bentpipe import measure
+from bentpipe.campaign.folders import FolderRun, Folders
 from bentpipe.errors import InputError
 from bentpipe.measure import fitting, folder, models, predicting
 from bentpipe.measure.plan import plan_of
 from bentpipe.measure.summary import summarise
-from bentpipe.report import measured
+from bentpipe.report import counted, measured
 from bentpipe.results.comparison import compare
 from bentpipe.results.flows import flow_results
 from bentpipe.results.runs import Run
+from bentpipe.scenario.variation import Variation
 from helpers.measuring import KEY, reflecting
 from rigs import commands
 
@@ -204,6 +207,32 @@ def test_a_run_with_former_names_is_read_as_one_of_today(tmp_path: Path) -> None
     # Repeating the run requires the new names.
     said = commands.call("simulate", old / "scenario.toml", "--out", tmp_path / "again", code=2).stderr
     assert said.count("it is called multilink now") == 2 and said.count("it is called waits now") == 1
+
+
+def test_reports_with_former_names_are_read_by_their_current_names(run_folder: Path) -> None:
+    """Earlier versions called the report `corrupted`, and this column of `atm_leg`, `spoiled`."""
+    direction = {"direction": ["a", "a.reverse"], "wrong_checksum": [3, 0], "wrong_bytes": [1, 2]}
+    leg = {"leg": ["net.forward.1"], "spoiled": [7]}
+    written = {"spoiled": pl.DataFrame(direction), "atm_leg": pl.DataFrame(leg)}
+    for name, table in written.items():
+        table.write_parquet(run_folder / "tables" / f"{name}.parquet")
+    file = run_folder / "summary.json"
+    summary = json.loads(file.read_text())
+    summary["tables"] |= {name: table.to_dicts() for name, table in written.items()}
+    units = {
+        "spoiled": {"wrong_checksum": "packets", "wrong_bytes": "packets"},
+        "atm_leg": {"spoiled": "cells"},
+    }
+    file.write_text(json.dumps(summary | {"units": units}))
+    run = Run(run_folder)
+    assert {"corrupted", "atm_leg"} < set(run.tables) and "spoiled" not in run.tables
+    assert run.table("corrupted").equals(written["spoiled"])
+    assert run.table("atm_leg").rename({"corrupted": "spoiled"}).equals(written["atm_leg"])
+    assert [table.name for table in counted.tables(run)][-2:] == ["corrupted", "atm_leg"]
+    commands.call("export", run_folder, "corrupted.csv", "--rows", "corrupted", folder=run_folder)
+    assert (run_folder / "corrupted.csv").read_text().splitlines()[1] == "a,3,1"
+    folders = Folders("one", [FolderRun("1", run_folder, Variation(), 0, "complete")])
+    assert "corrupted" in folders.tables and "corrupted.wrong_bytes" in folders.metrics
 
 
 def test_the_commands_say_what_is_missing(path: Path, tmp_path: Path) -> None:

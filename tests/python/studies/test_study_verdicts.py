@@ -49,6 +49,15 @@ def test_the_summary_counts_the_recorded_verdicts(tmp_path: Path, monkeypatch: p
     assert studies.recorded(folder)["t"][1] == verdicts[1].as_row()
 
 
+def test_the_readme_describes_every_test_with_statements() -> None:
+    found = studies.known()
+    assert len(found) >= 5
+    for folder in found.values():
+        described = studies.description(folder)
+        assert described.title and described.about
+        assert {one.test for one in studies.read_published(folder / "published.csv")} <= set(described.tests)
+
+
 def test_captured_segments_match_the_flow_table(tmp_path: Path) -> None:
     scenario = {
         "name": "capture",

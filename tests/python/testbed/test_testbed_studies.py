@@ -20,10 +20,11 @@ def test_a_study_is_reproduced(bed: Bed) -> None:
     assert {"dama", "handover", "satnex"} <= set(studies)
     # The text of the study's README.
     assert studies["dama"]["title"] == "TCP-based applications over DVB-RCS DAMA"
-    assert studies["dama"]["about"].startswith("Luglio, Roseti and Zampognaro, TCP-based applications over")
+    assert studies["dama"]["about"].startswith("How do TCP Reno and TCP Vegas perform")
     tests = {one["name"]: one["about"] for one in studies["dama"]["tests"]}
-    assert tests["T_I"] == "one endless transfer, each direction: figures 6 to 11"
+    assert tests["T_I"] == "RTT, throughput and efficiency of one transfer per direction (figures 6 to 11)"
     assert all(one["title"] and len(one["about"]) > 50 for one in studies.values())
+    assert all(test["about"] for one in studies.values() for test in one["tests"])
     at = "/api/studies/dama/runs"
     run = ada.post(at, json={"test": "T_I", "once": "x"}).json()
     assert ada.post(at, json={"test": "T_I", "once": "x"}).json()["id"] == run["id"]

@@ -8,5 +8,5 @@ from ..lazy import family
 app = family(
     __package__,
     "Run many variants and replications of a scenario.",
-    *("run", "show", "table", "plot", "export", "batches"),
+    ("run", "show", "table", "plot", "export", "batches"),
 )

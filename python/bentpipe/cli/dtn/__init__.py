@@ -7,5 +7,5 @@ from ..lazy import family
 app = family(
     __package__,
     "Run a bundle agent (BPv7) on this host, and send bundles to one.",
-    *("agent", "send", "proxy"),
+    ("agent", "send", "proxy"),
 )

@@ -7,5 +7,5 @@ from ..lazy import family
 app = family(
     __package__,
     "Use a test bed with the token in BENTPIPE_TOKEN.",
-    *("save", "configurations", "launch", "runs", "cancel", "fetch", "api"),
+    ("save", "configurations", "launch", "runs", "cancel", "fetch", "api"),
 )

@@ -7,5 +7,5 @@ from ..lazy import family
 app = family(
     __package__,
     "Check this machine, and set up its kernels and its TCP proxy.",
-    *("doctor", "calibrate", "pep", "kernel"),
+    ("doctor", "calibrate", "pep", "kernel"),
 )

@@ -7,5 +7,5 @@ from ..lazy import family
 app = family(
     __package__,
     "Keep emulated networks up, and run programs in their hosts.",
-    *("up", "ps", "exec", "set", "watch", "down"),
+    ("up", "ps", "exec", "set", "watch", "down"),
 )

@@ -7,5 +7,5 @@ from ..lazy import family
 app = family(
     __package__,
     "Explain queries in sensor networks, or serve their results.",
-    *("explain", "serve"),
+    ("explain", "serve"),
 )

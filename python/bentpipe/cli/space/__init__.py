@@ -7,5 +7,5 @@ from ..lazy import family
 app = family(
     __package__,
     "Calculate link budgets, rain attenuation and contacts.",
-    *("budget", "rain", "contacts"),
+    ("budget", "rain", "contacts"),
 )

@@ -7,5 +7,5 @@ from ..lazy import family
 app = family(
     __package__,
     "Rate, hear and answer telephone calls.",
-    *("emodel", "listen", "pabx", "phone"),
+    ("emodel", "listen", "pabx", "phone"),
 )

@@ -88,26 +88,26 @@ def phone(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
     try:
-        said = call(target, address, samples, duration, user=user, stop=lambda: ended)
+        result = call(target, address, samples, duration, user=user, stop=lambda: ended)
     except (OSError, ValueError) as error:
         raise InputError(f"{target} from {address}: {error}") from None
-    if out is not None and said.answered:
+    if out is not None and result.answered:
         with wave.open(str(out), "wb") as file:
             file.setnchannels(1)
             file.setsampwidth(2)
             file.setframerate(8000)
-            file.writeframes(np.clip(said.heard, -32768, 32767).astype("<i2").tobytes())
-    result = {
-        "answered": said.answered,
-        "status": said.status,
-        "after_s": None if said.after_s is None else round(said.after_s, 3),
-        "sent": said.sent,
-        "received": said.received,
-        "lost": said.lost,
+            file.writeframes(np.clip(result.heard, -32768, 32767).astype("<i2").tobytes())
+    values = {
+        "answered": result.answered,
+        "status": result.status,
+        "after_s": None if result.after_s is None else round(result.after_s, 3),
+        "sent": result.sent,
+        "received": result.received,
+        "lost": result.lost,
     }
     if json:
-        print_json(result)
+        print_json(values)
     else:
-        typer.echo(" ".join(f"{key}={value}" for key, value in result.items() if value is not None))
-    if not said.answered:
+        typer.echo(" ".join(f"{key}={value}" for key, value in values.items() if value is not None))
+    if not result.answered:
         raise typer.Exit(1)

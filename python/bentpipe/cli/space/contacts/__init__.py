@@ -8,5 +8,5 @@ from ...lazy import family
 app = family(
     __package__,
     "Read contact plans, and find the routes of bundles through them.",
-    *("route", "show", "geometry"),
+    ("route", "show", "geometry"),
 )

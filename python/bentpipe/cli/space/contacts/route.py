@@ -84,12 +84,12 @@ def route(
     """
     from bentpipe.dtn import contacts
 
-    from ...amounts import moment, size_bytes
+    from ...amounts import exact_moment, size_bytes
     from ...output import print_json, print_table
 
     size_b = 0 if size is None else size_bytes(size, "--size")
-    # The engine reads the digits of a time in seconds, which may have more than a float holds.
-    time = at if at.isdecimal() else repr(moment(at))
+    # Nanoseconds of the present time have more digits than a float.
+    time = exact_moment(at)
     found = contacts.routes(
         read(plan, skip_impossible),
         source,
@@ -105,7 +105,9 @@ def route(
         others = {"routes": [asdict(route) for route in found]} if most > 1 else {}
         print_json({**question, **best, **others})
     if not found:
-        text = f"bentpipe: no route from {source} to {destination} for {size_b} bytes at {float(time):g} s"
+        text = (
+            f"bentpipe: no route from {source} to {destination} for {size_b} bytes at {time.normalize():f} s"
+        )
         typer.echo(text, err=True)
         raise typer.Exit(TROUBLE)
     if json:
