@@ -7,8 +7,8 @@ import type { Line } from "./lines";
 import type { Figure } from "./spec";
 
 /**
- * The hues of bentpipe's pictures (python/bentpipe/plots/style.py): darker on light pages and
- * lighter on dark pages, so that texts and thin lines have enough contrast.
+ * The hues of bentpipe's pictures (python/bentpipe/plots/style.py), darkened for light pages and
+ * lightened for dark pages where thin lines would have too little contrast.
  */
 const COLOURS = {
   light: ["#0072b2", "#c24e00", "#00795a", "#a8457f", "#8a6100", "#2d7fb0"],
