@@ -40,7 +40,7 @@ exclude_patterns = [
 
 html_theme = furo.__name__
 html_title = f"bentpipe {release}"
-# The scripts of the interactive figures and the playground, and the engine, which scripts/web builds.
+# The scripts of the interactive figures and the playground, and the engine (scripts/web site).
 SCRIPTS = ROOT / "build" / "site-scripts"
 has_site_script = all((SCRIPTS / name).is_file() for name in ("engine.js", "try.js", "playground.js"))
 if has_site_script:

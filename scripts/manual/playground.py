@@ -48,7 +48,7 @@ def _all() -> Iterator[dict[str, Any]]:
         text = page.read_text(encoding="utf-8")
         for toml in list(tries.scenarios(text).values())[:1]:
             heading = text.partition("\n")[0].removeprefix("# ")
-            yield _example("Gallery", page.stem, toml, page.parent) | {"title": heading}
+            yield _example("Gallery", f"gallery-{page.stem}", toml, page.parent) | {"title": heading}
     for name, about, text in _native.presets():
         toml = scenario_from(name, about, text)
         yield _example("Presets", f"preset-{name}", toml, ROOT) | {"title": f"{name}: {about}"}

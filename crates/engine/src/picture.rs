@@ -20,12 +20,12 @@ pub struct Picture {
     pub first: Option<String>,
 }
 
-/// A node of a picture.
+/// A node of a picture: a node of the scenario, a network, or a group of terminals.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Node {
     /// Identifier, to which edges refer.
     pub id: String,
-    /// Text to show.
+    /// Text to show at the node.
     pub label: String,
     /// The role: host (an end of a flow), router, proxy (a node with a proxy or service), network,
     /// or group (of terminals).
@@ -34,10 +34,10 @@ pub struct Node {
     pub path: Vec<String>,
 }
 
-/// An edge of a picture.
+/// An edge of a picture: a link, or the connection of a node to a network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Edge {
-    /// Identifier.
+    /// Identifier, unique among the edges.
     pub id: String,
     /// Identifier of the node at one end.
     pub from: String,

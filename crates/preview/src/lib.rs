@@ -20,6 +20,7 @@ use std::path::Path;
 
 pub use bentpipe_scenario::ScenarioError;
 pub use check::Check;
+use packets::Packets;
 pub use packets::PACKETS;
 pub use traces::{Trace, Traces};
 
@@ -93,7 +94,8 @@ impl Preview {
         let seed = request.seed.unwrap_or(scenario.seed.value());
         let mut network = instantiate(scenario, seed, request.run, recorder);
         if request.packets {
-            network.out().set_capture(Some(traces.capture(&scenario.record.capture)));
+            let capture = Packets::new(&traces, &scenario.record.capture);
+            network.out().set_capture(Some(Box::new(capture)));
         }
         let end = Time::ZERO + scenario.duration;
         Ok(Preview { loaded, network, traces, reached: Time::ZERO, end })

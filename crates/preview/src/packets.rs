@@ -1,5 +1,5 @@
-//! The packets that pass the captured nodes, as rows of a trace. A page matches the rows of a packet
-//! by flow, connection, leg and number, and draws its way from node to node.
+//! The packets that pass the captured nodes, as rows of a trace. A page matches the rows of a
+//! packet by flow, connection, leg and number, and draws the packet's way from node to node.
 
 use crate::traces::Traces;
 use bentpipe_core::{Column, FlowId, Table, Time};
@@ -29,7 +29,15 @@ pub static PACKETS: Table = Table {
 };
 
 /// Writes the packets of flows to the traces of a run.
-pub struct Packets(pub Traces);
+pub struct Packets(Traces);
+
+impl Packets {
+    /// Creates a writer of [`PACKETS`] for the captured nodes, in the order of their interfaces.
+    pub fn new(traces: &Traces, nodes: &[String]) -> Packets {
+        traces.open_with(&PACKETS, nodes);
+        Packets(traces.clone())
+    }
+}
 
 impl Capture for Packets {
     fn packet(&mut self, interface: u32, now: Time, packet: &Packet) {

@@ -1,8 +1,6 @@
 //! The rows of traces in memory, stored by column.
 
-use crate::packets::{Packets, PACKETS};
 use bentpipe_core::{Row, Sink, Table, Time};
-use bentpipe_stage::Capture;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Maximum number of values kept in all traces together, with time and entity of each row (256 MB).
@@ -54,16 +52,14 @@ impl Traces {
         Box::new(self.clone())
     }
 
-    /// Returns a capture that keeps every packet at these nodes as a row of
-    /// [`PACKETS`](crate::PACKETS).
-    pub fn capture(&self, nodes: &[String]) -> Box<dyn Capture> {
+    /// Opens a table with these entities.
+    pub(crate) fn open_with(&self, table: &'static Table, entities: &[String]) {
         let mut kept = self.lock();
-        let index = kept.trace(&PACKETS);
-        kept.traces[index].entities = nodes.to_vec();
-        Box::new(Packets(self.clone()))
+        let index = kept.trace(table);
+        kept.traces[index].entities = entities.to_vec();
     }
 
-    /// Keeps one row, whatever the time since the last row.
+    /// Keeps one row, regardless of the time since the previous row.
     pub(crate) fn keep(&self, table: &'static Table, entity: u32, now: Time, values: &[f64]) {
         let mut kept = self.lock();
         let index = kept.trace(table);

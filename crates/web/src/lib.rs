@@ -2,8 +2,9 @@
 //!
 //! A page writes a request as JSON to [`bp_input`], opens the run with [`bp_open`], calls
 //! [`bp_advance`] until it returns 1, ends the run with [`bp_close`], and reads the JSON at
-//! [`bp_answer`]. [`bp_check`] answers a request without a run. The answer of a run contains the address and the length of each column of the traces.
-//! These columns are valid until the next call of [`bp_input`].
+//! [`bp_answer`]. [`bp_check`] answers a request without a run. The answer of a run contains the
+//! address and the length of each column of the traces. These columns are valid until the next call
+//! of [`bp_input`].
 //!
 //! A panic traps. The page then reads the message at [`bp_panic`] and discards the instance.
 

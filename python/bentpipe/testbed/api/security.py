@@ -13,7 +13,8 @@ from bentpipe.testbed.settings import Settings
 #: The picture and the plots use inline styles. Scripts are never inline. The preview compiles the
 #: engine, a WebAssembly module.
 CONTENT: Final = (
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; "
     "connect-src 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
     "object-src 'none'"
 )

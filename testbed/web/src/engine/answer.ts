@@ -21,7 +21,7 @@ export interface Request {
   packets?: boolean;
 }
 
-/** A hop of a flow's path. */
+/** A hop of a path, from node to node. */
 export interface Hop {
   from: string;
   to: string;
@@ -32,7 +32,9 @@ export interface Checked {
   resolved: Record<string, unknown>;
   warnings: string[];
   picture: PictureData;
-  /** Flows with their paths; null without a path. `facts` contains more: crates/engine/src/facts. */
+  /**
+   * Flows with their paths; null without a path. For the other facts, see crates/engine/src/facts.
+   */
   facts: { flows: { name: string; there: Hop[] | null; back: Hop[] | null }[] };
   duration_s: number;
 }

@@ -12,7 +12,9 @@ export type Outcome =
   | { kind: "answer"; answer: Answer; milliseconds: number }
   | { kind: "checked"; checked: Checked }
   | { kind: "refused"; text: string; problems: Problem[] }
-  /** The run has more than `limit` events: `events` for the completed `fraction` of its duration. */
+  /**
+   * The run has more than `limit` events: `events` for the completed `fraction` of its duration.
+   */
   | { kind: "declined"; events: number; fraction: number; limit: number }
   | { kind: "failed"; text: string }
   | { kind: "cancelled" };

@@ -1,4 +1,4 @@
-// The results of the flows of a run, beside those of another run.
+// The results of the flows of a run, with those of another run.
 
 import { rounded } from "../data/format";
 import type { Answer, Row } from "../engine/answer";

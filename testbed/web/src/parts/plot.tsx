@@ -37,7 +37,7 @@ interface Given {
   choose?: (part: [number, number] | undefined) => void;
   /** Plots with the same name share the cursor. */
   linked?: string;
-  /** Height in pixels. */
+  /** Height of the plot in pixels. */
   height?: number;
 }
 

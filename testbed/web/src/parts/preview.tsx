@@ -28,7 +28,10 @@ export interface Preview {
   fraction: number | undefined;
 }
 
-/** Checks and runs a draft while the preview is open. The engine is loaded when it is first opened. */
+/**
+ * Checks and runs a draft while the preview is open. The engine is loaded when the preview is first
+ * opened.
+ */
 export function usePreview(text: string): Preview {
   const [isOpen, setOpen] = useState(() => localStorage.getItem(OPEN) === "open");
   const [client, setClient] = useState<Client>();

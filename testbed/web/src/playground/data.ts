@@ -6,7 +6,7 @@ import type { Schema } from "../data/schema";
 export interface Example {
   /** Its name in links, such as `geo-bulk`. */
   name: string;
-  /** The group in the list. */
+  /** The heading above the scenario in the list. */
   group: string;
   /** One line about the scenario. */
   title: string;

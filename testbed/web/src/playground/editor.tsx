@@ -28,7 +28,7 @@ import { isTable, type Schema } from "../data/schema";
 import { description, headerOffers, keyOffers, type Offer, schemaAt, valueOffers } from "./known";
 import { type Path, parsed, placeIn, positionOf, tableAt, valueAt } from "./toml";
 
-/** What the page can do with the editor. */
+/** The operations of the editor for the page. */
 export interface EditorHandle {
   /** Replaces the text. The change can be undone. */
   replace: (text: string) => void;
@@ -93,6 +93,8 @@ export function Editor({ text, schema, problems, change, run, handle }: Given) {
         ],
       }),
     });
+    // The keyboard scrolls focusable elements only.
+    made.scrollDOM.tabIndex = 0;
     view.current = made;
     return () => made.destroy();
   }, [schema]);
@@ -157,8 +159,11 @@ function completions(context: CompletionContext, schema: Schema) {
   if (place.kind === "header") offers = headerOffers(schema, path, values);
   else if (place.kind === "key") offers = keyOffers(schema, path, values, isTable(present) ? present : {});
   else offers = valueOffers(schema, path, values);
+  // The editor closes quotes; a completed text replaces the closing one.
+  const to = place.typed.startsWith('"') && state.doc.sliceString(pos, pos + 1) === '"' ? pos + 1 : pos;
   return {
     from: pos - place.typed.length,
+    to,
     options: offers.map((one) => ({
       label: one.label,
       apply: one.insert,

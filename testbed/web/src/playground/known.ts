@@ -100,7 +100,9 @@ export function description(given: Schema, root: Schema): string {
   const schema = resolved(given, root);
   const about = given.description ?? schema.description ?? "";
   const type = short(schema, root);
-  const units = schema.units ? Object.keys(Object.assign({}, ...Object.values(schema.units))) : [];
+  const units = Object.values(schema.units ?? {}).flatMap((sizes) =>
+    Object.keys(sizes).sort((a, b) => sizes[a]! - sizes[b]!),
+  );
   const parts = [about, type && `Type: ${type}.`, units.length > 0 ? `Units: ${units.join(", ")}.` : ""];
   if (schema.default !== undefined && schema.default !== null && !isTable(schema.default))
     parts.push(`Default: ${JSON.stringify(schema.default)}.`);

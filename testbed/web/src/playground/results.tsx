@@ -1,4 +1,4 @@
-// The results of a run as tables, beside those of a pinned run.
+// The results of a run as tables, with those of a pinned run.
 
 import { csv, rounded } from "../data/format";
 import type { Answer, Row } from "../engine/answer";
@@ -7,7 +7,7 @@ import { FlowTable, MAX_ROWS, Omitted } from "../parts/flow_table";
 
 /** A run that the page keeps. */
 export interface Done {
-  /** The text that was run. */
+  /** The text of the scenario that was run. */
   text: string;
   answer: Answer;
   milliseconds: number;

@@ -10,7 +10,10 @@ export async function toFragment(text: string): Promise<string> {
   return `#${KEY}${btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-/** Returns the text of a fragment; undefined if the fragment contains none. Rejects damaged ones. */
+/**
+ * Returns the text of a fragment; undefined if the fragment contains no text. Rejects a damaged
+ * fragment.
+ */
 export async function fromFragment(fragment: string): Promise<string | undefined> {
   if (!fragment.startsWith(`#${KEY}`)) return undefined;
   const binary = atob(

@@ -83,9 +83,12 @@ export function valueAt(values: unknown, path: Path): unknown {
 
 /**
  * The position of an entity in the text. In `named`, a table in a list is addressed by its name, as
- * in `["link", "sat"]`; the position of the longest known beginning of the path is returned.
+ * in `["link", "sat"]`. Returns the position of the longest known beginning of the path. A node has
+ * no table; its position is that of the first value with its name.
  */
 export function positionOf(known: Parsed, named: string[]): number | undefined {
+  if (named[0] === "node")
+    return known.entries.find((one) => valueAt(known.values, one.path) === named[1])?.key[0];
   const path: Path = [];
   let values: unknown = known.values;
   for (const key of named) {

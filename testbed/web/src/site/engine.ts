@@ -1,4 +1,7 @@
-/** Engines for pages of the site, which may be opened from files: their worker is part of the script. */
+/**
+ * Engines for pages of the site. Their worker is part of the script, because pages may be opened
+ * from files.
+ */
 import { Client } from "../engine/client";
 import { compiled } from "../engine/loading";
 import EngineWorker from "../engine/worker?worker&inline";
