@@ -93,6 +93,8 @@ _EXPORTS: dict[str, tuple[list[int], list[int], bytes]] = {
 #: Instructions of `bp_advance`: a trap, and a loop without end.
 TRAP = b"\x00"
 LOOP = b"\x03\x40\x0c\x00\x0b\x00"
+#: Instructions that trap after the memory has reached its maximum, as a failed allocation does.
+EXHAUST = b"\x03\x40\x41\x01\x40\x00\x41\x7f\x47\x0d\x00\x0b\x00"
 
 
 def module(advance: bytes, message: str) -> bytes:
@@ -111,7 +113,7 @@ def module(advance: bytes, message: str) -> bytes:
     sections = {
         1: _list(types),
         3: _list([bytes([number]) for number in range(len(types))]),
-        5: b"\x01\x00\x10",
+        5: b"\x01\x01\x10\x40",
         7: _list(exports),
         10: _list(bodies),
         11: b"\x01\x00\x41\x10\x0b" + _sized(text),

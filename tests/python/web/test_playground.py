@@ -149,7 +149,7 @@ def test_a_run_that_is_too_large_is_declined_with_its_size(address: str, browser
         has_run(page)
         written(page, GEO.replace("400 s", "1 h"))
         expect(page.get_by_role("alert")).to_contain_text(
-            re.compile(r"takes about [0-9.e+]+ events; a page runs at most 5")
+            re.compile(r"needs about [0-9]+ million events; a page runs at most 5 million")
         )
 
 

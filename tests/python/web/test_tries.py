@@ -220,7 +220,7 @@ def test_a_trap_leaves_a_working_page(browser: Browser, tmp_path: Path) -> None:
     with Watched(browser, file.as_uri()) as page:
         page.get_by_role("button", name="Run in this page").click()
         message = page.locator(".try-message")
-        expect(message).to_have_text(re.compile("The engine stopped: index out of bounds"))
+        expect(message).to_have_text(re.compile("The run failed: index out of bounds"))
         expect(page.get_by_role("status")).to_have_text(re.compile("index out of bounds"))
         # The next move runs in another instance.
         message.evaluate("message => message.textContent = ''")
@@ -237,6 +237,17 @@ def test_a_run_that_never_returns_leaves_a_working_page(browser: Browser, tmp_pa
         message.evaluate("message => message.textContent = ''")
         page.get_by_label("Queue of the modem").press("ArrowRight")
         expect(message).to_have_text(re.compile("did not respond"))
+
+
+def test_an_exhausted_memory_leaves_a_working_page(browser: Browser, tmp_path: Path) -> None:
+    file = sites.write(tmp_path / "page", sites.specs(QUEUE), sites.module(sites.EXHAUST, ""))
+    with Watched(browser, file.as_uri()) as page:
+        page.get_by_role("button", name="Run in this page").click()
+        message = page.locator(".try-message")
+        expect(message).to_have_text(re.compile("needs too much memory"))
+        message.evaluate("message => message.textContent = ''")
+        page.get_by_label("Queue of the modem").press("ArrowRight")
+        expect(message).to_have_text(re.compile("needs too much memory"))
 
 
 def test_too_many_events_are_declined(browser: Browser, tmp_path: Path) -> None:

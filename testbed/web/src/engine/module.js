@@ -64,7 +64,19 @@ export class Engine {
     } catch (error) {
       if (!(error instanceof WebAssembly.RuntimeError)) throw error;
       const message = this.text(this.exports.bp_panic(), this.exports.bp_panic_length());
-      throw new Trapped(message || error.message);
+      throw new Trapped(
+        message || (this.canGrow() ? error.message : "the run needs too much memory for a page"),
+      );
+    }
+  }
+
+  /** Returns false if the memory is exhausted, in which case an allocation has trapped without a panic. */
+  canGrow() {
+    try {
+      this.exports.memory.grow(1);
+      return true;
+    } catch {
+      return false;
     }
   }
 

@@ -6,10 +6,10 @@ import { message } from "../data/state";
 import type { Answer } from "../engine/answer";
 import { Client } from "../engine/client";
 import { compiled } from "../engine/loading";
+import { reasonOf } from "../engine/reason";
 import EngineWorker from "../engine/worker?worker";
 import { Notice, Progress } from "./basics";
 import { FlowTable } from "./flow_table";
-import { reasonOf } from "./reason";
 
 /** Pause in editing after which the draft is checked and run. */
 const PAUSE_MS = 300;

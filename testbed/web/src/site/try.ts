@@ -5,10 +5,10 @@
 import "uplot/dist/uPlot.min.css";
 import "./try.css";
 import { element } from "../data/element";
-import { problemText } from "../data/problem";
 import type { Answer } from "../engine/answer";
-import type { Client, Outcome } from "../engine/client";
+import type { Client } from "../engine/client";
 import { compiled } from "../engine/loading";
+import { reasonOf } from "../engine/reason";
 import { Chart } from "./chart";
 import { client } from "./engine";
 import { filled, type Named } from "./expression";
@@ -193,7 +193,7 @@ class Block {
         this.current = undefined;
         if (outcome.kind === "cancelled") return false;
         if (outcome.kind !== "answer") {
-          this.fail(reason(outcome));
+          this.fail(reasonOf(outcome));
           return true;
         }
         reduced = this.reduced(outcome.answer, job.named);
@@ -289,23 +289,6 @@ class Block {
     this.announcement = window.setTimeout(() => {
       this.live.textContent = text ?? this.sentence.textContent;
     }, ANNOUNCE_MS);
-  }
-}
-
-function reason(outcome: Outcome): string {
-  switch (outcome.kind) {
-    case "refused": {
-      const problem = outcome.problems[0];
-      return `These settings are not a valid scenario. ${problem ? `${problem.path}: ${problemText(problem)}` : outcome.text}`;
-    }
-    case "declined": {
-      const millions = Math.round(outcome.events / Math.max(outcome.fraction, 0.01) / 1e6);
-      return `These settings need about ${millions} million events, which take too long in a page. Run the scenario with bentpipe simulate.`;
-    }
-    case "failed":
-      return `The engine stopped: ${outcome.text}. Other settings can still be tried.`;
-    default:
-      return "";
   }
 }
 
