@@ -1,0 +1,568 @@
+/** Paints a space-time diagram on a canvas. */
+import { between, eachHop, type Journeys, positionAt } from "./journeys.js";
+
+export type Kind = "data" | "answer" | "control" | "repeat" | "loss" | "wait" | "request" | "plan";
+
+/** What a diagram shows: a time span from `top`, in nanoseconds. `isFresh` if there is no present time. */
+export interface View {
+  top: number;
+  span: number;
+  now: number;
+  isFresh: boolean;
+  selected: number;
+}
+
+/** The places of a diagram's parts in pixels. */
+export interface Frame {
+  left: number;
+  right: number;
+  top: number;
+  height: number;
+  width: number;
+  /** The line of each node. */
+  x: number[];
+  /** The bar of a packet that waits at a node. */
+  bar: (packet: number, place: number) => { x: number; width: number };
+}
+
+const HEADER = 30;
+const FOOTER = 8;
+const FONT = "12px system-ui, sans-serif";
+const BOLD = "600 13px system-ui, sans-serif";
+const SMALL = "11px system-ui, sans-serif";
+/** Width of the bars of waiting packets beside a node, of one bar, and from the node to the first bar. */
+const BARS = { wide: 46, narrow: 24 };
+const MAX_BAR = 6;
+const GAP = 4;
+/** Opacity of the future. */
+const FAINT = 0.13;
+/** Number of visible packets up to which lines have arrows, and up to which they have labels. */
+const ARROWS = 240;
+const LABELS = 44;
+
+/** Lanes of bars at the nodes: a packet that waits takes the first free lane. */
+interface Lanes {
+  /** Lane by packet and place. */
+  lane: Uint16Array;
+  /** Number of lanes by place and direction. */
+  counts: [number, number][];
+}
+
+const known = new WeakMap<Journeys, Lanes>();
+
+function lanesOf(journeys: Journeys): Lanes {
+  const found = known.get(journeys);
+  if (found) return found;
+  const { count, nodes, time, leaves, back } = journeys;
+  const width = nodes.length;
+  const lane = new Uint16Array(count * width);
+  const least = journeys.roundTrip / 1000;
+  const counts = nodes.map((_, place) => {
+    return ([0, 1] as const).map((direction) => {
+      const waiting: number[] = [];
+      for (let packet = 0; packet < count; packet++) {
+        const at = packet * width + place;
+        if (back[packet] === direction && leaves[at]! - time[at]! > least) waiting.push(at);
+      }
+      waiting.sort((one, other) => time[one]! - time[other]!);
+      const free: number[] = [];
+      for (const at of waiting) {
+        let own = free.findIndex((end) => end <= time[at]!);
+        if (own < 0) own = Math.min(free.length, 999);
+        lane[at] = own;
+        free[own] = leaves[at]!;
+      }
+      return free.length;
+    }) as [number, number];
+  });
+  const lanes = { lane, counts };
+  known.set(journeys, lanes);
+  return lanes;
+}
+
+/** Returns the shortest time of a packet between neighbouring nodes. */
+function delaysOf(journeys: Journeys): number[] {
+  const { nodes, count, time, leaves } = journeys;
+  const delays = nodes.slice(1).map(() => Number.POSITIVE_INFINITY);
+  for (let packet = 0; packet < count; packet++) {
+    const at = packet * nodes.length;
+    eachHop(journeys, packet, (from, to) => {
+      const hop = Math.min(from, to);
+      if (Math.abs(from - to) === 1)
+        delays[hop] = Math.min(delays[hop]!, time[at + to]! - leaves[at + from]!);
+    });
+  }
+  return delays.map((delay) => (Number.isFinite(delay) ? Math.max(0, delay) : 0));
+}
+
+export function layout(
+  journeys: Journeys,
+  context: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+): Frame {
+  const { nodes } = journeys;
+  const { lane, counts } = lanesOf(journeys);
+  const room = width < 520 ? BARS.narrow : BARS.wide;
+  context.font = BOLD;
+  const half = (place: number) => context.measureText(nodes[place] ?? "").width / 2;
+  const isUsed = (place: number, back: 0 | 1) => (counts[place]?.[back] ?? 0) > 0;
+  const labels = 58;
+  const left = labels + Math.max(isUsed(0, 0) ? room : 0, half(0) - 24, 10);
+  const right = width - Math.max(isUsed(nodes.length - 1, 1) ? room : 0, half(nodes.length - 1), 10) - 6;
+  const delays = delaysOf(journeys);
+  const total = delays.reduce((sum, delay) => sum + delay, 0) || 1;
+  // Short hops keep some width, so that their packets remain visible.
+  const weights = delays.map((delay) => 0.45 + delay / total);
+  const whole = weights.reduce((sum, weight) => sum + weight, 0) || 1;
+  let reached = 0;
+  const x = [0, ...weights].map((weight) => {
+    reached += weight;
+    return left + (reached / whole) * (right - left);
+  });
+  const bar = (packet: number, place: number) => {
+    const back = journeys.back[packet] ? 1 : 0;
+    const pitch = Math.min(MAX_BAR, room / Math.max(1, counts[place]![back]));
+    const offset = GAP + (lane[packet * nodes.length + place]! + 0.5) * pitch;
+    return { x: x[place]! + (back ? offset : -offset), width: Math.max(1, pitch - 1) };
+  };
+  return { left: labels, right: width, top: HEADER, height: height - HEADER - FOOTER, width, x, bar };
+}
+
+/** The shapes of a kind in the visible span. */
+interface Shapes {
+  lines: Path2D;
+  heads: Path2D;
+  bars: Path2D;
+}
+
+interface Label {
+  text: string;
+  colour: string;
+  x1: number;
+  y1: number;
+  x2: number;
+  y2: number;
+}
+
+export function paint(
+  context: CanvasRenderingContext2D,
+  journeys: Journeys,
+  frame: Frame,
+  view: View,
+  style: CSSStyleDeclaration,
+): void {
+  const painter = new Painter(context, journeys, frame, view, style);
+  painter.paint();
+}
+
+class Painter {
+  private readonly ink: string;
+  private readonly paper: string;
+  private readonly shapes = new Map<Kind, Shapes>();
+  private readonly labels: Label[] = [];
+  private readonly from: number;
+  private readonly to: number;
+
+  constructor(
+    private readonly context: CanvasRenderingContext2D,
+    private readonly journeys: Journeys,
+    private readonly frame: Frame,
+    private readonly view: View,
+    private readonly style: CSSStyleDeclaration,
+  ) {
+    this.ink = style.color;
+    this.paper = this.colour("paper");
+    [this.from, this.to] = between(journeys, view.top, view.top + view.span);
+  }
+
+  private colour(name: Kind | "paper" | "now"): string {
+    return this.style.getPropertyValue(`--packets-${name}`) || this.style.color;
+  }
+
+  private y(time: number): number {
+    const { frame, view } = this;
+    return frame.top + ((time - view.top) / view.span) * frame.height;
+  }
+
+  private shapesOf(kind: Kind): Shapes {
+    let shapes = this.shapes.get(kind);
+    if (!shapes) {
+      shapes = { lines: new Path2D(), heads: new Path2D(), bars: new Path2D() };
+      this.shapes.set(kind, shapes);
+    }
+    return shapes;
+  }
+
+  kindOf(packet: number): Kind {
+    const { journeys } = this;
+    if (journeys.retransmitted[packet]) return "repeat";
+    return (["data", "answer", "control"] as const)[journeys.kind[packet]!]!;
+  }
+
+  paint() {
+    const { context, frame, view } = this;
+    context.clearRect(0, 0, frame.width, frame.top + frame.height + FOOTER);
+    this.grid();
+    this.collect();
+    const bottom = frame.top + frame.height;
+    const now = view.isFresh ? bottom : Math.max(frame.top, Math.min(bottom, this.y(view.now)));
+    if (now < bottom) this.clipped(now, bottom, FAINT);
+    this.clipped(frame.top, now, 1);
+    this.nodes();
+    if (!view.isFresh) {
+      this.present(now);
+      this.travellers(now);
+    }
+    if (view.selected >= 0) this.highlight(view.selected);
+  }
+
+  /** Paints the shapes between two heights. */
+  private clipped(top: number, bottom: number, alpha: number) {
+    const { context, frame } = this;
+    context.save();
+    context.beginPath();
+    context.rect(0, top, frame.width, bottom - top);
+    context.clip();
+    context.globalAlpha = alpha;
+    this.stroke();
+    context.restore();
+  }
+
+  private grid() {
+    const { context, frame, view, ink } = this;
+    context.font = FONT;
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    const step = niceStep((view.span * 52) / frame.height);
+    const digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / 1e9) + 1e-9)));
+    context.fillStyle = ink;
+    context.strokeStyle = ink;
+    context.lineWidth = 1;
+    for (let tick = Math.ceil(view.top / step) * step; tick <= view.top + view.span; tick += step) {
+      const y = Math.round(this.y(tick)) + 0.5;
+      context.globalAlpha = 0.1;
+      context.beginPath();
+      context.moveTo(frame.left, y);
+      context.lineTo(frame.right, y);
+      context.stroke();
+      context.globalAlpha = 0.75;
+      context.fillText(`${(tick / 1e9).toFixed(digits)} s`, frame.left - 8, y);
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** Paints the lines and names of the nodes, and the starts of superframes. */
+  private nodes() {
+    const { context, frame, journeys, ink } = this;
+    const bottom = frame.top + frame.height;
+    context.strokeStyle = ink;
+    context.fillStyle = ink;
+    context.font = BOLD;
+    context.textBaseline = "alphabetic";
+    context.textAlign = "center";
+    let free = 0;
+    journeys.nodes.forEach((name, place) => {
+      const x = frame.x[place]!;
+      context.globalAlpha = 0.85;
+      context.lineWidth = 2;
+      context.beginPath();
+      context.moveTo(x, frame.top - 4);
+      context.lineTo(x, bottom);
+      context.stroke();
+      context.globalAlpha = 1;
+      const half = context.measureText(name).width / 2;
+      const at = Math.max(half + 2, Math.min(frame.right - half - 2, x));
+      // Names that would overlap are left out; the description of the diagram has them all.
+      if (at - half < free) return;
+      context.fillText(name, at, frame.top - 12);
+      free = at + half + 6;
+    });
+    this.superframes();
+  }
+
+  private superframes() {
+    const { context, frame, view, journeys } = this;
+    const { superframes } = journeys;
+    if (!superframes || (superframes.length / view.span) * frame.height < 4) return;
+    const { place, start, length } = superframes;
+    const x = frame.x[place]!;
+    const first = Math.ceil((view.top - start) / length);
+    context.globalAlpha = 0.7;
+    context.lineWidth = 1;
+    context.beginPath();
+    for (let time = start + first * length; time <= view.top + view.span; time += length) {
+      const y = Math.round(this.y(time)) + 0.5;
+      context.moveTo(x, y);
+      context.lineTo(x + 7, y);
+    }
+    context.stroke();
+    context.globalAlpha = 1;
+  }
+
+  /** Collects the shapes of the visible packets and messages. */
+  private collect() {
+    const { journeys, frame, view } = this;
+    const { nodes, time, leaves, back, lostAt } = journeys;
+    const width = nodes.length;
+    const visible = this.to - this.from;
+    const hasHeads = visible <= ARROWS;
+    const hasLabels = visible <= LABELS;
+    // Lines that cover the same pixels are painted once.
+    const painted = new Map<string, number>();
+    const least = view.span / frame.height / 2;
+    const isNew = (key: string, start: number, end: number) => {
+      if (visible < 3000) return true;
+      const place = Math.round(start / least) * 1e6 + Math.round((end - start) / least);
+      if (painted.get(key) === place) return false;
+      painted.set(key, place);
+      return true;
+    };
+    for (let packet = this.from; packet < this.to; packet++) {
+      if (journeys.end[packet]! < view.top) continue;
+      const kind = this.kindOf(packet);
+      const shapes = this.shapesOf(kind);
+      const at = packet * width;
+      let longest: Label | undefined;
+      const last = eachHop(journeys, packet, (a, b) => {
+        const [came, left, arrived] = [time[at + a]!, leaves[at + a]!, time[at + b]!];
+        if (left - came > least && isNew(`bar ${a} ${back[packet]}`, came, left)) {
+          const bar = frame.bar(packet, a);
+          shapes.bars.rect(
+            bar.x - bar.width / 2,
+            this.y(came),
+            bar.width,
+            Math.max(1, this.y(left) - this.y(came)),
+          );
+        }
+        if (!isNew(`${kind} ${a} ${b}`, left, arrived)) return;
+        const [x1, y1, x2, y2] = [frame.x[a]!, this.y(left), frame.x[b]!, this.y(arrived)];
+        shapes.lines.moveTo(x1, y1);
+        shapes.lines.lineTo(x2, y2);
+        if (hasHeads) head(shapes.heads, x1, y1, x2, y2);
+        if (hasLabels && Math.abs(x2 - x1) > Math.abs((longest?.x2 ?? 0) - (longest?.x1 ?? 0)))
+          longest = { text: "", colour: this.colour(kind), x1, y1, x2, y2 };
+      });
+      const step = back[packet] ? -1 : 1;
+      if (lostAt[packet] === last) this.loss(packet, last, step, kind);
+      else if (nodes[last + step] !== undefined && journeys.end[packet] === journeys.finish)
+        this.unfinished(packet, last, step, kind);
+      if (longest) this.label(longest, packet);
+    }
+    this.messages();
+  }
+
+  private loss(packet: number, place: number, step: number, kind: Kind) {
+    const { journeys, frame } = this;
+    const start = journeys.time[packet * journeys.nodes.length + place]!;
+    const [x1, y1, y2] = [frame.x[place]!, this.y(start), this.y(journeys.lost[packet]!)];
+    const x2 = journeys.inQueue[packet] ? x1 + step * 9 : (x1 + frame.x[place + step]!) / 2;
+    if (!journeys.inQueue[packet]) {
+      const { lines } = this.shapesOf(kind);
+      lines.moveTo(x1, y1);
+      lines.lineTo(x2, y2);
+    }
+    const { lines } = this.shapesOf("loss");
+    for (const [dx, dy] of [
+      [5, 5],
+      [5, -5],
+    ] as const) {
+      lines.moveTo(x2 - dx, y2 - dy);
+      lines.lineTo(x2 + dx, y2 + dy);
+    }
+  }
+
+  /** A packet that is on its way at the end of the run. */
+  private unfinished(packet: number, place: number, step: number, kind: Kind) {
+    const { journeys, frame } = this;
+    const start = journeys.time[packet * journeys.nodes.length + place]!;
+    const needs = Math.max(1, journeys.missing[packet]!);
+    const share = Math.min(1, (journeys.finish - start) / needs);
+    const [x1, x2] = [frame.x[place]!, frame.x[place + step]!];
+    const { lines } = this.shapesOf(kind);
+    lines.moveTo(x1, this.y(start));
+    lines.lineTo(x1 + share * (x2 - x1), this.y(start + share * needs));
+  }
+
+  private label(line: Label, packet: number) {
+    const { journeys } = this;
+    const sequence = journeys.sequence[packet]!;
+    const payload = journeys.payload[packet]!;
+    const number = journeys.number[packet]!;
+    if (payload > 0) line.text = `${sequence} – ${sequence + payload - 1}`;
+    else if (!journeys.isTcp) line.text = `${number}`;
+    else if (journeys.flags[packet]! & 2) line.text = journeys.back[packet] ? "SYN, ACK" : "SYN";
+    else if (journeys.flags[packet]! & 1) line.text = "FIN";
+    else line.text = `ACK ${journeys.acknowledgment[packet]}`;
+    this.addLabel(line);
+  }
+
+  private addLabel(line: Label) {
+    // Labels of parallel lines would overlap.
+    const isClose = (other: Label) => other.x1 === line.x1 && Math.abs(other.y1 - line.y1) < 13;
+    if (Math.abs(line.x2 - line.x1) > 150 && !this.labels.some(isClose)) this.labels.push(line);
+  }
+
+  private messages() {
+    const { journeys, frame, view } = this;
+    for (const kind of ["request", "plan"] as const) {
+      for (const message of kind === "request" ? journeys.requests : journeys.plans) {
+        if (message.received < view.top || message.sent > view.top + view.span) continue;
+        const ends = [frame.x[message.terminal]!, frame.x[message.gateway]!] as const;
+        const [x1, x2] = kind === "request" ? ends : [ends[1], ends[0]];
+        const [y1, y2] = [this.y(message.sent), this.y(message.received)];
+        const shapes = this.shapesOf(kind);
+        shapes.lines.moveTo(x1, y1);
+        shapes.lines.lineTo(x2, y2);
+        head(shapes.heads, x1, y1, x2, y2);
+        const text = Number.isNaN(message.slots) ? kind : `${kind}: ${message.slots} slots`;
+        this.addLabel({ text, colour: this.colour(kind), x1, y1, x2, y2 });
+      }
+    }
+  }
+
+  private stroke() {
+    const { context } = this;
+    const alpha = context.globalAlpha;
+    for (const kind of ["request", "plan", "control", "answer", "data", "repeat", "loss"] as const) {
+      const shapes = this.shapes.get(kind);
+      if (!shapes) continue;
+      const colour = this.colour(kind);
+      context.strokeStyle = colour;
+      context.fillStyle = colour;
+      context.globalAlpha = alpha * 0.55;
+      context.fill(shapes.bars);
+      context.globalAlpha = alpha;
+      context.lineWidth = WIDTHS[kind];
+      context.setLineDash(kind === "request" ? [7, 4] : kind === "plan" ? [2, 3] : []);
+      context.stroke(shapes.lines);
+      context.setLineDash([]);
+      context.fill(shapes.heads);
+    }
+    context.font = SMALL;
+    context.textAlign = "center";
+    context.textBaseline = "bottom";
+    for (const { text, colour, x1, y1, x2, y2 } of this.labels) {
+      context.save();
+      context.translate((x1 + x2) / 2, (y1 + y2) / 2);
+      context.rotate(Math.atan((y2 - y1) / (x2 - x1)));
+      context.lineWidth = 3;
+      context.strokeStyle = this.paper;
+      context.strokeText(text, 0, -2);
+      context.fillStyle = colour;
+      context.fillText(text, 0, -2);
+      context.restore();
+    }
+  }
+
+  /** Paints the line of the present time. */
+  private present(y: number) {
+    const { context, frame } = this;
+    context.strokeStyle = this.colour("now");
+    context.globalAlpha = 0.8;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.moveTo(frame.left - 4, Math.round(y) + 0.5);
+    context.lineTo(frame.right, Math.round(y) + 0.5);
+    context.stroke();
+    context.globalAlpha = 1;
+    context.fillStyle = this.colour("now");
+    context.beginPath();
+    context.moveTo(frame.left - 3, y);
+    context.lineTo(frame.left - 11, y - 6);
+    context.lineTo(frame.left - 11, y + 6);
+    context.fill();
+  }
+
+  /** Paints the packets and messages that travel at the present time as dots. */
+  private travellers(y: number) {
+    const { context, journeys, frame, view } = this;
+    const [from, to] = between(journeys, view.now, view.now);
+    const dots = new Map<Kind, Path2D>();
+    const add = (kind: Kind, x: number, radius: number) => {
+      let path = dots.get(kind);
+      if (!path) {
+        path = new Path2D();
+        dots.set(kind, path);
+      }
+      path.moveTo(x + radius, y);
+      path.arc(x, y, radius, 0, 2 * Math.PI);
+    };
+    for (let packet = from; packet < to; packet++) {
+      const position = positionAt(journeys, packet, view.now);
+      if (!position || position.isWaiting) continue;
+      const [a, b] = [frame.x[position.from]!, frame.x[position.to]!];
+      const kind = this.kindOf(packet);
+      add(kind, a + position.share * (b - a), kind === "data" || kind === "repeat" ? 4.5 : 3.5);
+    }
+    for (const kind of ["request", "plan"] as const) {
+      for (const { sent, received, terminal, gateway } of kind === "request"
+        ? journeys.requests
+        : journeys.plans) {
+        if (view.now < sent || view.now >= received) continue;
+        const ends = [frame.x[terminal]!, frame.x[gateway]!] as const;
+        const [a, b] = kind === "request" ? ends : [ends[1], ends[0]];
+        add(kind, a + ((view.now - sent) / (received - sent)) * (b - a), 3.5);
+      }
+    }
+    context.lineWidth = 1.5;
+    context.strokeStyle = this.paper;
+    for (const [kind, path] of dots) {
+      context.fillStyle = this.colour(kind);
+      context.fill(path);
+      context.stroke(path);
+    }
+  }
+
+  private highlight(packet: number) {
+    const { context, journeys, frame } = this;
+    const at = packet * journeys.nodes.length;
+    context.save();
+    context.beginPath();
+    context.rect(0, frame.top, frame.width, frame.height);
+    context.clip();
+    const path = new Path2D();
+    eachHop(journeys, packet, (a, b) => {
+      const [came, left] = [journeys.time[at + a]!, journeys.leaves[at + a]!];
+      const bar = frame.bar(packet, a);
+      if (this.y(left) - this.y(came) > 1) path.rect(bar.x - 1, this.y(came), 2, this.y(left) - this.y(came));
+      path.moveTo(frame.x[a]!, this.y(left));
+      path.lineTo(frame.x[b]!, this.y(journeys.time[at + b]!));
+    });
+    context.lineWidth = 7;
+    context.globalAlpha = 0.35;
+    context.strokeStyle = this.colour(this.kindOf(packet));
+    context.stroke(path);
+    context.lineWidth = 3;
+    context.globalAlpha = 1;
+    context.stroke(path);
+    context.restore();
+  }
+}
+
+const WIDTHS: Record<Exclude<Kind, "wait">, number> = {
+  data: 1.6,
+  answer: 1.2,
+  control: 1.2,
+  repeat: 2.2,
+  loss: 2.6,
+  request: 1.6,
+  plan: 1.6,
+};
+
+/** Adds an arrow head at the end of a line. */
+function head(path: Path2D, x1: number, y1: number, x2: number, y2: number) {
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  if (length < 24) return;
+  const [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
+  path.moveTo(x2, y2);
+  path.lineTo(x2 - 8 * dx + 3 * dy, y2 - 8 * dy - 3 * dx);
+  path.lineTo(x2 - 8 * dx - 3 * dy, y2 - 8 * dy + 3 * dx);
+  path.closePath();
+}
+
+/** Returns the smallest of 1, 2 and 5 times a power of ten that is at least `least`. */
+function niceStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return ([1, 2, 5, 10].find((digit) => digit * power >= least * (1 - 1e-9)) ?? 10) * power;
+}
