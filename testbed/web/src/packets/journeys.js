@@ -568,7 +568,7 @@ function addMessages(journeys, { terminal, place, gateway, requested, delayAt },
       message(Number(dama.time[row]) + after, Number(requests?.[row]), Number(superframes?.[row])),
     );
   }
-  if (!ncc || ncc.entities.length !== 1) return;
+  if (ncc?.entities.length !== 1) return;
   const planned = new Map(Array.from(column(ncc, "superframe"), (one, row) => [one, Number(ncc.time[row])]));
   for (const row of rows) {
     const superframe = Number(superframes?.[row]);
