@@ -26,6 +26,11 @@ the WebAssembly module at each change of a control. A code host shows only the r
     the regular expression ``rows``.
   - ``sweep = EXPRESSION``: a curve over the values of ``[sweep]``.
   - ``bars = EXPRESSION``: a bar per run of ``[each]``.
+  - ``packets = "FLOW"``: a space-time diagram of the flow's packets between the ``nodes``, a list
+    of at least two nodes along the path, from the flow's source. The nodes replace
+    ``record.capture``. The diagram can be played and scrubbed. It shows segments, acknowledgments,
+    retransmissions, losses and waits, and with demand assignment (DAMA) requests and plans. It
+    needs only ``label``, the diagram's name, and no ``[each]`` or ``[sweep]``.
 
   ``min`` and ``max`` fix the ends of the vertical axis; the default of ``min`` is 0.
 - ``say``: a sentence about each run, in which ``{EXPRESSION}`` stands for a number, and
@@ -63,7 +68,9 @@ from .expressions import TryError, entity_of, expression, factor, sentence
 __all__ = ["TryError", "check", "element", "page_spec", "positions", "scenarios"]
 
 _BLOCK: Final = {"scenario", "control", "each", "sweep", "figure", "say", "otherwise"}
-_CONTENTS: Final = ("trace", "table", "sweep", "bars")
+_CONTENTS: Final = ("trace", "table", "sweep", "bars", "packets")
+#: Keys of a figure of packets.
+_PACKETS: Final = {"packets", "label", "nodes"}
 _FIGURE: Final = {
     "label",
     "unit",
@@ -77,6 +84,7 @@ _FIGURE: Final = {
     "names",
     "over",
     "rows",
+    "nodes",
     *_CONTENTS,
 }
 _CONTROL: Final = {"label", "key", "from", "to", "step", "scale", "values", "choices", "start", "show"}
@@ -125,13 +133,15 @@ def page_spec(text: str, files: dict[str, str]) -> dict[str, Any]:
     _check_controls(spec)
     spec["traces"] = sorted({table for table, *_ in _trace_columns(spec)})
     spec["spacing_s"] = _spacing_s(spec)
+    nodes = [node for figure in spec["figures"] for node in figure.get("nodes", [])]
+    spec["capture"] = list(dict.fromkeys(nodes))
     return spec
 
 
 def _spacing_s(spec: dict[str, Any]) -> float:
     """Returns the minimum time between two kept rows of an entity. 0 keeps every row, which means,
-    steps and dots need."""
-    if not spec["traces"]:
+    steps, dots and packets need."""
+    if not spec["traces"] or any("packets" in figure for figure in spec["figures"]):
         return 0.0
     drawn = [figure for figure in spec["figures"] if "trace" in figure]
     if any("mean" in figure or figure.get("style", "line") != "line" for figure in drawn):
@@ -310,6 +320,8 @@ def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
     if len(contents) != 1:
         raise TryError(f"a figure needs one of {', '.join(_CONTENTS)}", "[[figure]]")
     (kind,) = contents
+    if kind == "packets":
+        return _packets(table, block)
     if kind == "sweep" and "sweep" not in block:
         raise TryError("the figure needs a table [sweep]", table["sweep"])
     if table.get("style", "line") not in ("line", "steps", "dots"):
@@ -338,6 +350,17 @@ def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
         "label": _with_unit(_required(table, "label", "figure"), unit),
         "factor": factor(unit, f'"{unit}"') / per,
     }
+
+
+def _packets(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
+    _only(table, _PACKETS, "a figure of packets")
+    nodes = table.get("nodes", [])
+    if not isinstance(nodes, list) or len(nodes) < 2:
+        raise TryError("packets needs a list of at least two nodes along the path", "packets")
+    for key in ("each", "sweep"):
+        if key in block:
+            raise TryError(f"packets shows a single run, without [{key}]", f"[{key}]")
+    return {**table, "label": _required(table, "label", "figure"), "factor": 1.0}
 
 
 def _column(text: str) -> dict[str, str]:
@@ -421,9 +444,10 @@ def check(spec: dict[str, Any]) -> None:
         file = Path(folder) / spec["name"]
         file.write_text(spec["toml"], encoding="utf-8")
         found = overrides(spec)
+        capture = [f"record.capture={json.dumps(spec['capture'])}"] if spec["capture"] else []
         for near, given in found:
             try:
-                bp.load(file, overrides=given)
+                bp.load(file, overrides=[*given, *capture])
             except bp.ScenarioError as error:
                 refused = re.search(r"--set ([\w.-]+)", str(error))
                 raise TryError(f"{near}: {error}", refused[1] if refused else near) from None
@@ -432,7 +456,7 @@ def check(spec: dict[str, Any]) -> None:
         rows = sum(run.trace(trace).height for trace in spec["traces"])
         if spec["spacing_s"] == 0 and rows > MAX_ROWS:
             raise TryError(
-                f"means, steps and dots need all of {rows} rows; allowed: {MAX_ROWS}", "[[figure]]"
+                f"means, steps, dots and packets need all of {rows} rows; allowed: {MAX_ROWS}", "[[figure]]"
             )
 
 
@@ -449,6 +473,9 @@ def _check_names(spec: dict[str, Any], run: Any) -> None:
             rows = _table(run, term["table"], near)
             _check_place(rows, term["entity"], term["name"], term["column"], near)
     for figure in spec["figures"]:
+        flows = run.flows["flow"].to_list()
+        if figure.get("packets", flows[0]) not in flows:
+            raise TryError(f"there is no flow {figure['packets']}; flows: {', '.join(flows)}", "packets")
         if "table" in figure:
             place = figure["table"]
             near = f"{place['table']}.{place['column']}"

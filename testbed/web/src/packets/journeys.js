@@ -95,6 +95,9 @@
  * all earlier ones. Sequence and acknowledgment numbers are relative to the first one, as in Wireshark.
  */
 
+/** The recorded traces that complete the packets, if the scenario has them. */
+export const TRACES = ["link", "waits", "dama", "ncc"];
+
 /** The kinds of packets: with data, acknowledgments and other answers, and the set-up and end of a connection. */
 export const DATA = 0;
 export const ANSWER = 1;
