@@ -30,7 +30,8 @@ the WebAssembly module at each change of a control. A code host shows only the r
     of at least two nodes along the path, from the flow's source. The nodes replace
     ``record.capture``. The diagram can be played and scrubbed. It shows segments, acknowledgments,
     retransmissions, losses and waits, and with demand assignment (DAMA) requests and plans. It
-    needs only ``label``, the diagram's name, and no ``[each]`` or ``[sweep]``.
+    needs only ``label``, its title, and no ``[each]`` or ``[sweep]``. ``about`` is an introduction
+    above the diagram.
 
   ``min`` and ``max`` fix the ends of the vertical axis; the default of ``min`` is 0.
 - ``say``: a sentence about each run, in which ``{EXPRESSION}`` stands for a number, and
@@ -68,9 +69,9 @@ from .expressions import TryError, entity_of, expression, factor, sentence
 __all__ = ["TryError", "check", "element", "page_spec", "positions", "scenarios"]
 
 _BLOCK: Final = {"scenario", "control", "each", "sweep", "figure", "say", "otherwise"}
-_CONTENTS: Final = ("trace", "table", "sweep", "bars", "packets")
+_CONTENTS: Final = ("trace", "table", "sweep", "bars")
 #: Keys of a figure of packets.
-_PACKETS: Final = {"packets", "label", "nodes"}
+_PACKETS: Final = {"packets", "label", "nodes", "about"}
 _FIGURE: Final = {
     "label",
     "unit",
@@ -84,7 +85,6 @@ _FIGURE: Final = {
     "names",
     "over",
     "rows",
-    "nodes",
     *_CONTENTS,
 }
 _CONTROL: Final = {"label", "key", "from", "to", "step", "scale", "values", "choices", "start", "show"}
@@ -315,13 +315,13 @@ def _with_unit(label: str, unit: str) -> str:
 
 
 def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
+    if "packets" in table:
+        return _packets(table, block)
     _only(table, _FIGURE, "figure")
     contents = [key for key in _CONTENTS if key in table]
     if len(contents) != 1:
-        raise TryError(f"a figure needs one of {', '.join(_CONTENTS)}", "[[figure]]")
+        raise TryError(f"a figure needs one of {', '.join(_CONTENTS)}, packets", "[[figure]]")
     (kind,) = contents
-    if kind == "packets":
-        return _packets(table, block)
     if kind == "sweep" and "sweep" not in block:
         raise TryError("the figure needs a table [sweep]", table["sweep"])
     if table.get("style", "line") not in ("line", "steps", "dots"):

@@ -4,14 +4,14 @@
  */
 import "./packets.css";
 import { element } from "../data/element";
-import { between, detailsOf, eachHop, type Journeys, sentenceAt, timeText } from "./journeys.js";
+import { between, detailsOf, eachHop, type Journeys, sentenceAt, summaryOf, timeText } from "./journeys.js";
 import { type Frame, type Kind, layout, paint, type View } from "./painter";
 
 /** Speeds relative to real time. */
 const SPEEDS = [-3, -2, -1, 0, 1, 2, 3].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 /** Seconds that a round trip lasts at the first speed, and number of round trips in the first view. */
 const ROUND_TRIP_S = 4;
-const ROUND_TRIPS = 2.2;
+const ROUND_TRIPS = 2.5;
 /** Place of the present time in the view, as a fraction of its height, once the view scrolls. */
 const PLACE = 0.72;
 /** Pause after which the sentence is announced, and time between two sentences while playing. */
@@ -31,6 +31,7 @@ const NAMES: Record<Kind, string> = {
   wait: "wait",
   request: "capacity request",
   plan: "burst time plan",
+  superframe: "start of a superframe",
 };
 
 let diagrams = 0;
@@ -74,11 +75,12 @@ export class PacketDiagram {
   private isPinned = false;
   private drag: { y: number; now: number; isMoved: boolean } | undefined;
 
-  constructor(label: string) {
+  /** Creates a diagram with a title and, above the diagram, an introduction. */
+  constructor(label: string, about = "") {
     diagrams += 1;
-    const id = `packets-${diagrams}`;
-    this.sentence.id = id;
-    this.canvas.setAttribute("aria-describedby", id);
+    const title = element("p", { className: "packets-title", id: `packets-title-${diagrams}` }, label);
+    this.sentence.id = `packets-sentence-${diagrams}`;
+    this.canvas.setAttribute("aria-describedby", this.sentence.id);
     const closer = this.button("+", "Show less time", () => this.zoom(1 / 1.5));
     const wider = this.button("−", "Show more time", () => this.zoom(1.5));
     this.play.addEventListener("click", () => this.toggle());
@@ -88,7 +90,9 @@ export class PacketDiagram {
     });
     this.root = element(
       "section",
-      { className: "packets", ariaLabel: label },
+      { className: "packets" },
+      title,
+      element("p", { className: "packets-about", hidden: !about }, about),
       element("div", { className: "packets-bar" }, this.play, this.scrub, this.speeds, wider, closer),
       this.place,
       this.legend,
@@ -101,6 +105,7 @@ export class PacketDiagram {
       this.live,
     );
     this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-labelledby", title.id);
     this.root.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("pointerdown", (event) => this.press(event));
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
@@ -391,7 +396,7 @@ export class PacketDiagram {
     const passed = performance.now() - this.spoken;
     if (this.isPlaying && passed < SENTENCE_MS) return;
     this.spoken = performance.now();
-    this.sentence.textContent = sentenceAt(journeys, this.now);
+    this.sentence.textContent = this.isFresh ? summaryOf(journeys) : sentenceAt(journeys, this.now);
   }
 
   private explain() {
@@ -434,10 +439,11 @@ function kindsOf(journeys: Journeys): Kind[] {
     found.add(retransmitted[packet] ? "repeat" : (["data", "answer", "control"] as const)[kind[packet]!]!);
     if (!Number.isNaN(lost[packet]!)) found.add("loss");
   }
-  const isLong = (wait: number) => wait > journeys.roundTrip / 200;
+  const isLong = (wait: number) => wait > journeys.roundTrip / 100;
   for (let at = 0; at < count * nodes.length; at++) if (isLong(leaves[at]! - time[at]!)) found.add("wait");
   if (journeys.requests.length > 0) found.add("request");
   if (journeys.plans.length > 0) found.add("plan");
+  if (journeys.superframes) found.add("superframe");
   return (Object.keys(NAMES) as Kind[]).filter((one) => found.has(one));
 }
 

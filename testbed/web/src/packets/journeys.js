@@ -92,7 +92,8 @@
  * the node, and the end of its wait there. `lost` is the time of a loss, `lostAt` the place of the node before it, and
  * `inQueue` is 1 if a full queue of that node has dropped the packet. `missing` is the shortest time for the hop that the
  * packet has not completed: it was lost, or the run ended. `latest` is the maximum of `end` over this packet and
- * all earlier ones. Sequence and acknowledgment numbers are relative to the first one, as in Wireshark.
+ * all earlier ones. `roundTrip` is the median time to the other
+ * end and back, with waits. Sequence and acknowledgment numbers are relative to the first one, as in Wireshark.
  */
 
 /** The recorded traces that complete the packets, if the scenario has them. */
@@ -571,7 +572,8 @@ function addMessages(journeys, { terminal, place, gateway, requested, delayAt },
       message(Number(dama.time[row]) + after, Number(requests?.[row]), Number(superframes?.[row])),
     );
   }
-  if (ncc?.entities.length !== 1) return;
+  // The plans of several networks cannot be attributed.
+  if (!ncc || new Set(ncc.entity).size !== 1) return;
   const planned = new Map(Array.from(column(ncc, "superframe"), (one, row) => [one, Number(ncc.time[row])]));
   for (const row of rows) {
     const superframe = Number(superframes?.[row]);
@@ -581,21 +583,24 @@ function addMessages(journeys, { terminal, place, gateway, requested, delayAt },
   }
 }
 
+/** @param {number[]} values */
+function median(values) {
+  return values.sort((one, other) => one - other)[values.length >> 1] ?? 0;
+}
+
 /** @param {Journeys} journeys */
 function summarize(journeys) {
   const { count, nodes, time, begin, end } = journeys;
   const width = nodes.length;
   let latest = Number.NEGATIVE_INFINITY;
-  const fastest = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const [there, back] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
   for (let packet = 0; packet < count; packet++) {
     latest = Math.max(latest, Number(end[packet]));
     journeys.latest[packet] = latest;
     const took = Math.abs(Number(time[packet * width + width - 1]) - Number(time[packet * width]));
-    const back = Number(journeys.back[packet]);
-    if (took < Number(fastest[back])) fastest[back] = took;
+    if (!Number.isNaN(took)) (journeys.back[packet] ? back : there).push(took);
   }
-  const [there, back] = fastest.map((one) => (Number.isFinite(one) ? one : 0));
-  journeys.roundTrip = (there ?? 0) + (back ?? 0) || (latest - Number(begin[0])) / 4;
+  journeys.roundTrip = median(there) + median(back) || Math.max(1, (latest - Number(begin[0])) / 4);
   journeys.start = count > 0 ? Number(begin[0]) : 0;
   journeys.finish = Math.min(journeys.finish, Math.max(latest, journeys.start + 1));
   /** @param {boolean} ofData */
@@ -669,7 +674,7 @@ const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
  * @param {number} span
  */
 export function timeText(time, span) {
-  const digits = Math.min(6, Math.max(0, Math.ceil(2 - Math.log10(span / 1e9))));
+  const digits = Math.min(6, Math.max(0, Math.round(2 - Math.log10(span / 1e9))));
   return `${(time / 1e9).toFixed(digits)} s`;
 }
 
@@ -700,6 +705,25 @@ export function sentenceAt(journeys, now) {
       ? `; ${lost.join(" and ")} ${has} been lost`
       : "; no losses so far";
   return `At ${timeText(now, journeys.roundTrip)}: ${[`${travelling.join(" and ")} ${verb}`, ...waiting].join(", ")}${losses}.`;
+}
+
+/**
+ * Describes all packets in a sentence.
+ * @param {Journeys} journeys
+ */
+export function summaryOf(journeys) {
+  const { kind, retransmitted, isTcp, roundTrip } = journeys;
+  const data = kind.reduce((sum, one) => sum + Number(one === DATA), 0);
+  const repeated = retransmitted.reduce((sum, one) => sum + one, 0);
+  const answers = kind.reduce((sum, one) => sum + Number(one === ANSWER), 0);
+  const lost = journeys.losses.data.length + journeys.losses.others.length;
+  const parts = [
+    `${counted(data, isTcp ? "segment" : "packet")}${repeated > 0 ? ` (${counted(repeated, "retransmission")})` : ""}`,
+    answers > 0 ? counted(answers, isTcp ? "acknowledgment" : "answer") : "",
+  ].filter(Boolean);
+  const losses = lost === 0 ? "no losses" : counted(lost, "loss").replace(/losss$/, "losses");
+  const times = `From ${timeText(journeys.start, roundTrip)} to ${timeText(journeys.finish, roundTrip)}`;
+  return `${times}: ${parts.join(" and ")}, ${losses}.`;
 }
 
 /** The TCP flags, from the lowest bit. */

@@ -1,7 +1,16 @@
 /** Paints a space-time diagram on a canvas. */
 import { between, eachHop, type Journeys, positionAt } from "./journeys.js";
 
-export type Kind = "data" | "answer" | "control" | "repeat" | "loss" | "wait" | "request" | "plan";
+export type Kind =
+  | "data"
+  | "answer"
+  | "control"
+  | "repeat"
+  | "loss"
+  | "wait"
+  | "request"
+  | "plan"
+  | "superframe";
 
 /** What a diagram shows: a time span from `top`, in nanoseconds. `isFresh` if there is no present time. */
 export interface View {
@@ -31,14 +40,18 @@ const FONT = "12px system-ui, sans-serif";
 const BOLD = "600 13px system-ui, sans-serif";
 const SMALL = "11px system-ui, sans-serif";
 /** Width of the bars of waiting packets beside a node, of one bar, and from the node to the first bar. */
-const BARS = { wide: 46, narrow: 24 };
+const BARS = { wide: 72, narrow: 34 };
 const MAX_BAR = 6;
 const GAP = 4;
 /** Opacity of the future. */
 const FAINT = 0.13;
-/** Number of visible packets up to which lines have arrows, and up to which they have labels. */
+/** Number of visible packets up to which lines have arrows. */
 const ARROWS = 240;
-const LABELS = 44;
+/** Lines of one kind that are nearer to each other than this share a label; maximum height of such a group. */
+const NEAR = 13;
+const GROUP = 110;
+/** Minimum width of a line with a label. */
+const LABELLED = 150;
 
 /** Lanes of bars at the nodes: a packet that waits takes the first free lane. */
 interface Lanes {
@@ -124,7 +137,7 @@ export function layout(
     const back = journeys.back[packet] ? 1 : 0;
     const pitch = Math.min(MAX_BAR, room / Math.max(1, counts[place]![back]));
     const offset = GAP + (lane[packet * nodes.length + place]! + 0.5) * pitch;
-    return { x: x[place]! + (back ? offset : -offset), width: Math.max(1, pitch - 1) };
+    return { x: x[place]! + (back ? offset : -offset), width: Math.max(0.8 * pitch, pitch - 1) };
   };
   return { left: labels, right: width, top: HEADER, height: height - HEADER - FOOTER, width, x, bar };
 }
@@ -136,13 +149,20 @@ interface Shapes {
   bars: Path2D;
 }
 
+/** A label of a line, or of neighbouring lines of one kind. */
 interface Label {
-  text: string;
-  colour: string;
+  kind: Kind;
   x1: number;
-  y1: number;
   x2: number;
-  y2: number;
+  /** The heights at which the first and the last line start, and by which they fall. */
+  first: number;
+  last: number;
+  fall: number;
+  /** The first and the last packet, and the number of packets. */
+  from: number;
+  to: number;
+  count: number;
+  text: string;
 }
 
 export function paint(
@@ -161,6 +181,8 @@ class Painter {
   private readonly paper: string;
   private readonly shapes = new Map<Kind, Shapes>();
   private readonly labels: Label[] = [];
+  /** The last label of each kind, direction and hop. */
+  private readonly open = new Map<string, Label>();
   private readonly from: number;
   private readonly to: number;
 
@@ -307,7 +329,6 @@ class Painter {
     const width = nodes.length;
     const visible = this.to - this.from;
     const hasHeads = visible <= ARROWS;
-    const hasLabels = visible <= LABELS;
     // Lines that cover the same pixels are painted once.
     const painted = new Map<string, number>();
     const least = view.span / frame.height / 2;
@@ -323,10 +344,11 @@ class Painter {
       const kind = this.kindOf(packet);
       const shapes = this.shapesOf(kind);
       const at = packet * width;
-      let longest: Label | undefined;
+      let longest: [x1: number, y1: number, x2: number, y2: number] = [0, 0, 0, 0];
       const last = eachHop(journeys, packet, (a, b) => {
         const [came, left, arrived] = [time[at + a]!, leaves[at + a]!, time[at + b]!];
-        if (left - came > least && isNew(`bar ${a} ${back[packet]}`, came, left)) {
+        const isTall = left - came > 3 * least;
+        if (isTall && isNew(`bar ${a} ${back[packet]}`, came, left)) {
           const bar = frame.bar(packet, a);
           shapes.bars.rect(
             bar.x - bar.width / 2,
@@ -340,14 +362,13 @@ class Painter {
         shapes.lines.moveTo(x1, y1);
         shapes.lines.lineTo(x2, y2);
         if (hasHeads) head(shapes.heads, x1, y1, x2, y2);
-        if (hasLabels && Math.abs(x2 - x1) > Math.abs((longest?.x2 ?? 0) - (longest?.x1 ?? 0)))
-          longest = { text: "", colour: this.colour(kind), x1, y1, x2, y2 };
+        if (Math.abs(x2 - x1) > Math.abs(longest[2] - longest[0])) longest = [x1, y1, x2, y2];
       });
       const step = back[packet] ? -1 : 1;
       if (lostAt[packet] === last) this.loss(packet, last, step, kind);
       else if (nodes[last + step] !== undefined && journeys.end[packet] === journeys.finish)
         this.unfinished(packet, last, step, kind);
-      if (longest) this.label(longest, packet);
+      this.group(kind, longest, packet);
     }
     this.messages();
   }
@@ -384,23 +405,46 @@ class Painter {
     lines.lineTo(x1 + share * (x2 - x1), this.y(start + share * needs));
   }
 
-  private label(line: Label, packet: number) {
-    const { journeys } = this;
-    const sequence = journeys.sequence[packet]!;
-    const payload = journeys.payload[packet]!;
-    const number = journeys.number[packet]!;
-    if (payload > 0) line.text = `${sequence} – ${sequence + payload - 1}`;
-    else if (!journeys.isTcp) line.text = `${number}`;
-    else if (journeys.flags[packet]! & 2) line.text = journeys.back[packet] ? "SYN, ACK" : "SYN";
-    else if (journeys.flags[packet]! & 1) line.text = "FIN";
-    else line.text = `ACK ${journeys.acknowledgment[packet]}`;
-    this.addLabel(line);
+  /** Adds the line of a packet to the label of its neighbours, or gives it a label of its own. */
+  private group(kind: Kind, [x1, y1, x2, y2]: [number, number, number, number], packet: number) {
+    if (Math.abs(x2 - x1) < LABELLED) return;
+    const key = `${kind} ${x1} ${x2}`;
+    const open = this.open.get(key);
+    if (open && y1 - open.last < NEAR) {
+      open.last = y1;
+      open.to = packet;
+      open.count += 1;
+      return;
+    }
+    const label = {
+      kind,
+      x1,
+      x2,
+      first: y1,
+      last: y1,
+      fall: y2 - y1,
+      from: packet,
+      to: packet,
+      count: 1,
+      text: "",
+    };
+    this.open.set(key, label);
+    this.labels.push(label);
   }
 
-  private addLabel(line: Label) {
-    // Labels of parallel lines would overlap.
-    const isClose = (other: Label) => other.x1 === line.x1 && Math.abs(other.y1 - line.y1) < 13;
-    if (Math.abs(line.x2 - line.x1) > 150 && !this.labels.some(isClose)) this.labels.push(line);
+  private textOf({ kind, from, to, count, text }: Label): string {
+    const { journeys } = this;
+    if (text) return text;
+    if (kind === "repeat" && count > 1) return `${count} retransmissions`;
+    const start = journeys.sequence[from]!;
+    const end = journeys.sequence[to]! + journeys.payload[to]! - 1;
+    if (!journeys.isTcp) return count === 1 ? `${journeys.number[from]}` : `${count} packets`;
+    if (journeys.payload[from]! > 0)
+      return count === 1 ? `${start} – ${end}` : `${count} segments: ${start} – ${end}`;
+    if (kind === "control" && journeys.flags[from]! & 2) return journeys.back[from] ? "SYN, ACK" : "SYN";
+    if (kind === "control") return "FIN";
+    const last = journeys.acknowledgment[to];
+    return count === 1 ? `ACK ${last}` : `${count} ACKs: ${journeys.acknowledgment[from]} – ${last}`;
   }
 
   private messages() {
@@ -415,8 +459,21 @@ class Painter {
         shapes.lines.moveTo(x1, y1);
         shapes.lines.lineTo(x2, y2);
         head(shapes.heads, x1, y1, x2, y2);
-        const text = Number.isNaN(message.slots) ? kind : `${kind}: ${message.slots} slots`;
-        this.addLabel({ text, colour: this.colour(kind), x1, y1, x2, y2 });
+        if (Math.abs(x2 - x1) < LABELLED) continue;
+        const slots = message.slots === 1 ? "1 slot" : `${message.slots} slots`;
+        const text = Number.isNaN(message.slots) ? kind : `${kind}: ${slots}`;
+        this.labels.push({
+          kind,
+          x1,
+          x2,
+          first: y1,
+          last: y1,
+          fall: y2 - y1,
+          from: -1,
+          to: -1,
+          count: 1,
+          text,
+        });
       }
     }
   }
@@ -439,17 +496,35 @@ class Painter {
       context.setLineDash([]);
       context.fill(shapes.heads);
     }
+    this.write();
+  }
+
+  private write() {
+    const { context, frame } = this;
     context.font = SMALL;
     context.textAlign = "center";
     context.textBaseline = "bottom";
-    for (const { text, colour, x1, y1, x2, y2 } of this.labels) {
+    const bottom = frame.top + frame.height;
+    const written: { x: number; y: number; half: number }[] = [];
+    // Messages first, because packets are labelled again in the next round trip.
+    for (const label of this.labels.toSorted((one, other) => Number(other.from < 0) - Number(one.from < 0))) {
+      if (label.last - label.first > GROUP) continue;
+      const text = this.textOf(label);
+      const x = (label.x1 + label.x2) / 2;
+      const y = label.first + label.fall / 2;
+      const half = context.measureText(text).width / 2;
+      if (y < frame.top + 8 || y > bottom - 8 || 2 * half > Math.abs(label.x2 - label.x1)) continue;
+      if (written.some((one) => Math.abs(one.y - y) < NEAR && Math.abs(one.x - x) < one.half + half))
+        continue;
+      written.push({ x, y, half });
       context.save();
-      context.translate((x1 + x2) / 2, (y1 + y2) / 2);
-      context.rotate(Math.atan((y2 - y1) / (x2 - x1)));
+      context.translate(x, y);
+      context.rotate(Math.atan(label.fall / (label.x2 - label.x1)));
       context.lineWidth = 3;
+      context.lineJoin = "round";
       context.strokeStyle = this.paper;
       context.strokeText(text, 0, -2);
-      context.fillStyle = colour;
+      context.fillStyle = this.colour(label.kind);
       context.fillText(text, 0, -2);
       context.restore();
     }
@@ -540,7 +615,7 @@ class Painter {
   }
 }
 
-const WIDTHS: Record<Exclude<Kind, "wait">, number> = {
+const WIDTHS: Record<Exclude<Kind, "wait" | "superframe">, number> = {
   data: 1.6,
   answer: 1.2,
   control: 1.2,

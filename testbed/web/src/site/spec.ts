@@ -74,6 +74,8 @@ export interface PacketFigure {
   packets: string;
   /** Nodes along the path, from the flow's source. */
   nodes: string[];
+  /** Introduction above the diagram. */
+  about?: string;
 }
 
 export type Figure = {

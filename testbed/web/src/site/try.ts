@@ -68,7 +68,7 @@ class Block {
     this.settings = spec.controls.map((control) => control.start);
     const axis = spec.sweep ?? { label: "time (s)", log: false };
     this.charts = spec.figures.map((figure) =>
-      "packets" in figure ? new PacketDiagram(figure.label) : new Chart(figure, axis),
+      "packets" in figure ? new PacketDiagram(figure.label, figure.about) : new Chart(figure, axis),
     );
     this.figures.append(...this.charts.map((chart) => chart.root));
     const run = element("button", { type: "button", className: "try-run", textContent: "Run in this page" });
