@@ -38,7 +38,7 @@ let diagrams = 0;
 
 function speedText(speed: number): string {
   if (speed === 1) return "real time";
-  return speed < 1 ? `1/${Math.round(1 / speed)} of real time` : `${speed} × real time`;
+  return speed < 1 ? `1/${Math.round(1 / speed)} speed` : `${speed} × speed`;
 }
 
 export class PacketDiagram {
@@ -402,7 +402,9 @@ export class PacketDiagram {
   private explain() {
     const { root, legend, journeys } = this;
     const kinds = kindsOf(journeys!);
-    const names = journeys!.isTcp ? NAMES : { ...NAMES, answer: "answer" };
+    const names = { ...NAMES };
+    if (!journeys!.isTcp) names.answer = "answer";
+    names.wait = journeys!.waits ? "wait for a slot" : "wait in a queue";
     legend.replaceChildren(
       ...kinds.map((kind) =>
         element(

@@ -47,9 +47,19 @@ const GAP = 4;
 const FAINT = 0.13;
 /** Number of visible packets up to which lines have arrows. */
 const ARROWS = 240;
+/** Number of travelling packets above which their dots are small. */
+const MANY = 60;
+/** Factor of the widths of many lines, so that neighbours remain distinct. */
+const DENSE = 0.7;
 /** Lines of one kind that are nearer to each other than this share a label; maximum height of such a group. */
 const NEAR = 13;
 const GROUP = 110;
+/** Minimum height of a band of lines that has its label inside. */
+const BROAD = 15;
+/** Place of a label along its line, as a fraction, so that labels of different kinds keep apart. */
+const ALONG: Partial<Record<Kind, number>> = { answer: 0.38, request: 0.2, plan: 0.2 };
+/** The order in which labels take their places. */
+const ORDER: Kind[] = ["repeat", "data", "request", "plan", "control", "answer"];
 /** Minimum width of a line with a label. */
 const LABELLED = 150;
 
@@ -137,7 +147,7 @@ export function layout(
     const back = journeys.back[packet] ? 1 : 0;
     const pitch = Math.min(MAX_BAR, room / Math.max(1, counts[place]![back]));
     const offset = GAP + (lane[packet * nodes.length + place]! + 0.5) * pitch;
-    return { x: x[place]! + (back ? offset : -offset), width: Math.max(0.8 * pitch, pitch - 1) };
+    return { x: x[place]! + (back ? offset : -offset), width: Math.max(1.2, 0.8 * pitch, pitch - 1) };
   };
   return { left: labels, right: width, top: HEADER, height: height - HEADER - FOOTER, width, x, bar };
 }
@@ -232,6 +242,7 @@ class Painter {
     if (now < bottom) this.clipped(now, bottom, FAINT);
     this.clipped(frame.top, now, 1);
     this.nodes();
+    this.write(now);
     if (!view.isFresh) {
       this.present(now);
       this.travellers(now);
@@ -444,7 +455,9 @@ class Painter {
     if (kind === "control" && journeys.flags[from]! & 2) return journeys.back[from] ? "SYN, ACK" : "SYN";
     if (kind === "control") return "FIN";
     const last = journeys.acknowledgment[to];
-    return count === 1 ? `ACK ${last}` : `${count} ACKs: ${journeys.acknowledgment[from]} – ${last}`;
+    const first = journeys.acknowledgment[from];
+    if (count === 1) return `ACK ${last}`;
+    return first === last ? `${count} ACKs: ${last}` : `${count} ACKs: ${first} – ${last}`;
   }
 
   private messages() {
@@ -481,51 +494,61 @@ class Painter {
   private stroke() {
     const { context } = this;
     const alpha = context.globalAlpha;
-    for (const kind of ["request", "plan", "control", "answer", "data", "repeat", "loss"] as const) {
+    for (const kind of ["control", "answer", "data", "repeat", "request", "plan", "loss"] as const) {
       const shapes = this.shapes.get(kind);
       if (!shapes) continue;
       const colour = this.colour(kind);
       context.strokeStyle = colour;
       context.fillStyle = colour;
-      context.globalAlpha = alpha * 0.55;
+      context.globalAlpha = alpha * 0.65;
       context.fill(shapes.bars);
       context.globalAlpha = alpha;
-      context.lineWidth = WIDTHS[kind];
+      context.lineWidth = WIDTHS[kind] * (this.to - this.from > ARROWS ? DENSE : 1);
       context.setLineDash(kind === "request" ? [7, 4] : kind === "plan" ? [2, 3] : []);
       context.stroke(shapes.lines);
       context.setLineDash([]);
       context.fill(shapes.heads);
     }
-    this.write();
   }
 
-  private write() {
+  /** Writes the labels above a height. */
+  private write(now: number) {
     const { context, frame } = this;
     context.font = SMALL;
     context.textAlign = "center";
     context.textBaseline = "bottom";
     const bottom = frame.top + frame.height;
     const written: { x: number; y: number; half: number }[] = [];
-    // Messages first, because packets are labelled again in the next round trip.
-    for (const label of this.labels.toSorted((one, other) => Number(other.from < 0) - Number(one.from < 0))) {
+    // Data first; the other labels fill the gaps.
+    for (const label of this.labels.toSorted(
+      (one, other) => ORDER.indexOf(one.kind) - ORDER.indexOf(other.kind),
+    )) {
       if (label.last - label.first > GROUP) continue;
       const text = this.textOf(label);
-      const x = (label.x1 + label.x2) / 2;
-      const y = label.first + label.fall / 2;
       const half = context.measureText(text).width / 2;
-      if (y < frame.top + 8 || y > bottom - 8 || 2 * half > Math.abs(label.x2 - label.x1)) continue;
+      const [low, high] = [Math.min(label.x1, label.x2) + half + 6, Math.max(label.x1, label.x2) - half - 6];
+      if (low > high) continue;
+      const wanted = label.x1 + (ALONG[label.kind] ?? 0.5) * (label.x2 - label.x1);
+      const x = Math.max(low, Math.min(high, wanted));
+      // In a broad band, and above a line.
+      const isBroad = label.last - label.first > BROAD;
+      const start = isBroad ? (label.first + label.last) / 2 : label.first;
+      const y = start + ((x - label.x1) / (label.x2 - label.x1)) * label.fall;
+      if (y < frame.top + 8 || y > Math.min(now - 8, bottom - 2)) continue;
       if (written.some((one) => Math.abs(one.y - y) < NEAR && Math.abs(one.x - x) < one.half + half))
         continue;
       written.push({ x, y, half });
       context.save();
       context.translate(x, y);
       context.rotate(Math.atan(label.fall / (label.x2 - label.x1)));
-      context.lineWidth = 3;
-      context.lineJoin = "round";
-      context.strokeStyle = this.paper;
-      context.strokeText(text, 0, -2);
-      context.fillStyle = this.colour(label.kind);
-      context.fillText(text, 0, -2);
+      context.fillStyle = isBroad ? this.paper : this.colour(label.kind);
+      if (!isBroad) {
+        context.lineWidth = 3;
+        context.lineJoin = "round";
+        context.strokeStyle = this.paper;
+        context.strokeText(text, 0, -2);
+      }
+      context.fillText(text, 0, isBroad ? 6 : -2);
       context.restore();
     }
   }
@@ -568,7 +591,8 @@ class Painter {
       if (!position || position.isWaiting) continue;
       const [a, b] = [frame.x[position.from]!, frame.x[position.to]!];
       const kind = this.kindOf(packet);
-      add(kind, a + position.share * (b - a), kind === "data" || kind === "repeat" ? 4.5 : 3.5);
+      const isData = kind === "data" || kind === "repeat";
+      add(kind, a + position.share * (b - a), to - from > MANY ? 2.5 : isData ? 4.5 : 3.5);
     }
     for (const kind of ["request", "plan"] as const) {
       for (const { sent, received, terminal, gateway } of kind === "request"
@@ -580,12 +604,12 @@ class Painter {
         add(kind, a + ((view.now - sent) / (received - sent)) * (b - a), 3.5);
       }
     }
-    context.lineWidth = 1.5;
+    context.lineWidth = 3;
     context.strokeStyle = this.paper;
     for (const [kind, path] of dots) {
       context.fillStyle = this.colour(kind);
-      context.fill(path);
       context.stroke(path);
+      context.fill(path);
     }
   }
 
