@@ -450,7 +450,8 @@ def check(spec: dict[str, Any]) -> None:
                 bp.load(file, overrides=[*given, *capture])
             except bp.ScenarioError as error:
                 refused = re.search(r"--set ([\w.-]+)", str(error))
-                raise TryError(f"{near}: {error}", refused[1] if refused else near) from None
+                key = refused[1] if refused else near
+                raise TryError(f"{near}: {error}", "nodes" if key == "record.capture" else key) from None
         run = bp.simulate(file, overrides=found[0][1], out=Path(folder) / "run")
         _check_names(spec, run)
         rows = sum(run.trace(trace).height for trace in spec["traces"])
