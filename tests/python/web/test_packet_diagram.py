@@ -50,7 +50,7 @@ context.fillText = function (...given) {
 
 @contextmanager
 def diagram(browser: Browser, page: Path, folder: Path, **options: Any) -> Iterator[tuple[Page, Locator]]:
-    """Opens a page with the interactive figures of packets of a page of the manual, and runs one."""
+    """Opens the interactive figure of packets of a page of the manual, and runs it."""
     found = {title: spec for title, spec in sites.specs(page).items() if spec["capture"]}
     assert len(found) == 1
     with Watched(browser, **options) as opened:

@@ -166,7 +166,7 @@ def test_losses_and_retransmissions_equal_the_summary(kilobytes: int, tmp_path: 
     assert (found["inQueue"][lost] == 1).all()
     assert (found["lost"] == found["time"][:, 0])[lost].all()
     assert found["retransmitted"].sum() == found.flow["retransmissions"] > 0
-    # Each lost byte is sent again.
+    # Each lost segment is retransmitted.
     repeated = {row for row, again in zip(found["sequence"], found["retransmitted"], strict=True) if again}
     assert set(found["sequence"][lost & (found["retransmitted"] == 0)]) <= repeated
 

@@ -1,6 +1,7 @@
 /**
- * A space-time diagram of the packets of one flow, which can be played and scrubbed: the nodes of the path are vertical
- * lines, time runs downwards, and packets are slanted lines. Plain DOM and canvas, for pages with and without React.
+ * A space-time diagram of the packets of one flow, which can be played and scrubbed. The nodes of
+ * the path are vertical lines, time runs downwards, and packets are slanted lines. Plain DOM and
+ * canvas, for pages with and without React.
  */
 import "./packets.css";
 import { element } from "../data/element";
@@ -9,7 +10,9 @@ import { type Frame, type Kind, layout, paint, type View } from "./painter";
 
 /** Speeds relative to real time. */
 const SPEEDS = [-3, -2, -1, 0, 1, 2, 3].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
-/** Seconds that a round trip lasts at the first speed, and number of round trips in the first view. */
+/**
+ * Seconds that a round trip lasts at the first speed, and number of round trips in the first view.
+ */
 const ROUND_TRIP_S = 4;
 const ROUND_TRIPS = 2.5;
 /** Place of the present time in the view, as a fraction of its height, once the view scrolls. */
@@ -64,7 +67,10 @@ export class PacketDiagram {
   private now = 0;
   private span = 1e9;
   private speed = 1;
-  /** True until the reader plays or scrubs: the first view is complete, and playing starts at its start. */
+  /**
+   * True until the reader plays or scrubs: the first view is complete, and playing starts at its
+   * start.
+   */
   private isFresh = true;
   private isPlaying = false;
   private request = 0;
@@ -129,7 +135,9 @@ export class PacketDiagram {
     this.dark.removeEventListener("change", this.redraw);
   }
 
-  /** Shows the packets of a run. Keeps the present time, the span and the speed of an earlier run. */
+  /**
+   * Shows the packets of a run. Keeps the present time, the span and the speed of an earlier run.
+   */
   show(journeys: Journeys): void {
     const before = this.journeys;
     this.journeys = journeys;
@@ -258,7 +266,9 @@ export class PacketDiagram {
     event.preventDefault();
   }
 
-  /** Selects the next or the previous packet, first the one at the present time, and announces it. */
+  /**
+   * Selects the next or the previous packet, first the one at the present time, and announces it.
+   */
   private step(by: number) {
     const { journeys } = this;
     if (!journeys || journeys.count === 0) return;

@@ -12,7 +12,10 @@ export type Kind =
   | "plan"
   | "superframe";
 
-/** What a diagram shows: a time span from `top`, in nanoseconds. `isFresh` if there is no present time. */
+/**
+ * The visible time span from `top` and the present time, in nanoseconds. A fresh view has no
+ * present time. `selected` is a packet or -1.
+ */
 export interface View {
   top: number;
   span: number;
@@ -28,7 +31,7 @@ export interface Frame {
   top: number;
   height: number;
   width: number;
-  /** The line of each node. */
+  /** Position of the line of each node. */
   x: number[];
   /** The bar of a packet that waits at a node. */
   bar: (packet: number, place: number) => { x: number; width: number };
@@ -39,11 +42,14 @@ const FOOTER = 8;
 const FONT = "12px system-ui, sans-serif";
 const BOLD = "600 13px system-ui, sans-serif";
 const SMALL = "11px system-ui, sans-serif";
-/** Width of the bars of waiting packets beside a node, of one bar, and from the node to the first bar. */
+/**
+ * Width for the bars of waiting packets next to a node, in wide and narrow diagrams; maximum width
+ * of a bar; distance from the node to the first bar.
+ */
 const BARS = { wide: 72, narrow: 34 };
 const MAX_BAR = 6;
 const GAP = 4;
-/** Opacity of the future. */
+/** Opacity of the times after the present one. */
 const FAINT = 0.13;
 /** Number of visible packets up to which lines have arrows. */
 const ARROWS = 240;
@@ -51,7 +57,10 @@ const ARROWS = 240;
 const MANY = 60;
 /** Factor of the widths of many lines, so that neighbours remain distinct. */
 const DENSE = 0.7;
-/** Lines of one kind that are nearer to each other than this share a label; maximum height of such a group. */
+/**
+ * Lines of one kind that are nearer to each other than this share a label; maximum height of such a
+ * group.
+ */
 const NEAR = 13;
 const GROUP = 110;
 /** Minimum height of a band of lines that has its label inside. */

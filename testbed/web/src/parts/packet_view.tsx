@@ -28,7 +28,7 @@ export function PacketView({ answer, flow, path, label }: Given) {
       made.root.remove();
     };
   }, [label]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies(label): a new label creates a new diagram
+  // biome-ignore lint/correctness/useExhaustiveDependencies(label): each label has a diagram
   useEffect(() => diagram.current?.show(journeys), [journeys, label]);
   return <div ref={place} />;
 }

@@ -70,7 +70,7 @@ export interface TableFigure {
 
 /** The space-time diagram of the packets of a flow. */
 export interface PacketFigure {
-  /** Name of the flow. */
+  /** Name of the flow, as in the scenario. */
   packets: string;
   /** Nodes along the path, from the flow's source. */
   nodes: string[];
