@@ -92,8 +92,8 @@
  * the node, and the end of its wait there. `lost` is the time of a loss, `lostAt` the place of the node before it, and
  * `inQueue` is 1 if a full queue of that node has dropped the packet. `missing` is the shortest time for the hop that the
  * packet has not completed: it was lost, or the run ended. `latest` is the maximum of `end` over this packet and
- * all earlier ones. `roundTrip` is the median time to the other
- * end and back, with waits. Sequence and acknowledgment numbers are relative to the first one, as in Wireshark.
+ * all earlier ones. `roundTrip` is the sum of the median times of
+ * all hops, there and back, with waits. Sequence and acknowledgment numbers are relative to the first one, as in Wireshark.
  */
 
 /** The recorded traces that complete the packets, if the scenario has them. */
@@ -593,14 +593,22 @@ function summarize(journeys) {
   const { count, nodes, time, begin, end } = journeys;
   const width = nodes.length;
   let latest = Number.NEGATIVE_INFINITY;
-  const [there, back] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
+  /** @type {Map<string, number[]>} */
+  const hops = new Map();
   for (let packet = 0; packet < count; packet++) {
     latest = Math.max(latest, Number(end[packet]));
     journeys.latest[packet] = latest;
-    const took = Math.abs(Number(time[packet * width + width - 1]) - Number(time[packet * width]));
-    if (!Number.isNaN(took)) (journeys.back[packet] ? back : there).push(took);
+    eachHop(journeys, packet, (from, to) => {
+      if (Math.abs(from - to) !== 1) return;
+      const key = `${from} ${to}`;
+      const took = Number(time[packet * width + to]) - Number(time[packet * width + from]);
+      const known = hops.get(key);
+      if (known) known.push(took);
+      else hops.set(key, [took]);
+    });
   }
-  journeys.roundTrip = median(there) + median(back) || Math.max(1, (latest - Number(begin[0])) / 4);
+  const roundTrip = [...hops.values()].reduce((sum, times) => sum + median(times), 0);
+  journeys.roundTrip = roundTrip || Math.max(1, (latest - Number(begin[0])) / 4);
   journeys.start = count > 0 ? Number(begin[0]) : 0;
   journeys.finish = Math.min(journeys.finish, Math.max(latest, journeys.start + 1));
   /** @param {boolean} ofData */
