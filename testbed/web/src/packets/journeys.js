@@ -91,7 +91,7 @@
  * The packets are in the order of `begin`. `time` and `leaves` have a value per packet and node: the time of the packet at
  * the node, and the end of its wait there. `lost` is the time of a loss, `lostAt` the place of the node before it, and
  * `inQueue` is 1 if a full queue of that node has dropped the packet. `missing` is the shortest time for the hop that the
- * packet has not completed: it was lost, or the run ended. `latest` is the maximum of `end` over this packet and
+ * packet has not completed: it was lost, or the run ended. It is NaN if no packet has completed the hop. `latest` is the maximum of `end` over this packet and
  * all earlier ones. `roundTrip` is the sum of the median times of
  * all hops, there and back, with waits. Sequence and acknowledgment numbers are relative to the first one, as in Wireshark.
  */
@@ -173,8 +173,7 @@ export function journeysOf(answer, flow, path) {
   if (!trace) throw new Error("the run has no trace of packets");
   const index = answer.flows.findIndex((row) => row.flow === flow);
   if (index < 0) throw new Error(`there is no flow ${flow}`);
-  const nodes = (path ?? trace.entities).filter((name) => trace.entities.includes(name));
-  const journeys = collected(trace, index, flow, nodes);
+  const journeys = collected(trace, index, flow, nodesOf(trace, index, path ?? trace.entities));
   journeys.finish = answer.summary.duration_seconds * 1e9;
   relate(journeys);
   const legs = legsOf(journeys);
@@ -191,6 +190,24 @@ export function journeysOf(answer, flow, path) {
   if (waits) addDama(journeys, waits, index, traceOf(answer, "dama"), traceOf(answer, "ncc"));
   summarize(journeys);
   return journeys;
+}
+
+/**
+ * Returns the captured nodes of a path, without nodes between others that no packet of the flow passes visibly, such as
+ * those inside a network of bundles.
+ * @param {Trace} trace
+ * @param {number} flow
+ * @param {string[]} path
+ */
+function nodesOf(trace, flow, path) {
+  const flows = column(trace, "flow");
+  const seen = new Set(trace.entity.filter((_, row) => flows[row] === flow));
+  const captured = path.filter((name) => trace.entities.includes(name));
+  const isSeen = captured.map((name) => seen.has(trace.entities.indexOf(name)));
+  return captured.filter((_, place) => {
+    const isInner = isSeen.indexOf(true) < place && place < isSeen.lastIndexOf(true);
+    return isSeen[place] || !isInner;
+  });
 }
 
 /**
@@ -383,9 +400,12 @@ export function eachHop(journeys, packet, visit) {
   return before;
 }
 
+/** @param {number} from @param {number} to */
+const hopKey = (from, to) => from * 4096 + to;
+
 /** @param {Leg} leg @param {number} from @param {number} to @returns {Hop} */
 function hopOf(leg, from, to) {
-  const key = from * 4096 + to;
+  const key = hopKey(from, to);
   let hop = leg.hops.get(key);
   if (!hop) {
     const min = Number.POSITIVE_INFINITY;
@@ -441,13 +461,16 @@ function finish(journeys, packet, leg, drops) {
   journeys.begin[packet] = Number.isNaN(begin) ? seen : begin;
   journeys.end[packet] = seen;
   if (last === leg.last) return;
-  const hop = hopOf(leg, last, last + (leg.back ? -1 : 1));
-  const fastest = hop.fastest.get(size) ?? (hop.min < Number.POSITIVE_INFINITY ? hop.min : 0);
+  const step = leg.back ? -1 : 1;
+  let to = last + step;
+  while (to !== leg.last && !leg.hops.has(hopKey(last, to))) to += step;
+  const hop = leg.hops.get(hopKey(last, to));
+  const fastest = hop?.fastest.get(size) ?? hop?.min ?? Number.NaN;
+  const inQueue = drops.has(seen);
+  // Without a packet that has completed the hop, a packet may still wait.
+  const isOver = hop !== undefined && journeys.finish - seen >= hop.max * (hop.lastSeen > seen ? 1 : 2);
   journeys.missing[packet] = fastest;
-  const rest = journeys.finish - seen;
-  const isPassed = hop.lastSeen > seen;
-  if (rest >= hop.max * (isPassed ? 1 : 2)) {
-    const inQueue = drops.has(seen);
+  if (isOver || inQueue) {
     journeys.lostAt[packet] = last;
     journeys.inQueue[packet] = Number(inQueue);
     journeys.lost[packet] = inQueue ? seen : seen + fastest / 2;
@@ -644,8 +667,10 @@ export function positionAt(journeys, packet, now) {
   });
   if (found) return found;
   // On the way to a loss, or still on its way at the end of the run.
-  const share = (now - Number(journeys.time[at + last])) / Math.max(1, Number(journeys.missing[packet]));
+  const needs = Number(journeys.missing[packet]);
+  const share = (now - Number(journeys.time[at + last])) / Math.max(1, needs);
   const to = last + (journeys.back[packet] ? -1 : 1);
+  if (Number.isNaN(needs)) return { from: last, to, share: 0, isWaiting: true };
   return { from: last, to, share: Math.min(1, share), isWaiting: false };
 }
 

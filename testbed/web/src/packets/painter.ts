@@ -65,6 +65,8 @@ const NEAR = 13;
 const GROUP = 110;
 /** Minimum height of a band of lines that has its label inside. */
 const BROAD = 15;
+/** Maximum distance in pixels between the lines of a band without gaps. */
+const SOLID = 1.6;
 /** Place of a label along its line, as a fraction, so that labels of different kinds keep apart. */
 const ALONG: Partial<Record<Kind, number>> = { answer: 0.38, request: 0.2, plan: 0.2 };
 /** The order in which labels take their places. */
@@ -418,6 +420,7 @@ class Painter {
     const { journeys, frame } = this;
     const start = journeys.time[packet * journeys.nodes.length + place]!;
     const needs = Math.max(1, journeys.missing[packet]!);
+    if (Number.isNaN(needs)) return;
     const share = Math.min(1, (journeys.finish - start) / needs);
     const [x1, x2] = [frame.x[place]!, frame.x[place + step]!];
     const { lines } = this.shapesOf(kind);
@@ -540,7 +543,10 @@ class Painter {
       const wanted = label.x1 + (ALONG[label.kind] ?? 0.5) * (label.x2 - label.x1);
       const x = Math.max(low, Math.min(high, wanted));
       // In a broad band, and above a line.
-      const isBroad = label.last - label.first > BROAD;
+      const height = label.last - label.first;
+      const isBroad = height > BROAD;
+      // Lines with gaps between them would cross a text without a background.
+      const isSolid = isBroad && height / (label.count - 1) < SOLID;
       const start = isBroad ? (label.first + label.last) / 2 : label.first;
       const y = start + ((x - label.x1) / (label.x2 - label.x1)) * label.fall;
       if (y < frame.top + 8 || y > Math.min(now - 8, bottom - 2)) continue;
@@ -550,8 +556,8 @@ class Painter {
       context.save();
       context.translate(x, y);
       context.rotate(Math.atan(label.fall / (label.x2 - label.x1)));
-      context.fillStyle = isBroad ? this.paper : this.colour(label.kind);
-      if (!isBroad) {
+      context.fillStyle = isSolid ? this.paper : this.colour(label.kind);
+      if (!isSolid) {
         context.lineWidth = 3;
         context.lineJoin = "round";
         context.strokeStyle = this.paper;
