@@ -11,6 +11,8 @@
  * shortest time for a hop, the delay of the hop is constant, and a longer time is a wait at the first node. Without a
  * constant delay, as with moving satellites, no wait is known. The trace `waits` gives the exact waits at terminals with
  * demand assignment (DAMA): a packet leaves at the end of the slot with its last byte.
+ * A request is made at the time of the trace `dama`, and a plan at that of the trace `ncc`. Both travel for the propagation
+ * delay of the next packet. The time until a request leaves in a shared or piggybacked slot is not shown.
  *
  * **Losses.** A packet is lost if it never reaches the next node, although the run lasts for at least the longest time that
  * a packet needs for the hop, and a later packet in the same direction does reach the next node. Without a later packet,

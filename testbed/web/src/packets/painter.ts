@@ -141,7 +141,7 @@ export function layout(
   context.font = BOLD;
   const half = (place: number) => context.measureText(nodes[place] ?? "").width / 2;
   const isUsed = (place: number, back: 0 | 1) => (counts[place]?.[back] ?? 0) > 0;
-  const labels = 58;
+  const labels = 64;
   const left = labels + Math.max(isUsed(0, 0) ? room : 0, half(0) - 24, 10);
   const right = width - Math.max(isUsed(nodes.length - 1, 1) ? room : 0, half(nodes.length - 1), 10) - 6;
   const delays = delaysOf(journeys);
@@ -291,7 +291,7 @@ class Painter {
       context.lineTo(frame.right, y);
       context.stroke();
       context.globalAlpha = 0.75;
-      context.fillText(`${(tick / 1e9).toFixed(digits)} s`, frame.left - 8, y);
+      context.fillText(`${(tick / 1e9).toFixed(digits)} s`, frame.left - 14, y);
     }
     context.globalAlpha = 1;
   }
