@@ -147,9 +147,9 @@ def test_keyboard(browser: Browser, tmp_path: Path) -> None:
         expect(found.locator(".packets-details strong")).to_have_text("Connection set-up")
         page.keyboard.press("n")
         page.keyboard.press("n")
-        expect(found.locator(".packets-details strong")).to_have_text("Acknowledgment of bytes up to 0")
+        expect(found.locator(".packets-details strong")).to_have_text("Acknowledgment of the set-up")
         expect(found.get_by_role("status")).to_have_text(
-            re.compile(r"^Acknowledgment of bytes up to 0\. .*server: 0\.560")
+            re.compile(r"^Acknowledgment of the set-up\. .*server: 0\.560")
         )
         page.keyboard.press("Escape")
         expect(found.locator(".packets-details")).to_be_hidden()

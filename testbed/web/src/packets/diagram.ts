@@ -96,7 +96,7 @@ export class PacketDiagram {
     });
     this.root = element(
       "section",
-      { className: "packets" },
+      { className: "packets packets-empty" },
       title,
       element("p", { className: "packets-about", hidden: !about }, about),
       element("div", { className: "packets-bar" }, this.play, this.scrub, this.speeds, wider, closer),
@@ -153,6 +153,7 @@ export class PacketDiagram {
     this.scrub.min = String(Math.floor(start));
     this.scrub.max = String(Math.ceil(finish));
     this.scrub.step = String(10 ** Math.floor(Math.log10(Math.max(1e3, roundTrip / 20))));
+    this.root.classList.remove("packets-empty");
     this.canvas.ariaLabel = `Space-time diagram of the flow ${journeys.flow} between ${journeys.nodes.join(", ")}`;
     this.explain();
     this.draw();
@@ -376,7 +377,7 @@ export class PacketDiagram {
     details.replaceChildren(element("strong", {}, title), ...lines.map((line) => element("span", {}, line)));
     const box = this.place.getBoundingClientRect();
     const { now, top, span } = this.view();
-    const at = Math.min(now, journeys.begin[packet]!) - top;
+    const at = Math.min(now, journeys.end[packet]!) - top;
     const x = event ? event.clientX - box.left : box.width / 2;
     const y = event ? event.clientY - box.top : (at / span) * box.height;
     const left = x + 16 + details.offsetWidth > box.width ? x - 16 - details.offsetWidth : x + 16;

@@ -778,7 +778,7 @@ export function detailsOf(journeys, packet) {
   const lines = [titleOf(journeys, packet)];
   if (journeys.retransmitted[packet]) lines.push("Retransmission");
   const acknowledged = value(journeys.acknowledgment);
-  if (payload > 0 && acknowledged >= 0) lines.push(`acknowledges bytes up to ${acknowledged - 1}`);
+  if (payload > 0 && acknowledged > 1) lines.push(`acknowledges bytes up to ${acknowledged - 1}`);
   const length = payload > 0 ? `${payload} bytes of payload, ` : "";
   lines.push(`${length}${value(journeys.size)} bytes at the network layer, number ${value(journeys.number)}`);
   if (journeys.isTcp) {
@@ -826,5 +826,6 @@ function titleOf(journeys, packet) {
   if (flags & SYN) return "Connection set-up";
   if (flags & RST) return "Reset of the connection";
   if (flags & FIN) return "End of the connection";
-  return `Acknowledgment of bytes up to ${Number(journeys.acknowledgment[packet]) - 1}`;
+  const acknowledged = Number(journeys.acknowledgment[packet]) - 1;
+  return acknowledged > 0 ? `Acknowledgment of bytes up to ${acknowledged}` : "Acknowledgment of the set-up";
 }
