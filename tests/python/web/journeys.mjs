@@ -6,7 +6,8 @@
 // TIME in nanoseconds the numbers of packets and the sentence.
 import { readFileSync, writeFileSync } from "node:fs";
 import { Engine } from "../../../testbed/web/src/engine/module.js";
-import { countsAt, detailsOf, journeysOf, sentenceAt } from "../../../testbed/web/src/packets/journeys.js";
+import { countsAt, journeysOf } from "../../../testbed/web/src/packets/journeys.js";
+import { detailsOf, sentenceAt } from "../../../testbed/web/src/packets/texts.js";
 
 const [, , module, request, flow, output, ...times] = process.argv;
 const engine = await Engine.of(await WebAssembly.compile(readFileSync(module)));

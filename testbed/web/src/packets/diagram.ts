@@ -5,8 +5,10 @@
  */
 import "./packets.css";
 import { element } from "../data/element";
-import { between, detailsOf, eachHop, type Journeys, sentenceAt, summaryOf, timeText } from "./journeys.js";
-import { type Frame, type Kind, layout, paint, type View } from "./painter";
+import { type Frame, layout } from "./frame";
+import { between, eachHop, type Journeys } from "./journeys.js";
+import { type Kind, paint, type View } from "./painter";
+import { detailsOf, sentenceAt, summaryOf, timeText } from "./texts.js";
 
 /** Speeds relative to real time. */
 const SPEEDS = [-3, -2, -1, 0, 1, 2, 3].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));

@@ -11,8 +11,6 @@
  * shortest time for a hop, the delay of the hop is constant, and a longer time is a wait at the first node. Without a
  * constant delay, as with moving satellites, no wait is known. The trace `waits` gives the exact waits at terminals with
  * demand assignment (DAMA): a packet leaves at the end of the slot with its last byte.
- * A request is made at the time of the trace `dama`, and a plan at that of the trace `ncc`. Both travel for the propagation
- * delay of the next packet. The time until a request leaves in a shared or piggybacked slot is not shown.
  *
  * **Losses.** A packet is lost if it never reaches the next node, although the run lasts for at least the longest time that
  * a packet needs for the hop, and a later packet in the same direction does reach the next node. Without a later packet,
@@ -97,54 +95,14 @@
  * all earlier ones. `roundTrip` is the sum of the median times of
  * all hops, there and back, with waits. Sequence and acknowledgment numbers are relative to the first one, as in Wireshark.
  */
+import { addDama } from "./dama.js";
+import { ANSWER, CONTROL, column, countUntil, DATA, FIN, RST, SYN } from "./rows.js";
 
 /** The recorded traces that complete the packets, if the scenario has them. */
 export const TRACES = ["link", "waits", "dama", "ncc"];
 
-/** The kinds of packets: with data, acknowledgments and other answers, and the set-up and end of a connection. */
-export const DATA = 0;
-export const ANSWER = 1;
-export const CONTROL = 2;
-
-const FIN = 1;
-const SYN = 2;
-const RST = 4;
-
-/** Parts of a wait in the trace `waits`, and their causes in words. */
-export const CAUSES = /** @type {const} */ ([
-  ["wait_earlier", "earlier slots"],
-  ["wait_request", "request slot"],
-  ["wait_lost", "lost requests"],
-  ["wait_propagation", "propagation of request and plan"],
-  ["wait_controller", "control centre"],
-  ["wait_competition", "other packets and terminals"],
-  ["wait_slot", "slot and transmission"],
-]);
-
-/** @param {Trace} trace @param {string} name */
-export function column(trace, name) {
-  const found = trace.columns.find((one) => one.name === name);
-  if (!found) throw new Error(`the trace ${trace.table} has no column ${name}`);
-  return found.values;
-}
-
 /** @param {Answer} answer @param {string} table */
 const traceOf = (answer, table) => answer.traces.find((one) => one.table === table && one.rows > 0) ?? null;
-
-/**
- * Returns the number of sorted values that are at most `value`.
- * @param {ArrayLike<number>} sorted
- * @param {number} value
- */
-export function countUntil(sorted, value) {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (/** @type {number} */ (sorted[middle]) <= value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 /**
  * Returns the range of packets outside of which no packet travels between two times.
@@ -502,112 +460,6 @@ function dropTimes(link) {
   return times;
 }
 
-/**
- * Adds the waits for slots, the requests and the plans of the terminals on the path.
- * @param {Journeys} journeys
- * @param {Trace} waits
- * @param {number} flow
- * @param {Trace | null} dama
- * @param {Trace | null} ncc
- */
-function addDama(journeys, waits, flow, dama, ncc) {
-  journeys.waits = waits;
-  const parts = CAUSES.map(([name]) => column(waits, name));
-  const [flows, numbers, arrivals, asked] = ["of_flow", "packet", "arrival", "asked"].map((name) =>
-    column(waits, name),
-  );
-  const width = journeys.nodes.length;
-  /** @type {Map<string, number>} */
-  const packets = new Map();
-  for (let packet = 0; packet < journeys.count; packet++) {
-    for (let place = 0; place < width; place++) {
-      const time = journeys.time[packet * width + place];
-      if (!Number.isNaN(time)) packets.set(`${journeys.number[packet]} ${place} ${time}`, packet);
-    }
-  }
-  waits.entities.forEach((terminal, entity) => {
-    const place = journeys.nodes.indexOf(terminal);
-    if (place < 0) return;
-    /** Times at which packets leave, and the propagation delay of each. */
-    const leaves = /** @type {number[]} */ ([]);
-    const delays = /** @type {number[]} */ ([]);
-    const requested = /** @type {Set<number>} */ (new Set());
-    let isBack = false;
-    for (let row = 0; row < waits.rows; row++) {
-      if (waits.entity[row] !== entity) continue;
-      const arrival = Number(arrivals?.[row]);
-      const leave = parts.reduce((sum, part) => sum + Number(part[row]), arrival);
-      leaves.push(leave);
-      delays.push(Number(waits.time[row]) - leave);
-      if (Number(asked?.[row]) >= 0) requested.add(Number(asked?.[row]));
-      if (flows?.[row] !== flow) continue;
-      const packet = packets.get(`${numbers?.[row]} ${place} ${arrival}`);
-      if (packet === undefined) continue;
-      journeys.leaves[packet * width + place] = leave;
-      journeys.waitRow[packet] = row;
-      isBack = journeys.back[packet] === 1;
-    }
-    const gateway = place + (isBack ? -1 : 1);
-    if (gateway < 0 || gateway >= width) return;
-    /** @param {number} time */
-    const delayAt = (time) => Number(delays[Math.min(countUntil(leaves, time), delays.length - 1)]);
-    addMessages(journeys, { terminal, place, gateway, requested, delayAt }, dama, ncc);
-  });
-}
-
-/**
- * Adds the requests and the plans of a terminal. `requested` are the times of requests that packets waited for.
- * @param {Journeys} journeys
- * @param {{ terminal: string, place: number, gateway: number, requested: Set<number>, delayAt: (time: number) => number }} of
- * @param {Trace | null} dama
- * @param {Trace | null} ncc
- */
-function addMessages(journeys, { terminal, place, gateway, requested, delayAt }, dama, ncc) {
-  /** @param {number} sent @param {number} slots @param {number} superframe */
-  const message = (sent, slots, superframe) => {
-    return { terminal: place, gateway, sent, received: sent + delayAt(sent), slots, superframe };
-  };
-  const entity = dama?.entities.indexOf(terminal) ?? -1;
-  if (!dama || entity < 0) {
-    for (const time of requested) journeys.requests.push(message(time, Number.NaN, Number.NaN));
-    return;
-  }
-  const [superframes, requests, assigned] = ["superframe", "request", "assigned"].map((name) =>
-    column(dama, name),
-  );
-  const rows = [...dama.entity.keys()].filter((row) => dama.entity[row] === entity);
-  const starts = rows.map((row) => Number(dama.time[row]));
-  const [first, last] = [rows[0] ?? 0, rows.at(-1) ?? 0];
-  const number = Number(superframes?.[last]) - Number(superframes?.[first]);
-  if (number > 0) {
-    const length = (Number(dama.time[last]) - Number(dama.time[first])) / number;
-    const start = Number(dama.time[first]) - Number(superframes?.[first]) * length;
-    journeys.superframes = { place, start, length };
-  }
-  // Requests are made at a constant time after the start of a superframe.
-  const known = [...requested];
-  const offset = known.reduce((least, time) => {
-    const start = starts[countUntil(starts, time) - 1];
-    return start === undefined ? least : Math.min(least, time - start);
-  }, Number.POSITIVE_INFINITY);
-  const after = Number.isFinite(offset) ? offset : 0;
-  for (const row of rows) {
-    if (!(Number(requests?.[row]) > 0)) continue;
-    journeys.requests.push(
-      message(Number(dama.time[row]) + after, Number(requests?.[row]), Number(superframes?.[row])),
-    );
-  }
-  // The plans of several networks cannot be attributed.
-  if (!ncc || new Set(ncc.entity).size !== 1) return;
-  const planned = new Map(Array.from(column(ncc, "superframe"), (one, row) => [one, Number(ncc.time[row])]));
-  for (const row of rows) {
-    const superframe = Number(superframes?.[row]);
-    const sent = planned.get(superframe);
-    if (sent !== undefined && Number(assigned?.[row]) > 0)
-      journeys.plans.push(message(sent, Number(assigned?.[row]), superframe));
-  }
-}
-
 /** @param {number[]} values */
 function median(values) {
   return values.sort((one, other) => one - other)[values.length >> 1] ?? 0;
@@ -698,134 +550,4 @@ export function countsAt(journeys, now) {
     else counts.answers += 1;
   }
   return counts;
-}
-
-/** @param {number} number @param {string} noun */
-const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-
-/**
- * Returns a time as a text, with a resolution that suits spans of `span` nanoseconds.
- * @param {number} time
- * @param {number} span
- */
-export function timeText(time, span) {
-  const digits = Math.min(6, Math.max(0, Math.round(2 - Math.log10(span / 1e9))));
-  return `${(time / 1e9).toFixed(digits)} s`;
-}
-
-/**
- * Describes the packets at a time in a sentence.
- * @param {Journeys} journeys
- * @param {number} now
- */
-export function sentenceAt(journeys, now) {
-  const counts = countsAt(journeys, now);
-  const [data, answer] = journeys.isTcp ? ["segment", "acknowledgment"] : ["packet", "answer"];
-  const travelling = [
-    counts.data > 0 || counts.answers === 0 ? counted(counts.data, data) : "",
-    counts.answers > 0 ? counted(counts.answers, answer) : "",
-  ].filter(Boolean);
-  const verb = counts.data + counts.answers === 1 ? "travels" : "travel";
-  const waiting = [...counts.waiting].map(
-    ([place, number]) =>
-      `${counted(number, "packet")} ${number === 1 ? "waits" : "wait"} at ${journeys.nodes[place]}`,
-  );
-  const lost = [
-    counts.lostData > 0 || counts.lostOthers === 0 ? counted(counts.lostData, data) : "",
-    counts.lostOthers > 0 ? counted(counts.lostOthers, answer) : "",
-  ].filter(Boolean);
-  const has = counts.lostData + counts.lostOthers === 1 ? "has" : "have";
-  const losses =
-    counts.lostData + counts.lostOthers > 0
-      ? `; ${lost.join(" and ")} ${has} been lost`
-      : "; no losses so far";
-  return `At ${timeText(now, journeys.roundTrip)}: ${[`${travelling.join(" and ")} ${verb}`, ...waiting].join(", ")}${losses}.`;
-}
-
-/**
- * Describes all packets in a sentence.
- * @param {Journeys} journeys
- */
-export function summaryOf(journeys) {
-  const { kind, retransmitted, isTcp, roundTrip } = journeys;
-  const data = kind.reduce((sum, one) => sum + Number(one === DATA), 0);
-  const repeated = retransmitted.reduce((sum, one) => sum + one, 0);
-  const answers = kind.reduce((sum, one) => sum + Number(one === ANSWER), 0);
-  const lost = journeys.losses.data.length + journeys.losses.others.length;
-  const parts = [
-    `${counted(data, isTcp ? "segment" : "packet")}${repeated > 0 ? ` (${counted(repeated, "retransmission")})` : ""}`,
-    answers > 0 ? counted(answers, isTcp ? "acknowledgment" : "answer") : "",
-  ].filter(Boolean);
-  const losses = lost === 0 ? "no losses" : counted(lost, "loss").replace(/losss$/, "losses");
-  const times = `From ${timeText(journeys.start, roundTrip)} to ${timeText(journeys.finish, roundTrip)}`;
-  return `${times}: ${parts.join(" and ")}, ${losses}.`;
-}
-
-/** The TCP flags, from the lowest bit. */
-const FLAGS = ["FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"];
-
-/**
- * Describes a packet in lines of text. The first line is its title.
- * @param {Journeys} journeys
- * @param {number} packet
- */
-export function detailsOf(journeys, packet) {
-  const width = journeys.nodes.length;
-  const value = (/** @type {Float64Array} */ values) => Number(values[packet]);
-  const resolution = Math.max(1e6, journeys.roundTrip / 100);
-  const text = (/** @type {number} */ time) => timeText(time, resolution);
-  const payload = value(journeys.payload);
-  const lines = [titleOf(journeys, packet)];
-  if (journeys.retransmitted[packet]) lines.push("Retransmission");
-  const acknowledged = value(journeys.acknowledgment);
-  if (payload > 0 && acknowledged > 1) lines.push(`acknowledges bytes up to ${acknowledged - 1}`);
-  const length = payload > 0 ? `${payload} bytes of payload, ` : "";
-  lines.push(`${length}${value(journeys.size)} bytes at the network layer, number ${value(journeys.number)}`);
-  if (journeys.isTcp) {
-    lines.push(`flags ${FLAGS.filter((_, bit) => value(journeys.flags) & (1 << bit)).join(", ") || "none"}`);
-  }
-  if (journeys.marked[packet]) lines.push("marked: congestion experienced");
-  const order = journeys.nodes.map((_, place) => (journeys.back[packet] ? width - 1 - place : place));
-  for (const place of order) {
-    const came = Number(journeys.time[packet * width + place]);
-    if (Number.isNaN(came)) continue;
-    const wait = Number(journeys.leaves[packet * width + place]) - came;
-    const waited = wait > resolution / 100 ? `, leaves after ${text(wait)}` : "";
-    lines.push(`${journeys.nodes[place]}: ${text(came)}${waited}`);
-  }
-  const { waits } = journeys;
-  const row = Number(journeys.waitRow[packet]);
-  if (waits && row >= 0) {
-    for (const [name, cause] of CAUSES) {
-      const wait = Number(column(waits, name)[row]);
-      if (wait > 0) lines.push(`waits for ${cause}: ${text(wait)}`);
-    }
-    const [superframe, frame, slot] = ["sent_superframe", "sent_frame", "sent_slot"].map(
-      (name) => column(waits, name)[row],
-    );
-    lines.push(`superframe ${superframe}, frame ${frame}, slot ${slot}`);
-  }
-  const lostAt = Number(journeys.lostAt[packet]);
-  if (lostAt >= 0) {
-    const next = journeys.nodes[lostAt + (journeys.back[packet] ? -1 : 1)];
-    const where = journeys.inQueue[packet]
-      ? `dropped by a full queue at ${journeys.nodes[lostAt]}`
-      : `lost between ${journeys.nodes[lostAt]} and ${next}`;
-    lines.push(where);
-  }
-  return lines;
-}
-
-/** @param {Journeys} journeys @param {number} packet */
-function titleOf(journeys, packet) {
-  const sequence = Number(journeys.sequence[packet]);
-  const payload = Number(journeys.payload[packet]);
-  if (payload > 0) return `Segment, bytes ${sequence} to ${sequence + payload - 1}`;
-  if (!journeys.isTcp) return journeys.kind[packet] === DATA ? "Packet with data" : "Answer";
-  const flags = Number(journeys.flags[packet]);
-  if (flags & SYN) return "Connection set-up";
-  if (flags & RST) return "Reset of the connection";
-  if (flags & FIN) return "End of the connection";
-  const acknowledged = Number(journeys.acknowledgment[packet]) - 1;
-  return acknowledged > 0 ? `Acknowledgment of bytes up to ${acknowledged}` : "Acknowledgment of the set-up";
 }
