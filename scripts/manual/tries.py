@@ -26,6 +26,12 @@ the WebAssembly module at each change of a control. A code host shows only the r
     the regular expression ``rows``.
   - ``sweep = EXPRESSION``: a curve over the values of ``[sweep]``.
   - ``bars = EXPRESSION``: a bar per run of ``[each]``.
+  - ``packets = "FLOW"``: a space-time diagram of the flow's packets between the ``nodes``, a list
+    of at least two nodes along the path, from the flow's source. The nodes replace
+    ``record.capture``. The diagram can be played and scrubbed. It shows segments, acknowledgments,
+    retransmissions, losses and waits, and with demand assignment (DAMA) requests and plans. It
+    needs only ``label``, its title, and no ``[each]`` or ``[sweep]``. ``about`` is an introduction
+    above the diagram.
 
   ``min`` and ``max`` fix the ends of the vertical axis; the default of ``min`` is 0.
 - ``say``: a sentence about each run, in which ``{EXPRESSION}`` stands for a number, and
@@ -64,6 +70,8 @@ __all__ = ["TryError", "check", "element", "page_spec", "positions", "scenarios"
 
 _BLOCK: Final = {"scenario", "control", "each", "sweep", "figure", "say", "otherwise"}
 _CONTENTS: Final = ("trace", "table", "sweep", "bars")
+#: Keys of a figure of packets.
+_PACKETS: Final = {"packets", "label", "nodes", "about"}
 _FIGURE: Final = {
     "label",
     "unit",
@@ -125,13 +133,15 @@ def page_spec(text: str, files: dict[str, str]) -> dict[str, Any]:
     _check_controls(spec)
     spec["traces"] = sorted({table for table, *_ in _trace_columns(spec)})
     spec["spacing_s"] = _spacing_s(spec)
+    nodes = [node for figure in spec["figures"] for node in figure.get("nodes", [])]
+    spec["capture"] = list(dict.fromkeys(nodes))
     return spec
 
 
 def _spacing_s(spec: dict[str, Any]) -> float:
     """Returns the minimum time between two kept rows of an entity. 0 keeps every row, which means,
-    steps and dots need."""
-    if not spec["traces"]:
+    steps, dots and packets need."""
+    if not spec["traces"] or any("packets" in figure for figure in spec["figures"]):
         return 0.0
     drawn = [figure for figure in spec["figures"] if "trace" in figure]
     if any("mean" in figure or figure.get("style", "line") != "line" for figure in drawn):
@@ -305,10 +315,12 @@ def _with_unit(label: str, unit: str) -> str:
 
 
 def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
+    if "packets" in table:
+        return _packets(table, block)
     _only(table, _FIGURE, "figure")
     contents = [key for key in _CONTENTS if key in table]
     if len(contents) != 1:
-        raise TryError(f"a figure needs one of {', '.join(_CONTENTS)}", "[[figure]]")
+        raise TryError(f"a figure needs one of {', '.join(_CONTENTS)}, packets", "[[figure]]")
     (kind,) = contents
     if kind == "sweep" and "sweep" not in block:
         raise TryError("the figure needs a table [sweep]", table["sweep"])
@@ -338,6 +350,17 @@ def _figure(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
         "label": _with_unit(_required(table, "label", "figure"), unit),
         "factor": factor(unit, f'"{unit}"') / per,
     }
+
+
+def _packets(table: dict[str, Any], block: dict[str, Any]) -> dict[str, Any]:
+    _only(table, _PACKETS, "a figure of packets")
+    nodes = table.get("nodes", [])
+    if not isinstance(nodes, list) or len(nodes) < 2:
+        raise TryError("packets needs a list of at least two nodes along the path", "packets")
+    for key in ("each", "sweep"):
+        if key in block:
+            raise TryError(f"packets shows a single run, without [{key}]", f"[{key}]")
+    return {**table, "label": _required(table, "label", "figure"), "factor": 1.0}
 
 
 def _column(text: str) -> dict[str, str]:
@@ -421,18 +444,20 @@ def check(spec: dict[str, Any]) -> None:
         file = Path(folder) / spec["name"]
         file.write_text(spec["toml"], encoding="utf-8")
         found = overrides(spec)
+        capture = [f"record.capture={json.dumps(spec['capture'])}"] if spec["capture"] else []
         for near, given in found:
             try:
-                bp.load(file, overrides=given)
+                bp.load(file, overrides=[*given, *capture])
             except bp.ScenarioError as error:
                 refused = re.search(r"--set ([\w.-]+)", str(error))
-                raise TryError(f"{near}: {error}", refused[1] if refused else near) from None
+                key = refused[1] if refused else near
+                raise TryError(f"{near}: {error}", "nodes" if key == "record.capture" else key) from None
         run = bp.simulate(file, overrides=found[0][1], out=Path(folder) / "run")
         _check_names(spec, run)
         rows = sum(run.trace(trace).height for trace in spec["traces"])
         if spec["spacing_s"] == 0 and rows > MAX_ROWS:
             raise TryError(
-                f"means, steps and dots need all of {rows} rows; allowed: {MAX_ROWS}", "[[figure]]"
+                f"means, steps, dots and packets need all of {rows} rows; allowed: {MAX_ROWS}", "[[figure]]"
             )
 
 
@@ -449,6 +474,9 @@ def _check_names(spec: dict[str, Any], run: Any) -> None:
             rows = _table(run, term["table"], near)
             _check_place(rows, term["entity"], term["name"], term["column"], near)
     for figure in spec["figures"]:
+        flows = run.flows["flow"].to_list()
+        if figure.get("packets", flows[0]) not in flows:
+            raise TryError(f"there is no flow {figure['packets']}; flows: {', '.join(flows)}", "packets")
         if "table" in figure:
             place = figure["table"]
             near = f"{place['table']}.{place['column']}"

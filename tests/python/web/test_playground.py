@@ -161,6 +161,27 @@ def test_the_picture_shows_the_entity_in_the_text(address: str, browser: Browser
         expect(page.get_by_role("textbox", name="Scenario as TOML")).to_be_focused()
 
 
+def test_the_packets_of_a_flow_follow_the_scenario(tmp_path: Path, browser: Browser) -> None:
+    """The diagram shows the chosen flow between the nodes of its path, and again after an edit."""
+    file = sites.write_playground(tmp_path)
+    with Watched(browser, f"{file.as_uri()}#geo-split") as page:
+        has_run(page)
+        page.get_by_text("Follow each packet of a flow").click()
+        packets = page.get_by_role("group", name="The packets of the flow")
+        expect(packets.locator(".packets-sentence")).to_have_text(re.compile(r"\d+ segments"))
+        canvas = packets.locator("canvas")
+        expect(canvas).to_have_attribute("aria-label", re.compile("between .*, .*, "))
+        page.get_by_label("First seconds").fill("3")
+        expect(packets.locator(".packets-sentence")).to_have_text(re.compile(r"to 3\.00 s"))
+        # Preloading style sheets would need XMLHttpRequest, which files do not allow.
+        found = Axe().run(page, context=".packets", options={"preload": False})
+        assert found.response["violations"] == []
+        written(page, GEO)
+        expect(canvas).to_have_attribute("aria-label", re.compile("flow download between server, user"))
+        packets.get_by_role("button", name="Play").click()
+        expect(packets.locator(".packets-sentence")).to_have_text(re.compile(r"^At 0\."))
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_hinders_access(address: str, browser: Browser, width: int) -> None:
     with Watched(browser, address, viewport={"width": width, "height": 900}) as page:

@@ -66,7 +66,7 @@ def test_a_mistake_is_found_without_the_server(editor: Page) -> None:
 
 
 def test_a_large_draft_is_declined_with_an_estimate(editor: Page) -> None:
-    editor.get_by_label("Scenario", exact=True).fill(SMALL.replace("20 s", "1 h"))
+    editor.get_by_label("Scenario", exact=True).fill(SMALL.replace("20 s", "3 h"))
     expect(editor.get_by_role("region", name="Preview")).to_contain_text(
         re.compile(r"needs about [0-9]+ million events; a page runs at most 5 million")
     )

@@ -14,6 +14,7 @@ from rigs import sites
 
 PAGE = ROOT / "docs" / "gallery" / "queue-length.md"
 SWEEP = ROOT / "docs" / "gallery" / "random-loss.md"
+PACKETS = ROOT / "docs" / "gallery" / "initial-window.md"
 
 CONF = f"""import sys
 sys.path.insert(0, {str(ROOT / "scripts")!r})
@@ -58,6 +59,14 @@ PARSED = [
     ('scenario = "upload.toml"', 'scenario = "uploads.toml"', "scenario = ", "not defined above"),
 ]
 
+#: The same for a figure of packets.
+PARSED_PACKETS = [
+    ('nodes = ["server", "user"]', 'nodes = ["server"]', "packets = ", "at least two nodes"),
+    ('packets = "file"', 'packets = "file"\nunit = "s"', "unit = ", "unknown key unit"),
+    ('packets = "file"', 'trace = "tcp.rtt"', "nodes = ", "unknown key nodes"),
+    ("[[figure]]\npackets", "[each]\nchoices = []\n[[figure]]\npackets", "[each]", "a single run"),
+]
+
 #: What only the test of the page finds, which loads and runs the scenario.
 RUN = [
     ('key = "link.sat.return.queue.bytes"', 'key = "link.sat.return.queue.byte"', "key = ", "unknown key"),
@@ -74,10 +83,20 @@ RUN = [
     ("bin = 2", "mean = 2", "[[figure]]", "need all of"),
 ]
 
+RUN_PACKETS = [
+    ('packets = "file"', 'packets = "files"', "packets = ", "no flow files"),
+    ('nodes = ["server", "user"]', 'nodes = ["server", "users"]', "nodes = ", "users"),
+]
 
-@pytest.mark.parametrize(("found", "wrong", "line", "message"), PARSED)
-def test_a_wrong_key_is_an_error_with_its_line(found: str, wrong: str, line: str, message: str) -> None:
-    text, block = changed(PAGE, found, wrong)
+
+@pytest.mark.parametrize(
+    ("page", "found", "wrong", "line", "message"),
+    [(PAGE, *one) for one in PARSED] + [(PACKETS, *one) for one in PARSED_PACKETS],
+)
+def test_a_wrong_key_is_an_error_with_its_line(
+    page: Path, found: str, wrong: str, line: str, message: str
+) -> None:
+    text, block = changed(page, found, wrong)
     with pytest.raises(tries.TryError, match=re.escape(message)) as refused:
         tries.page_spec(block.text, tries.scenarios(text))
     assert line in block.text.splitlines()[refused.value.line(block.text) - 1]
@@ -104,11 +123,14 @@ def test_the_site_names_the_line_of_a_wrong_key(tmp_path: Path) -> None:
     assert "say = " in text.splitlines()[int(places[0][0]) - 1]
 
 
-@pytest.mark.parametrize(("found", "wrong", "line", "message"), RUN)
+@pytest.mark.parametrize(
+    ("page", "found", "wrong", "line", "message"),
+    [(PAGE, *one) for one in RUN] + [(PACKETS, *one) for one in RUN_PACKETS],
+)
 def test_a_wrong_name_is_an_error_of_the_test_of_the_page(
-    found: str, wrong: str, line: str, message: str, tmp_path: Path
+    page: Path, found: str, wrong: str, line: str, message: str, tmp_path: Path
 ) -> None:
-    text, block = changed(PAGE, found, wrong)
+    text, block = changed(page, found, wrong)
     for name, scenario in tries.scenarios(text).items():
         (tmp_path / name).write_text(scenario)
     session = blocks.Session(tmp_path, tmp_path)

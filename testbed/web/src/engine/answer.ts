@@ -25,6 +25,8 @@ export interface Request {
 export interface Hop {
   from: string;
   to: string;
+  /** Propagation delay during the run, in seconds. */
+  delay_s: { mean: number };
 }
 
 /** A valid scenario, without a run. */
@@ -35,7 +37,7 @@ export interface Checked {
   /**
    * Flows with their paths; null without a path. For the other facts, see crates/engine/src/facts.
    */
-  facts: { flows: { name: string; there: Hop[] | null; back: Hop[] | null }[] };
+  facts: { flows: { name: string; start_s: number; there: Hop[] | null; back: Hop[] | null }[] };
   duration_s: number;
 }
 

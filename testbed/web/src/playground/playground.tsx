@@ -13,6 +13,7 @@ import { Plot } from "../parts/plot";
 import { curvesOf, firstCurves, seriesOf } from "./curves";
 import type { Example, PlaygroundData, Shared } from "./data";
 import { Editor, type EditorHandle } from "./editor";
+import { Packets } from "./packets";
 import { type Done, flowsCsv, Results, traceCsv } from "./results";
 import { fromFragment, toFragment } from "./share";
 
@@ -203,6 +204,7 @@ export function Playground({
                 <Downloads done={done} />
               </div>
               <Results done={done} pinned={pinned} />
+              {checked && <Packets toml={done.text} name={FILE} files={draft.files} checked={checked} />}
               <section aria-labelledby="plots">
                 <h2 id="plots">Plots</h2>
                 <AddPlot done={done} shown={shownPlots} add={(id) => setPlots([...shownPlots, id])} />

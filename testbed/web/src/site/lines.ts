@@ -1,5 +1,6 @@
 /** The content of figures: lines and bars from the answers of runs. */
 import type { Answer } from "../engine/answer";
+import type { Journeys } from "../packets/journeys.js";
 import { evaluated, type Named, type Rows, rowsOf, tableOf } from "./expression";
 import type { Figure, TableFigure, TraceFigure } from "./spec";
 
@@ -15,6 +16,8 @@ type Points = Omit<Line, "label">;
 export interface Reduced {
   lines: Line[][];
   numbers: (number | null)[];
+  /** The packets of packet figures; null for other figures. */
+  journeys: (Journeys | null)[];
   sentence: string;
   /** True if a value of the sentence is missing. */
   isMissing: boolean;

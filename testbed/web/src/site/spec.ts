@@ -68,6 +68,16 @@ export interface TableFigure {
   style?: Style;
 }
 
+/** The space-time diagram of the packets of a flow. */
+export interface PacketFigure {
+  /** Name of the flow, as in the scenario. */
+  packets: string;
+  /** Nodes along the path, from the flow's source. */
+  nodes: string[];
+  /** Introduction above the diagram. */
+  about?: string;
+}
+
 export type Figure = {
   /** Label of the vertical axis, with its unit. */
   label: string;
@@ -75,7 +85,7 @@ export type Figure = {
   factor: number;
   min?: number;
   max?: number;
-} & (TraceFigure | TableFigure | { sweep: Term[] } | { bars: Term[] });
+} & (TraceFigure | TableFigure | PacketFigure | { sweep: Term[] } | { bars: Term[] });
 
 export interface Spec {
   name: string;
@@ -90,4 +100,6 @@ export interface Spec {
   otherwise: Part[];
   traces: string[];
   spacing_s: number;
+  /** The captured nodes of all packet figures. */
+  capture: string[];
 }

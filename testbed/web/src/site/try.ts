@@ -9,6 +9,8 @@ import type { Answer } from "../engine/answer";
 import type { Client } from "../engine/client";
 import { compiled } from "../engine/loading";
 import { reasonOf } from "../engine/reason";
+import { PacketDiagram } from "../packets/diagram";
+import { journeysOf, TRACES } from "../packets/journeys.js";
 import { Chart } from "./chart";
 import { client } from "./engine";
 import { filled, type Named } from "./expression";
@@ -22,8 +24,9 @@ import type { Spec } from "./spec";
 const PATIENCE_MS = 300;
 /** Pause of the controls after which the sentence is announced. */
 const ANNOUNCE_MS = 900;
-/** Number of reduced results that a block keeps. */
+/** Number of reduced results that a block keeps; those with packets are large. */
 const KEPT = 200;
+const KEPT_WITH_PACKETS = 8;
 
 interface Job {
   /** Index of the choice in `each`; 0 without choices. */
@@ -41,7 +44,7 @@ let blocks = 0;
 class Block {
   /** The indices of the positions of the controls. */
   private readonly settings: number[];
-  private readonly charts: Chart[];
+  private readonly charts: (Chart | PacketDiagram)[];
   private readonly kept = new Map<string, Reduced>();
   private readonly shownResults = new Map<string, Reduced>();
   private readonly sentence = element("p", { className: "try-sentence" });
@@ -64,7 +67,9 @@ class Block {
   ) {
     this.settings = spec.controls.map((control) => control.start);
     const axis = spec.sweep ?? { label: "time (s)", log: false };
-    this.charts = spec.figures.map((figure) => new Chart(figure, axis));
+    this.charts = spec.figures.map((figure) =>
+      "packets" in figure ? new PacketDiagram(figure.label, figure.about) : new Chart(figure, axis),
+    );
     this.figures.append(...this.charts.map((chart) => chart.root));
     const run = element("button", { type: "button", className: "try-run", textContent: "Run in this page" });
     run.addEventListener("click", () => this.ask());
@@ -183,12 +188,14 @@ class Block {
       if (!reduced) {
         this.started = performance.now();
         this.current = engine;
+        const packets = this.spec.capture.length > 0;
         const outcome = await engine.run({
           toml: this.spec.toml,
           name: this.spec.name,
-          overrides: Object.values(job.named).flatMap((position) => position.overrides),
-          traces: this.spec.traces,
+          overrides: this.overrides(job.named),
+          traces: packets ? [...new Set([...this.spec.traces, ...TRACES])] : this.spec.traces,
           spacing_s: this.spec.spacing_s,
+          packets,
         });
         this.current = undefined;
         if (outcome.kind === "cancelled") return false;
@@ -211,9 +218,16 @@ class Block {
     return true;
   }
 
+  private overrides(named: Named): string[] {
+    const { capture } = this.spec;
+    const own = Object.values(named).flatMap((position) => position.overrides);
+    return capture.length > 0 ? [...own, `record.capture=${JSON.stringify(capture)}`] : own;
+  }
+
   private keep(key: string, reduced: Reduced) {
     this.kept.set(key, reduced);
-    if (this.kept.size > KEPT) this.kept.delete(this.kept.keys().next().value!);
+    const most = this.spec.capture.length > 0 ? KEPT_WITH_PACKETS : KEPT;
+    if (this.kept.size > most) this.kept.delete(this.kept.keys().next().value!);
   }
 
   private reduced(answer: Answer, named: Named): Reduced {
@@ -223,6 +237,9 @@ class Block {
     return {
       lines: spec.figures.map((figure) => linesOf(figure, answer, label)),
       numbers: spec.figures.map((figure) => numberOf(figure, answer, named)),
+      journeys: spec.figures.map((figure) =>
+        "packets" in figure ? journeysOf(answer, figure.packets, figure.nodes) : null,
+      ),
       sentence: sentence ?? filled(spec.otherwise, answer, named) ?? "",
       isMissing: sentence === null,
       end: answer.summary.duration_seconds,
@@ -236,7 +253,10 @@ class Block {
     const end = Math.max(...[...this.shownResults.values()].map((one) => one.end));
     spec.figures.forEach((figure, place) => {
       const chart = this.charts[place]!;
-      if ("bars" in figure) {
+      if (chart instanceof PacketDiagram) {
+        const journeys = result(0)?.journeys[place];
+        if (journeys) chart.show(journeys);
+      } else if ("bars" in figure) {
         chart.drawBars(runs.map((label, run) => ({ label, value: result(run)?.numbers[place] ?? null })));
       } else if ("sweep" in figure) {
         const { axis } = spec.sweep!;
