@@ -247,7 +247,7 @@ def test_twenty_thousand_packets_are_drawn(browser: Browser, tmp_path: Path) -> 
         pictures = page.evaluate(
             """() => {
                 const slider = document.querySelector(".packets-scrub");
-                const canvas = document.querySelector(".packets canvas");
+                const canvas = document.querySelector(".packets-canvas");
                 const pictures = new Set();
                 for (let step = 1; step <= 5; step++) {
                     slider.value = String(step * Number(slider.max) / 5);

@@ -4,10 +4,10 @@ import { useEffect, useRef, useState } from "react";
 import { rounded } from "../data/format";
 import type { Answer, Checked } from "../engine/answer";
 import type { Client, Outcome } from "../engine/client";
+import { reasonOf } from "../engine/reason";
 import { TRACES } from "../packets/journeys.js";
 import { Notice } from "../parts/basics";
 import { PacketView } from "../parts/packet_view";
-import { reasonOf } from "../parts/reason";
 import { client } from "../site/engine";
 
 /** Number of round trips that are recorded unless the user chooses a time. */
