@@ -95,11 +95,13 @@ class Journeys:
 
     @property
     def is_data(self) -> np.ndarray[Any, Any]:
-        return np.equal(self["kind"], DATA)
+        found: np.ndarray[Any, Any] = np.equal(self["kind"], DATA)
+        return found
 
     @property
     def is_lost(self) -> np.ndarray[Any, Any]:
-        return np.logical_not(np.isnan(self["lost"]))
+        found: np.ndarray[Any, Any] = np.logical_not(np.isnan(self["lost"]))
+        return found
 
     @property
     def dropped(self) -> int:

@@ -1,4 +1,4 @@
-"""The preview of the test bed: the engine in the page checks and runs a draft during its editing."""
+"""The preview of the test bed: the engine in the page checks and runs a draft while you edit."""
 
 from __future__ import annotations
 
