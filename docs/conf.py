@@ -55,4 +55,15 @@ html_show_sphinx = False
 # The search needs no stemmer's word list of another language.
 html_search_language = "en"
 html_theme_options = {"navigation_with_keys": True}
-templates_path: list[str] = []
+templates_path = ["_templates"]
+# Furo's parts, and a link to the playground.
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        *(["sidebar/playground.html"] if has_site_script else []),
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}

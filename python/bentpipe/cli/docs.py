@@ -50,9 +50,12 @@ def docs(
 
         start = render(CLONE) / "docs"
     name = page or "index"
-    file = start / f"{name.removesuffix('.md')}.html"
-    if not file.is_file():
+    # The first folder of the site contains the playground and the pages of the repository's root.
+    places = [folder / f"{name.removesuffix('.md')}.html" for folder in (start, start.parent)]
+    file = next((one for one in places if one.is_file()), None)
+    if file is None:
         names = [str(one.relative_to(start).with_suffix("")) for one in start.rglob("*.html")]
+        names += [one.stem for one in start.parent.glob("*.html")]
         raise unknown("page", name, names, allowed="the pages that the start page links (bentpipe docs)")
     address = file.as_uri()
     if json:

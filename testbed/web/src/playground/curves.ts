@@ -81,6 +81,6 @@ export function seriesOf(curve: Curve, answer: Answer): Series | undefined {
   });
   const unit = curve.rate ? "Mbit/s" : about.unit === "ns" ? "s" : about.unit === "1" ? "" : about.unit;
   // A rate of 0 throughout is that of a direction without data.
-  const lines = all.filter(({ value }) => (curve.rate ? value.some((one) => one) : value.length > 0));
+  const lines = all.filter(({ value }) => value.some((one) => (curve.rate ? one : one !== null)));
   return { quantity: curve.id, unit, thinned: false, lines: lines.slice(0, MAX_LINES) };
 }

@@ -427,6 +427,7 @@ function OnePlot({
         title={curve.title}
         part={part}
         choose={choose}
+        end={done.answer.summary.duration_seconds}
         linked="playground"
         height={230}
       />
