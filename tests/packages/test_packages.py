@@ -147,6 +147,8 @@ def test_the_wheel_is_complete_and_names_no_path_of_this_machine(wheel: Path) ->
     for part in (
         "testbed/static/index.html",
         "site/docs/tutorial.html",
+        "site/playground.html",
+        "site/_static/engine.js",
         "site/searchindex.js",
         "report/page.html.j2",
         "guest/changes/timers.c",
