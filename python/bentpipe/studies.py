@@ -19,8 +19,9 @@ Optional arguments of ``reproduce``, and optional constants of ``study.py``:
 - ``traces``: for a study with traces of frames, a folder with the user's traces.
 - ``KERNEL``: the tests that need a kernel in virtual time on every clock (:func:`with_kernel`).
 
-``published.csv`` has one row per statement of the paper, with the columns ``id, test, text,
-relation, value, unit, tolerance, source, deviation, suspected``. The tolerance is in the unit of
+``published.csv`` has one row per statement, with the columns ``id, test, role, text, relation, value,
+unit, tolerance, source, deviation, suspected``. ``role`` is empty for a claim of the paper, and
+otherwise one of :data:`ROLES`. Only claims are counted. The tolerance is in the unit of
 the value or, with a percent sign, a percentage of the value. ``deviation`` is the cause of a
 difference that an experiment has confirmed. ``suspected`` is a cause that no experiment has
 confirmed, or "open" if the cause is unknown. Both are short. The study's README has the details.
@@ -69,6 +70,13 @@ Outcome = Literal["holds", "differs", "known to differ", "not measured"]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
 
+#: The role of a statement: a claim of the paper; a claim that is true by construction, or follows by
+#: arithmetic from another claim; or a variation of a claim with another assumption, stack or clock.
+Role = Literal["claim", "by construction", "repeat", "variation"]
+
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+
 @dataclass(frozen=True)
 class Statement:
     """A statement of a paper: a quantity and its value."""
@@ -87,6 +95,7 @@ class Statement:
     test: str = ""
     #: Page, figure or table of the paper.
     source: str = ""
+    role: Role = "claim"
     #: Confirmed cause of a difference, if any.
     deviation: str = ""
     #: Suspected cause of a difference, if any.
@@ -140,14 +149,14 @@ class Verdict:
 
     def as_row(self) -> list[str]:
         """Returns the cells of a table row: statement and unit, the paper's value, our value, the
-        difference, and the outcome."""
+        difference, and the outcome with the role, unless the statement is a claim."""
         statement, difference = self.statement, self.difference
         return [
             f"{statement.text} ({statement.unit})" if statement.unit not in ("", "1") else statement.text,
             f"{_SIGNS[statement.relation]}{number(statement.value)} ± {number(statement.tolerance)}",
             number(self.ours),
             "-" if difference is None else ("+" if difference > 0 else "") + number(difference),
-            self.outcome,
+            self.outcome if statement.role == "claim" else f"{self.outcome} ({statement.role})",
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -234,6 +243,9 @@ def _statement(row: Mapping[str, str]) -> Statement:
     relation = row["relation"] or "about"
     if relation not in get_args(Relation):
         raise ValueError(f'the relation "{relation}" is not one of {", ".join(get_args(Relation))}')
+    role = row.get("role") or "claim"
+    if role not in ROLES:
+        raise ValueError(f'the role "{role}" is not one of {", ".join(ROLES)}')
     value, tolerance = float(row["value"]), row["tolerance"].strip()
     absolute = abs(value) * float(tolerance[:-1]) / 100 if tolerance.endswith("%") else float(tolerance)
     return Statement(
@@ -245,6 +257,7 @@ def _statement(row: Mapping[str, str]) -> Statement:
         relation=cast("Relation", relation),
         test=row["test"],
         source=row.get("source") or "",
+        role=cast("Role", role),
         deviation=row.get("deviation") or "",
         suspected=row.get("suspected") or "",
     )
@@ -290,15 +303,29 @@ def record(text: str, verdicts: Sequence[Verdict]) -> str:
 _TABLE: Final = re.compile(r"(<!-- verdicts (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
-def recorded(folder: Path) -> dict[str, list[list[str]]]:
-    """Returns the rows of the tables of verdicts in a study's README, by test. A row has the cells
-    of :meth:`Verdict.as_row`."""
+@dataclass(frozen=True)
+class Recorded:
+    """A row of a README's table of verdicts."""
+
+    #: The statement with its unit.
+    text: str
+    outcome: Outcome
+    role: Role
+
+
+def recorded(folder: Path) -> dict[str, list[Recorded]]:
+    """Returns the rows of the tables of verdicts in a study's README, by test."""
     readme = folder / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     return {
-        match[2]: [line.strip("| ").split(" | ") for line in match[3].splitlines()[2:]]
+        match[2]: [_recorded(line.strip("| ").split(" | ")) for line in match[3].splitlines()[2:]]
         for match in _TABLE.finditer(text)
     }
+
+
+def _recorded(cells: Sequence[str]) -> Recorded:
+    outcome, _, role = cells[-1].removesuffix(")").partition(" (")
+    return Recorded(cells[0], cast("Outcome", outcome), cast("Role", role or "claim"))
 
 
 @dataclass(frozen=True)
@@ -327,15 +354,20 @@ _COMMAND: Final = re.compile(r"^ *bentpipe reproduce \S+ --test (\S+) +# (.+)$",
 
 
 def summary() -> Table:
-    """Returns the number of recorded outcomes, with one row per study and a row of totals."""
-    rows, total = [], dict.fromkeys(OUTCOMES, 0)
+    """Returns the number of recorded outcomes of claims, with one row per study and a row of totals.
+    The last columns have the numbers of variations, and of statements that are not counted because
+    they are true by construction or repeat a claim."""
+    rows = []
     for folder in known().values():
-        outcomes = [row[-1] for table in recorded(folder).values() for row in table]
-        counts = {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
-        total = {outcome: total[outcome] + counts[outcome] for outcome in OUTCOMES}
-        rows.append([name_of(folder), str(len(outcomes)), *map(str, counts.values())])
-    rows.append(["all", str(sum(total.values())), *map(str, total.values())])
-    return Table("All studies, as recorded in their READMEs", ["study", "statements", *OUTCOMES], rows)
+        statements = [row for table in recorded(folder).values() for row in table]
+        claims = [row.outcome for row in statements if row.role == "claim"]
+        variations = sum(row.role == "variation" for row in statements)
+        counts = [len(claims), *(claims.count(outcome) for outcome in OUTCOMES), variations]
+        rows.append([name_of(folder), *counts, len(statements) - len(claims) - variations])
+    totals = [sum(column) for column in zip(*(row[1:] for row in rows), strict=True)]
+    header = ["study", "claims", *OUTCOMES, "variations", "not counted"]
+    cells = [[str(cell) for cell in row] for row in [*rows, ["all", *totals]]]
+    return Table("Claims of all papers, as recorded in the studies' READMEs", header, cells)
 
 
 @contextmanager

@@ -211,7 +211,7 @@ def studies() -> str:
         "# Reproduced studies",
         GENERATED,
         "Does bentpipe reproduce published experiments? `bentpipe reproduce STUDY` repeats the experiments of a paper "
-        "and judges each statement of the paper. A statement is a number or a comparison with a tolerance. "
+        "and judges each claim of the paper. A claim is a number or a comparison with a tolerance. "
         "This page counts the verdicts that the studies' READMEs record. Complete runs stay in `runs/STUDY`. They are "
         "reused as long as the scenario and the engine are unchanged. Delete the folder to free the space.",
         _VERDICTS,
@@ -222,16 +222,17 @@ def studies() -> str:
         described = library.description(folder)
         counts = []
         for test, statements in library.recorded(folder).items():
-            verdicts = [cells[-1] for cells in statements]
-            outcomes = [str(verdicts.count(outcome)) for outcome in library.OUTCOMES]
-            counts.append([test, described.tests.get(test, ""), str(len(verdicts)), *outcomes])
+            claims = [row.outcome for row in statements if row.role == "claim"]
+            outcomes = [str(claims.count(outcome)) for outcome in library.OUTCOMES]
+            others = str(len(statements) - len(claims))
+            counts.append([test, described.tests.get(test, ""), str(len(claims)), *outcomes, others])
         parts += [
             f"## {name}: {described.title}",
             # Links of the README are relative to the study's folder.
             described.about.replace("](../../docs/", "]("),
             f"[Set-up and results](../studies/{folder.name}/README.md), "
             f"[statements that differ, with causes](../studies/{folder.name}/README.md#statements-that-differ)",
-            table(["test", "content", "statements", *library.OUTCOMES], counts),
+            table(["test", "content", "claims", *library.OUTCOMES, "others"], counts),
         ]
     return page(parts)
 
@@ -244,8 +245,11 @@ _VERDICTS: Final = """| verdict | meaning |
 | not measured | the study has no value for the statement |
 
 Each study's README describes its assumptions and experiments. Its `published.csv` has the tolerances and causes. A test
-named `...-causes` repeats statements with one assumption changed, to find the cause of a difference. The totals include
-these repeated statements."""
+named `...-causes` repeats statements with one assumption changed, to find the cause of a difference.
+
+Only claims of the papers are counted. Three kinds of statements are listed separately. A *variation* repeats a claim with
+another assumption, another TCP stack or another clock. A statement *by construction* cannot fail, because the model is built
+from its value. A *repeat* follows from another claim by arithmetic."""
 
 _FIGURE: Final = """<!-- drawn by
 from bentpipe import studies
@@ -255,18 +259,18 @@ header, rows = studies.summary().header, studies.summary().rows[:-1]
 figure = Figure(figsize=(7.2, 2.6), layout="constrained")
 axes = figure.subplots()
 names, left = [row[0] for row in rows], [0] * len(rows)
-for column, outcome in enumerate(header[2:-1], 2):
-    values = [int(row[column]) for row in rows]
+for outcome in studies.OUTCOMES:
+    values = [int(row[header.index(outcome)]) for row in rows]
     axes.barh(names, values, left=left, label=outcome)
     left = [start + value for start, value in zip(left, values)]
 axes.invert_yaxis()
-axes.set_xlabel("statements")
+axes.set_xlabel("claims")
 axes.legend(loc="center right")
 -->
 
-![Statements by verdict](pictures/studies.png)
+![Claims by verdict](pictures/studies.png)
 
-*Statements by verdict.*"""
+*Claims of the papers by verdict.*"""
 
 
 def readmes() -> dict[str, str]:
@@ -293,10 +297,10 @@ def _differing(folder: Path) -> str:
         for statement in library.read_published(folder / "published.csv")
     }
     rows = [
-        [cells[0], test, cells[-1], _reason(cells[0], reasons)]
+        [row.text, test, row.outcome, _reason(row.text, reasons)]
         for test, statements in library.recorded(folder).items()
-        for cells in statements
-        if cells[-1] != "holds"
+        for row in statements
+        if row.outcome != "holds"
     ]
     return table(["statement", "test", "verdict", "cause, or suspicion"], rows)
 

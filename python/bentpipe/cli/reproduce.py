@@ -146,8 +146,13 @@ def _print(reproduction: Reproduction) -> None:
         print_table(table.header, table.rows)
     rows = [verdict.as_row() for verdict in reproduction.verdicts]
     print_table(["statement", "paper", "ours", "difference", "verdict"], rows)
-    held = sum(verdict.outcome == "holds" for verdict in reproduction.verdicts)
-    typer.echo(f"{held} of {len(reproduction.verdicts)} statements hold")
+    claims = [verdict for verdict in reproduction.verdicts if verdict.statement.role == "claim"]
+    held = sum(verdict.outcome == "holds" for verdict in claims)
+    others = len(reproduction.verdicts) - len(claims)
+    typer.echo(
+        f"{held} of {len(claims)} claims of the paper hold"
+        + (f"; {others} other statements are not counted" if others else "")
+    )
     for verdict in reproduction.verdicts:
         if verdict.outcome == "known to differ":
             print_note(f"{verdict.statement.id}: {verdict.statement.deviation}")

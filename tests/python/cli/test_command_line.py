@@ -422,7 +422,7 @@ def test_reproduce_runs_a_study_and_prints_verdicts(place: Path) -> None:
         "    return Reproduction(judge(read_published(file, test), {'a': 1050.0, 'b': 501.0}))\n"
     )
     text = started("reproduce", "small", "--test", "T_I")
-    assert "1 of 2 statements hold" in text and "our clock differs" in text
+    assert "1 of 2 claims of the paper hold" in text and "our clock differs" in text
     assert json.loads(call("reproduce", "small", "--json"))["successful"] is True
     assert "T_9" in call("reproduce", "small", "--test", "T_9", code=2)
 

@@ -12,11 +12,15 @@ from bentpipe.results.captures import segments
 native = pytest.importorskip("bentpipe._native")
 pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")
 
-PUBLISHED = """id,test,text,relation,value,unit,tolerance,source,deviation,suspected
-a,t,holds,about,10,s,10%,fig. 1,,
-b,t,shown,at least,10,s,0,fig. 1,the queue was bounded,
-c,t,thought,at most,10,s,0,fig. 1,,the hour
-d,t,unknown,at most,10,s,0,fig. 1,,
+PUBLISHED = """id,test,role,text,relation,value,unit,tolerance,source,deviation,suspected
+a,t,,holds,about,10,s,10%,fig. 1,,
+b,t,,shown,at least,10,s,0,fig. 1,the queue was bounded,
+c,t,,thought,at most,10,s,0,fig. 1,,the hour
+d,t,,unknown,at most,10,s,0,fig. 1,,
+"""
+OTHERS = """e,t,variation,varied,about,10,s,0,fig. 1,,
+f,t,by construction,built,about,10,s,0,fig. 1,,
+g,t,repeat,repeated,about,10,s,0,fig. 1,,
 """
 
 
@@ -32,21 +36,27 @@ def test_only_a_confirmed_cause_makes_a_statement_known_to_differ(tmp_path: Path
     assert not studies.Reproduction(studies.judge(statements[2:3], {"c": None})).successful
 
 
-def test_the_summary_counts_the_recorded_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_summary_counts_the_recorded_verdicts_on_claims(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "studies" / "one"
     folder.mkdir(parents=True)
     (folder / "study.py").write_text("", encoding="utf-8")
-    (folder / "published.csv").write_text(PUBLISHED, encoding="utf-8")
+    (folder / "published.csv").write_text(PUBLISHED + OTHERS, encoding="utf-8")
     statements = studies.read_published(folder / "published.csv")
-    verdicts = studies.judge(statements, {"a": 10, "b": 9, "c": 11, "d": None})
+    verdicts = studies.judge(statements, {"a": 10, "b": 9, "c": 11, "e": 10, "f": 10, "g": 11})
     (folder / "README.md").write_text(
         studies.record("# One\n<!-- verdicts t -->\n<!-- end -->\n", verdicts), encoding="utf-8"
     )
     monkeypatch.setattr(studies, "folders", lambda: [tmp_path / "studies"])
     table = studies.summary()
-    assert table.header == ["study", "statements", "holds", "differs", "known to differ", "not measured"]
-    assert table.rows == [["one", "4", "1", "1", "1", "1"], ["all", "4", "1", "1", "1", "1"]]
-    assert studies.recorded(folder)["t"][1] == verdicts[1].as_row()
+    assert table.header == ["study", "claims", *studies.OUTCOMES, "variations", "not counted"]
+    counts = ["4", "1", "1", "1", "1", "1", "2"]
+    assert table.rows == [["one", *counts], ["all", *counts]]
+    recorded = studies.recorded(folder)["t"]
+    assert [(one.outcome, one.role) for one in recorded] == [
+        (one.outcome, one.statement.role) for one in verdicts
+    ]
 
 
 def test_the_readme_describes_every_test_with_statements() -> None:
