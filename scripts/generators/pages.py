@@ -248,8 +248,8 @@ Each study's README describes its assumptions and experiments. Its `published.cs
 named `...-causes` repeats statements with one assumption changed, to find the cause of a difference.
 
 Only claims of the papers are counted. Three kinds of statements are listed separately. A *variation* repeats a claim
-with another assumption, another TCP stack or another clock. A statement *by construction* cannot fail, because the model
-is built from its value. A *repeat* follows from another claim by arithmetic."""
+with another assumption, another TCP stack or another clock. A statement *by construction* cannot fail, because the
+model is built from its value. A *repeat* follows from another claim by arithmetic."""
 
 _FIGURE: Final = """<!-- drawn by
 from bentpipe import studies
