@@ -147,7 +147,11 @@ fn every_table_of_the_sources_is_listed() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut found = Vec::new();
     for entry in fs::read_dir(crates).unwrap() {
-        files(&entry.unwrap().path().join("src"), &mut found);
+        let path = entry.unwrap().path();
+        // The table of packets is written for pages only, by no model.
+        if !path.ends_with("preview") {
+            files(&path.join("src"), &mut found);
+        }
     }
     let mut defined = Vec::new();
     for text in found.iter().map(|file| fs::read_to_string(file).unwrap()) {
