@@ -91,7 +91,7 @@ def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]
         for congestion in CONGESTIONS
         for part in (TRANSIENT_S, AFTERWARDS_S)
     )
-    for scheme, part in (("rbdc", FIVE_FLOWS_S), ("vbdc", TRANSIENT_S)):
+    for scheme, part in zip(SCHEMES[1:], (FIVE_FLOWS_S, TRANSIENT_S), strict=True):
         lead = mean(of("vegas", scheme).fairness, part) - mean(of("reno", scheme).fairness, part)
         ours[f"fair-lead-{scheme}"] = 100 * lead
     ours["use-always-vegas-vbdc"] = always_percent(of("vegas", "vbdc"))
