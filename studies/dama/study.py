@@ -53,6 +53,7 @@ from .transfers import (
     simulate_files,
     simulate_pages,
     simulate_uniform_pages,
+    small_page_slots,
 )
 
 if TYPE_CHECKING:
@@ -145,6 +146,8 @@ def _files_causes(out: Path, progress: Progress, results: Results, _: Sequence[S
 def _pages(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
     times = simulate_pages(out, progress)
     results.ours |= measure_pages(times) | measure_page_comparisons(times)
+    slots = small_page_slots(out, progress)
+    results.ours["page-slots-small"] = round(100 * sum(one <= 2 for one in slots) / len(slots), 6)
     paper = {statement.id: statement.value for statement in statements}
     results.figures["figure-22-web-pages"] = pages(times, paper)
     results.tables.append(table_of_pages(times))

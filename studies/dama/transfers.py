@@ -202,6 +202,20 @@ def simulate_pages(out: Path, progress: Progress, objects: int = 8) -> Mapping[B
     )
 
 
+def small_page_slots(out: Path, progress: Progress) -> list[float]:
+    """Runs the smallest pages over RBDC and VBDC and returns the used slots per frame of all
+    superframes in which data were sent."""
+    jobs = [
+        Download(congestion, scheme, "34.5 kB", seed).job
+        for congestion in CONGESTIONS
+        for scheme in SCHEMES[1:]
+        for seed in SEEDS
+    ]
+    runs = run_all(jobs, out, progress)
+    used = [superframes(runs[job].trace("dama"))["used"] for job in jobs]
+    return [float(slots) for of in used for slots in of if slots > 0]
+
+
 def simulate_uniform_pages(out: Path, progress: Progress) -> Mapping[Bar, Mean]:
     """Runs T_V with pages of sixteen objects of one size, and returns the mean transfer time of a
     page in seconds, for each bar."""
