@@ -186,6 +186,12 @@ class Series:
         defined = assigned.value > 0
         return Course(used.time_s[defined], 100 * used.value[defined] / assigned.value[defined])
 
+    @cached_property
+    def slots(self) -> Course:
+        """Assigned slots per frame, including constant slots, in each superframe."""
+        slots = superframes(self.run.trace("dama"))
+        return Course(slots["time"], slots["assigned"])
+
     def _sliding(self, time_s: FloatArray, volume: FloatArray, factor: float) -> Course:
         """Returns the growth rate of a running total, times ``factor``, over windows that end
         within the run."""
@@ -203,3 +209,22 @@ def simulate_all(curves: Sequence[Curve], out: Path, progress: Progress) -> dict
     jobs = {curve: Job(curve.name, curve.scenario, tuple(curve.overrides)) for curve in curves}
     runs = run_all(list(jobs.values()), out, progress)
     return {curve: Series(curve, runs[job]) for curve, job in jobs.items()}
+
+
+def simulate_constant(out: Path, progress: Progress) -> dict[Scheme, float]:
+    """Runs a flow of constant rate and returns its mean one-way delay over CRA and RBDC, in
+    milliseconds."""
+    schemes: tuple[Scheme, ...] = ("cra", "rbdc")
+    jobs = {
+        scheme: Job(
+            f"constant-{scheme}",
+            HERE / "constant.toml",
+            (
+                f"network.sat.return.dama.scheme={scheme}",
+                f'network.sat.return.dama.cra="{CRA[scheme]}"',
+            ),
+        )
+        for scheme in schemes
+    }
+    runs = run_all(list(jobs.values()), out, progress)
+    return {scheme: 1e3 * float(runs[job].flows["delay_mean"][0]) for scheme, job in jobs.items()}

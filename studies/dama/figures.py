@@ -45,7 +45,7 @@ def draw_all(series: Mapping[Curve, Series], statements: Sequence[Statement]) ->
         "figure-08-rtt-return": rtt(series, "return"),
         "figure-09-throughput-return": throughput(series, "return", paper),
         "figure-10-efficiency": efficiency(series),
-        "figure-11-ack-instants": instants(series[Curve("forward", "reno", "vbdc")]),
+        "figure-11-ack-instants": instants(series[Curve("forward", "reno", "rbdc")]),
     }
 
 
@@ -108,7 +108,7 @@ def instants(one: Series) -> Figure:
     ):
         shown = (times >= begin + 5) & (times <= begin + 8)
         axes.plot(times[shown], values[shown] / segment, mark, color=colour, markersize=4, label=label)
-    axes.set_title("Reno over VBDC, data on the forward link: packets sent and acknowledgments received")
+    axes.set_title("Reno over RBDC, data on the forward link: packets sent and acknowledgments received")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("segment")
     axes.legend(loc="upper left")

@@ -12,6 +12,7 @@ from bentpipe.plots.data import FloatArray
 from .curves import (
     BOUNDED_WINDOW,
     CONGESTIONS,
+    DIRECTIONS,
     FIRST_WINDOW,
     LINUX_VEGAS,
     NO_SLOT,
@@ -71,6 +72,17 @@ def measure(series: Mapping[Curve, Series]) -> dict[str, float | None]:
     _forward(lambda congestion, scheme: of("forward", congestion, scheme), ours)
     _return(lambda congestion, scheme: of("return", congestion, scheme), ours)
     _efficiency(lambda congestion, scheme: of("return", congestion, scheme), ours)
+    goodput = {
+        congestion: [
+            float(of(direction, congestion, scheme).goodput_kbit_s.value.mean())
+            for direction in DIRECTIONS
+            for scheme in SCHEMES
+        ]
+        for congestion in CONGESTIONS
+    }
+    ours["throughput-reno-vegas"] = min(
+        reno / vegas for reno, vegas in zip(goodput["reno"], goodput["vegas"], strict=True)
+    )
     return _rounded(ours)
 
 
@@ -150,7 +162,7 @@ def _forward(of: Chosen, ours: dict[str, float | None]) -> None:
     ours["fwd-rtt-vegas-vbdc"] = mean(vegas_vbdc, SHOWN_S)
     ours["fwd-rtt-less-vegas-rbdc"] = deviations(vegas_rbdc, reno_rbdc)
     ours["fwd-rtt-slower-vegas-rbdc"] = more_swings(vegas_rbdc, reno_rbdc)
-    ours["fwd-ack-compression"] = compressed_acks_percent(of("reno", "vbdc"))
+    ours["fwd-ack-compression"] = compressed_acks_percent(of("reno", "rbdc"))
 
 
 def _return(of: Chosen, ours: dict[str, float | None]) -> None:
@@ -167,6 +179,10 @@ def _return(of: Chosen, ours: dict[str, float | None]) -> None:
     ours["ret-rtt-varies-reno-vbdc"] = spread(reno_vbdc.rtt_ms, SETTLED_RTT_S)
     difference = of("vegas", "cra").goodput_kbit_s.value.mean() - reno_rbdc.goodput_kbit_s.value.mean()
     ours["ret-equal-vegas-cra"] = 100 * float(difference) / reno_cra.ceiling_kbit_s
+    full_vegas_s, full_reno_s = time_to_full_s(of("vegas", "cra")), time_to_full_s(reno_cra)
+    if full_vegas_s is not None and full_reno_s is not None:
+        ours["ret-later-vegas-cra"] = full_vegas_s - full_reno_s
+    ours["ret-slots-vegas-rbdc"] = mean(of("vegas", "rbdc").slots, STEADY_S)
     for scheme in ON_DEMAND:
         ours[f"ret-rate-vegas-{scheme}"] = mean(of("vegas", scheme).goodput_kbit_s, STEADY_S)
         ours[f"ret-rtt-vegas-{scheme}"] = mean(of("vegas", scheme).rtt_ms, SETTLED_RTT_S)
@@ -186,6 +202,17 @@ def _efficiency(of: Chosen, ours: dict[str, float | None]) -> None:
         if (congestion, scheme) != ("reno", "vbdc")
     ]
     ours["eff-best-reno-vbdc"] = lead(of("reno", "vbdc"), others)
+    steady = {
+        (congestion, scheme): mean(of(congestion, scheme).efficiency, STEADY_S)
+        for congestion in CONGESTIONS
+        for scheme in SCHEMES
+    }
+    lowest = steady.pop(("vegas", "rbdc"))
+    ours["eff-lowest-vegas-rbdc"] = min(steady.values()) - lowest
+    ours["eff-reno-vegas"] = min(
+        float(of("reno", scheme).efficiency.value.mean() - of("vegas", scheme).efficiency.value.mean())
+        for scheme in SCHEMES
+    )
     vegas_cra = of("vegas", "cra").efficiency
     ours["eff-below-vegas-cra"] = mean(vegas_cra, SHOWN_S) - mean(reno_cra, SHOWN_S)
     for scheme in ON_DEMAND:

@@ -22,6 +22,8 @@ from .sharing import (
     RETURN_S,
     SEEDS,
     START_OFFSET_COUNT,
+    STEP_S,
+    WINDOW_S,
     Case,
     Sharing,
 )
@@ -36,17 +38,21 @@ FAIR: Final = 0.95
 TRANSIENT_S: Final = (5.0, 40.0)
 #: Our interval for the time after the transient, in seconds.
 AFTERWARDS_S: Final = (40.0, 200.0)
+#: Our interval for "always": from the start of the second flow to the end.
+FIVE_FLOWS_S: Final = (5.0, 200.0)
+#: Utilisation of Vegas over VBDC that the paper calls constant, and its tolerance, in percent.
+ALWAYS_USED: Final = (10.0, 5.0)
 #: The part of the transient in which all five flows are active.
 ALL_ACTIVE_S: Final = (20.0, 40.0)
 
-#: Interval in which the utilisations of ten flows are compared.
+#: Interval in which the fairness of ten flows is compared.
 SHOWN_S: Final = (10.0, 100.0)
 #: Intervals in which the fairness index of ten flows oscillates, and in which it is damped.
 OSCILLATION_S: Final = ((5.0, 40.0), (40.0, 80.0))
-#: Maximum distance of a converged fairness index from its final level.
-CONVERGED_DISTANCE: Final = 0.05
-#: Start of the interval whose mean is the final level of the index.
-FINAL_LEVEL_FROM_S: Final = 60.0
+#: Start of the phase in which connections stop: the end of the paper's highest load.
+STOPPING_FROM_S: Final = 80.0
+#: Decrease of the fairness index that counts as worse.
+WORSE: Final = 0.05
 
 #: Time after a change of the flows before shares are measured. Vegas yields or Reno recovers in it.
 SETTLE_S: Final = 10.0
@@ -74,17 +80,30 @@ def measure_fairness(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]
         ours["full-later-cra-reno-vbdc"] = full["vbdc"] - full["cra"]
     low, high = start_fairness(sharing, "reno", "cra")
     ours["ten-low-cra"], ours["ten-high-cra"] = low.value, high.value
-    ours["fair-saturation-vegas-cra"] = reached_s(vegas.utilisation, FULL)
-    for assigned in (SCHEMES[0], SCHEMES[2]):
-        reno_runs, vegas_runs = (
-            [sharing[Case(one, assigned, RANDOM_FLOW_COUNT, seed)] for seed in SEEDS] for one in CONGESTIONS
-        )
-        time = reno_runs[0].utilisation.time_s
-        shown = (time >= SHOWN_S[0]) & (time <= SHOWN_S[1])
-        both = [np.mean([one.utilisation.value for one in runs], axis=0) for runs in (reno_runs, vegas_runs)]
-        ours[f"ten-lower-{assigned}"] = 100 * float((both[1] < both[0])[shown].mean())
-        ours[f"ten-damped-{assigned}"] = _damped(reno_runs)
-        ours[f"ten-converge-{assigned}"] = converged_s(vegas_runs) - converged_s(reno_runs)
+    low, high = start_fairness(sharing, "vegas", "cra")
+    ours["ten-low-vegas-cra"], ours["ten-high-vegas-cra"] = low.value, high.value
+    full_s, fair_s = reached_s(vegas.utilisation, FULL), settled_s(vegas.fairness, FAIR)
+    if full_s is not None and full["cra"] is not None:
+        ours["full-earlier-reno-cra"] = full_s - full["cra"]
+    ours["fair-wait-vegas-cra"] = None if full_s is None or fair_s is None else fair_s - full_s
+    ours["fair-trend-rbdc"] = max(
+        abs(mean(of(congestion, "rbdc").fairness, part) - mean(of(congestion, "cra").fairness, part))
+        for congestion in CONGESTIONS
+        for part in (TRANSIENT_S, AFTERWARDS_S)
+    )
+    for scheme, part in zip(SCHEMES[1:], (FIVE_FLOWS_S, TRANSIENT_S), strict=True):
+        lead = mean(of("vegas", scheme).fairness, part) - mean(of("reno", scheme).fairness, part)
+        ours[f"fair-lead-{scheme}"] = 100 * lead
+    ours["use-always-vegas-vbdc"] = always_percent(of("vegas", "vbdc"))
+    ours["fair-transient-reno-vbdc"] = mean(of("reno", "vbdc").fairness, TRANSIENT_S)
+    for scheme in SCHEMES[1:]:
+        ours[f"ten-lower-{scheme}"] = lower_fairness(sharing, scheme).value
+    for scheme in (SCHEMES[0], SCHEMES[2]):
+        for congestion in CONGESTIONS:
+            runs = [sharing[case] for case in _draws(congestion, scheme)]
+            ours[f"ten-damped-{congestion}-{scheme}"] = _damped(runs)
+        ours[f"ten-converge-{scheme}"] = later_convergence_s(sharing, scheme).value
+        ours[f"ten-stops-{scheme}"] = stops_without_loss_percent(sharing, scheme).value
     return rounded(ours)
 
 
@@ -121,11 +140,8 @@ def measure_causes(sharing: Mapping[Case, Sharing]) -> dict[str, float | None]:
         ours[f"moments-use-vegas-{scheme}"] = 100 * float(np.mean(used))
     fair = [mean(one.fairness, AFTERWARDS_S) for one in by_start_offset["vbdc"]]
     ours["moments-fair-level-vegas-vbdc"] = float(np.mean(fair))
-    reno, vegas = (
-        [sharing[Case(one, "cra", RANDOM_FLOW_COUNT, seed, QUEUE)] for seed in SEEDS] for one in CONGESTIONS
-    )
-    ours["queue-ten-damped-cra"] = _damped(reno)
-    ours["queue-ten-converge-cra"] = converged_s(vegas) - converged_s(reno)
+    ours["queue-ten-damped-reno-cra"] = _damped([sharing[case] for case in _draws("reno", "cra", QUEUE)])
+    ours["queue-ten-converge-cra"] = later_convergence_s(sharing, "cra", QUEUE).value
     return rounded(ours)
 
 
@@ -148,10 +164,14 @@ def table_of_start_offsets(sharing: Mapping[Case, Sharing]) -> Table:
         for name, values in (
             ("utilisation", [mean(one.utilisation, AFTERWARDS_S) for one in runs]),
             ("fairness", [mean(one.fairness, AFTERWARDS_S) for one in runs]),
+            ("share of the time at 10 ± 5 %", [always_percent(one) / 100 for one in runs]),
         ):
             cells = [f"{value:.3f}" for value in (min(values), float(np.mean(values)), max(values))]
             rows.append([f"Vegas/{scheme.upper()}", name, *cells])
-    about = f"Five flows of Vegas from {START_OFFSET_COUNT} moments within a superframe on, 40 to 200 s"
+    about = (
+        f"Five flows of Vegas from {START_OFFSET_COUNT} moments within a superframe on: 40 to 200 s, share of "
+        "the time from 5 s on"
+    )
     return Table(about, ["flows", "of", "least", "mean", "greatest"], rows)
 
 
@@ -192,9 +212,11 @@ def measure_friendliness(sharing: Mapping[Scheme, Sharing]) -> dict[str, float |
         ours[f"yield-first-{scheme}"] = one.share("vegas", (JOIN_S + SETTLE_S, LEAVE_S))
         ours[f"yield-again-{scheme}"] = one.share("vegas", (RETURN_S + SETTLE_S, END_S))
         before, with_vegas = (
-            _rate_of_reno(one, interval) for interval in ((JOIN_S - 20, JOIN_S), (JOIN_S + 10, LEAVE_S))
+            _rate_of(one, "reno", interval) for interval in ((JOIN_S - 20, JOIN_S), (JOIN_S + 10, LEAVE_S))
         )
         ours[f"reno-unchanged-{scheme}"] = with_vegas / before
+        returned = _rate_of(one, "again", (RETURN_S, RETURN_S + JOIN_S))
+        ours[f"reno-returns-{scheme}"] = returned / _rate_of(one, "reno", (0.0, JOIN_S))
         ours[f"alone-{scheme}"] = 100 * mean(one.utilisation, (LEAVE_S + SETTLE_S, RETURN_S))
     return rounded(ours)
 
@@ -209,7 +231,7 @@ def measure_friendliness_causes(
     ours: dict[str, float | None] = {}
     after = (JOIN_S + SETTLE_S, LEAVE_S)
     for scheme in SCHEMES:
-        rate, alone = _rate_of_reno(unchanged[scheme], after), _rate_of_reno(without[scheme], after)
+        rate, alone = (_rate_of(runs[scheme], "reno", after) for runs in (unchanged, without))
         ours[f"threshold-2-{_RENO_UNCHANGED}-{scheme}"] = measure_friendliness({scheme: threshold_2[scheme]})[
             f"{_RENO_UNCHANGED}-{scheme}"
         ]
@@ -220,14 +242,21 @@ def measure_friendliness_causes(
 _RENO_UNCHANGED: Final = "reno-unchanged"
 
 
-def _rate_of_reno(one: Sharing, interval_s: tuple[float, float]) -> float:
-    rates = [course for name, course in one.rates_bit_s.items() if name.startswith("reno")]
+def _rate_of(one: Sharing, prefix: str, interval_s: tuple[float, float]) -> float:
+    rates = [course for name, course in one.rates_bit_s.items() if name.startswith(prefix)]
     return sum(mean(course, interval_s) for course in rates)
 
 
 def mean(course: Course, interval_s: tuple[float, float]) -> float:
     """Returns the mean over an interval."""
     return float(course.between(*interval_s).mean())
+
+
+def always_percent(one: Sharing) -> float:
+    """Returns the share of the time in which the utilisation is :data:`ALWAYS_USED`, in percent."""
+    level, tolerance = ALWAYS_USED
+    used = 100 * one.utilisation.between(*FIVE_FLOWS_S)
+    return 100 * float((np.abs(used - level) <= tolerance).mean())
 
 
 def reached_s(course: Course, level: float) -> float | None:
@@ -243,16 +272,89 @@ def settled_s(course: Course, level: float) -> float | None:
     return float(course.time_s[reached[0]]) if len(reached) else None
 
 
-def converged_s(runs: Sequence[Sharing]) -> float:
-    """Returns the last time at which the mean fairness index over the seeds is more than
-    :data:`CONVERGED_DISTANCE` from its final level. Later, the index stays near that level."""
-    time = runs[0].fairness.time_s
-    shown = (time >= OSCILLATION_S[0][0]) & (time <= SHOWN_S[1])
-    time = time[shown]
-    index = np.mean([np.interp(time, one.fairness.time_s, one.fairness.value) for one in runs], axis=0)
-    level = index[time >= FINAL_LEVEL_FROM_S].mean()
-    away = np.flatnonzero(np.abs(index - level) > CONVERGED_DISTANCE)
-    return float(time[away[-1]]) if len(away) else float(time[0])
+def _draws(congestion: Congestion, scheme: Scheme, change: str = "") -> list[Case]:
+    return [Case(congestion, scheme, RANDOM_FLOW_COUNT, seed, change) for seed in SEEDS]
+
+
+def lower_fairness(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Mean:
+    """Returns the share of the time in which the fairness index of ten Vegas flows is below that of
+    ten Reno flows with the same starts and lifetimes, in percent, as a mean over the seeds."""
+    shares = []
+    for reno, vegas in zip(_draws("reno", scheme), _draws("vegas", scheme), strict=True):
+        both = [sharing[case].fairness.between(*SHOWN_S) for case in (reno, vegas)]
+        shares.append(100 * float((both[1] < both[0]).mean()))
+    return mean_of(shares)
+
+
+def later_convergence_s(sharing: Mapping[Case, Sharing], scheme: Scheme, change: str = "") -> Mean:
+    """Returns the time by which Vegas converges later than Reno in the phase in which connections
+    stop, as a mean over the seeds."""
+    cases = zip(_draws("reno", scheme, change), _draws("vegas", scheme, change), strict=True)
+    return mean_of(
+        [converged_s(vegas, sharing[vegas]) - converged_s(reno, sharing[reno]) for reno, vegas in cases]
+    )
+
+
+def converged_s(case: Case, one: Sharing) -> float:
+    """Returns the first time from :data:`STOPPING_FROM_S` on at which the fairness index reaches
+    :data:`FAIR`, or else the time at which a single connection remains. Windows with a start or a
+    stop do not count."""
+    ends = sorted(start + lifetime for start, lifetime in case.times_s)
+    time, index = one.fairness.time_s, one.fairness.value
+    counted = (time >= STOPPING_FROM_S) & (index >= FAIR)
+    for moment in (*ends, *(start for start, _ in case.times_s)):
+        counted &= np.abs(time - moment) >= WINDOW_S / 2
+    return float(time[counted][0]) if counted.any() else ends[-2]
+
+
+def stops_without_loss_percent(sharing: Mapping[Case, Sharing], scheme: Scheme) -> Mean:
+    """Returns the share of stops after which the fairness index is not worse, in percent, as a mean
+    over the seeds of Reno and Vegas.
+
+    The index is compared between a window that ends before the stop and a window that begins after
+    it. Stops near another start or stop do not count, nor stops after which one connection
+    remains."""
+    shares = []
+    distance = WINDOW_S / 2 + STEP_S
+    for reno, vegas in zip(_draws("reno", scheme), _draws("vegas", scheme), strict=True):
+        ends = sorted(start + lifetime for start, lifetime in reno.times_s)
+        moments = [*ends, *(start for start, _ in reno.times_s)]
+        clear = [
+            end
+            for end in ends[:-2]
+            if sum(abs(end - moment) < distance + WINDOW_S / 2 for moment in moments) == 1
+        ]
+        unharmed = []
+        for end in clear:
+            for case in (reno, vegas):
+                course = sharing[case].fairness
+                before, after = (
+                    float(np.interp(end + offset, course.time_s, course.value))
+                    for offset in (-distance, distance)
+                )
+                unharmed.append(after >= before - WORSE)
+        if unharmed:
+            shares.append(100 * float(np.mean(unharmed)))
+    return mean_of(shares)
+
+
+def table_of_draws(sharing: Mapping[Case, Sharing]) -> Table:
+    """Returns the table of the values of ten flows that depend on the draw."""
+    rows = []
+    for scheme in SCHEMES:
+        values = (
+            lower_fairness(sharing, scheme),
+            later_convergence_s(sharing, scheme),
+            stops_without_loss_percent(sharing, scheme),
+            *(
+                mean_of([_damped([sharing[case]]) for case in _draws(congestion, scheme)])
+                for congestion in CONGESTIONS
+            ),
+        )
+        rows.append([scheme.upper(), *(one.text(2) for one in values)])
+    about = f"Ten flows: means over {len(SEEDS)} draws with 95 % confidence intervals"
+    header = ["scheme", "Vegas less fair, % of time", "Vegas converges later by s", "harmless stops %"]
+    return Table(about, [*header, "Reno damped", "Vegas damped"], rows)
 
 
 def rounded(ours: dict[str, float | None]) -> dict[str, float | None]:

@@ -1,5 +1,5 @@
-"""Reproduces "TCP-based applications over DVB-RCS DAMA" (Luglio, Roseti, Zampognaro 2009). See
-README.md."""
+"""Reproduces "Performance evaluation of TCP-based applications over DVB-RCS DAMA schemes" (Luglio,
+Roseti, Zampognaro 2009). See README.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bentpipe import plots
 from bentpipe.simulation import Progress
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge, read_published
 
-from .curves import CAUSES, CURVES, simulate_all
+from .curves import CAUSES, CURVES, simulate_all, simulate_constant
 from .figures import draw_all
 from .measures import measure, measure_causes
 from .sharing import CAUSES as SHARING_CAUSES
@@ -30,6 +30,7 @@ from .sharing_measures import (
     measure_fairness,
     measure_friendliness,
     measure_friendliness_causes,
+    table_of_draws,
     table_of_start_fairness,
     table_of_start_offsets,
 )
@@ -37,6 +38,8 @@ from .transfer_figures import files, pages
 from .transfer_measures import (
     measure_files,
     measure_files_without_slot,
+    measure_forward_files,
+    measure_page_comparisons,
     measure_pages,
     table_of_files,
     table_of_pages,
@@ -44,11 +47,13 @@ from .transfer_measures import (
 from .transfers import (
     FILES,
     FILES_WITHOUT_SLOT,
+    FORWARD_FILES,
     OBJECTS_PER_PAGE,
     SHORT_FILE,
     simulate_files,
     simulate_pages,
     simulate_uniform_pages,
+    small_page_slots,
 )
 
 if TYPE_CHECKING:
@@ -87,6 +92,8 @@ def reproduce(test: str | None, out: Path, json: bool) -> Reproduction:
 def _steady(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
     series = simulate_all(CURVES, out, progress)
     results.ours |= measure(series)
+    delay_ms = simulate_constant(out, progress)
+    results.ours["rbdc-constant-rate"] = round(delay_ms["rbdc"] - delay_ms["cra"], 6)
     results.figures |= draw_all(series, statements)
 
 
@@ -98,7 +105,7 @@ def _fairness(out: Path, progress: Progress, results: Results, _: Sequence[State
     sharing = simulate_sharing([*FIVE_FLOW_CASES, *TEN_FLOW_CASES], out, progress)
     results.ours |= measure_fairness(sharing)
     results.figures |= draw_fairness(sharing)
-    results.tables.append(table_of_start_fairness(sharing))
+    results.tables += [table_of_start_fairness(sharing), table_of_draws(sharing)]
 
 
 def _fairness_causes(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
@@ -123,6 +130,7 @@ def _friendliness_causes(out: Path, progress: Progress, results: Results, _: Seq
 def _files(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
     transfers = simulate_files(FILES, out, progress)
     results.ours |= measure_files(transfers)
+    results.ours |= measure_forward_files(simulate_files(FORWARD_FILES, out, progress))
     results.figures["figure-21-file-transfer"] = files(transfers)
     results.tables.append(table_of_files(transfers))
 
@@ -137,7 +145,9 @@ def _files_causes(out: Path, progress: Progress, results: Results, _: Sequence[S
 
 def _pages(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
     times = simulate_pages(out, progress)
-    results.ours |= measure_pages(times)
+    results.ours |= measure_pages(times) | measure_page_comparisons(times)
+    slots = small_page_slots(out, progress)
+    results.ours["page-slots-small"] = round(100 * sum(one <= 2 for one in slots) / len(slots), 6)
     paper = {statement.id: statement.value for statement in statements}
     results.figures["figure-22-web-pages"] = pages(times, paper)
     results.tables.append(table_of_pages(times))

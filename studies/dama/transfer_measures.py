@@ -42,11 +42,21 @@ def measure_files_without_slot(transfers: Mapping[File, Transfer]) -> dict[str, 
     return rounded(ours)
 
 
-def _longer_percent(transfers: Mapping[File, Transfer], scheme: Scheme, *, slot: bool) -> float:
+def measure_forward_files(transfers: Mapping[File, Transfer]) -> dict[str, float | None]:
+    """Returns the value for files on the forward link: the greater of the additional times over
+    RBDC and VBDC."""
+    longer = [_longer_percent(transfers, scheme, slot=True, forward=True) for scheme in SCHEMES[1:]]
+    return rounded({"file-forward": max(longer)})
+
+
+def _longer_percent(
+    transfers: Mapping[File, Transfer], scheme: Scheme, *, slot: bool, forward: bool = False
+) -> float:
     """Returns the additional transfer time compared with CRA in percent, as the mean over all
     sizes."""
     ratios = [
-        transfers[File(scheme, size, slot)].simulated_s / transfers[File("cra", size)].simulated_s
+        transfers[File(scheme, size, slot, forward)].simulated_s
+        / transfers[File("cra", size, forward=forward)].simulated_s
         for size in SIZES_MB
     ]
     return 100 * (fmean(ratios) - 1)
@@ -63,6 +73,29 @@ def measure_pages(pages: Mapping[Bar, Mean], prefix: str = "") -> dict[str, floa
         ours[f"{prefix}page-suffices-{congestion}"] = vbdc / cra
     ours[f"{prefix}page-large-reno-cra"] = pages["reno", "cra", "440 kB"].value
     ours[f"{prefix}page-large-vegas-vbdc"] = pages["vegas", "vbdc", "440 kB"].value
+    return rounded(ours)
+
+
+def measure_page_comparisons(pages: Mapping[Bar, Mean]) -> dict[str, float | None]:
+    """Returns the values of T_V that compare schemes, congestion controls and sizes of pages."""
+    ours: dict[str, float | None] = {}
+    times = {
+        page: {
+            (congestion, scheme): pages[congestion, scheme, page].value  # type: ignore[index]
+            for congestion in CONGESTIONS
+            for scheme in SCHEMES
+        }
+        for page in PAGES
+    }
+    spread = [max(of.values()) / min(of.values()) for of in times.values()]
+    ours["page-spread-small"] = spread[0]
+    ours["page-spread-grows"] = min(spread[1] - spread[0], spread[2] - spread[1])
+    vegas = [[of["vegas", scheme] / of["reno", scheme] for scheme in SCHEMES] for of in times.values()]
+    means = [fmean(ratios) for ratios in vegas]
+    ours["page-vegas-grows"] = min(means[1] - means[0], means[2] - means[1])
+    ours["page-worse-vegas"] = fmean(means)
+    reno = [[of["reno", scheme] for scheme in SCHEMES] for of in times.values()]
+    ours["page-independent-reno"] = max(max(of) / min(of) for of in reno[:2])
     return rounded(ours)
 
 

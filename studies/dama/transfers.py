@@ -56,6 +56,8 @@ class File:
     size_mb: float
     #: True if the terminal has a constant slot in addition to the slots that it requests.
     slot: bool = True
+    #: True if the gateway sends the file to the terminal.
+    forward: bool = False
 
     @property
     def job(self) -> Job:
@@ -63,7 +65,9 @@ class File:
         changes: tuple[str, ...] = (*_scheme(self.scheme), f'flow.file.app.size="{self.size_mb} MB"')
         if not self.slot:
             changes = (*changes, 'network.sat.return.dama.cra="0 kbit/s"')
-        name = f"file-{self.scheme}-{self.size_mb}"
+        if self.forward:
+            changes = (*changes, "flow.file.from=gw", "flow.file.to=st1")
+        name = f"file-{'forward-' if self.forward else ''}{self.scheme}-{self.size_mb}"
         return Job(name if self.slot else f"{name}-no-slot", HERE / "file.toml", changes)
 
 
@@ -151,6 +155,8 @@ def _scheme(scheme: Scheme) -> tuple[str, str]:
 
 #: The files of T_IV.
 FILES: Final = [File(*parts) for parts in itertools.product(SCHEMES, SIZES_MB)]
+#: The same files on the forward link.
+FORWARD_FILES: Final = [File(*parts, forward=True) for parts in itertools.product(SCHEMES, SIZES_MB)]
 #: A file as short as a page: 0.1 MB.
 SHORT_FILE: Final = File("cra", 0.1)
 #: The files of the schemes with slots on request (RBDC, VBDC), without the constant slot.
@@ -194,6 +200,20 @@ def simulate_pages(out: Path, progress: Progress, objects: int = 8) -> Mapping[B
     return _mean_times(
         {bar: [Download(*bar, seed, objects).job for seed in SEEDS] for bar in BARS}, out, progress
     )
+
+
+def small_page_slots(out: Path, progress: Progress) -> list[float]:
+    """Runs the smallest pages over RBDC and VBDC and returns the used slots per frame of all
+    superframes in which data were sent."""
+    jobs = [
+        Download(congestion, scheme, "34.5 kB", seed).job
+        for congestion in CONGESTIONS
+        for scheme in SCHEMES[1:]
+        for seed in SEEDS
+    ]
+    runs = run_all(jobs, out, progress)
+    used = [superframes(runs[job].trace("dama"))["used"] for job in jobs]
+    return [float(slots) for of in used for slots in of if slots > 0]
 
 
 def simulate_uniform_pages(out: Path, progress: Progress) -> Mapping[Bar, Mean]:

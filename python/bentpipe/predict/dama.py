@@ -1,10 +1,10 @@
 """Transfer time of TCP over a return link with demand assignment (DAMA).
 
-Equations 1 to 11 of Luglio, Roseti and Zampognaro, "TCP-based applications over DVB-RCS DAMA"
-(2009). The RTT is the sum of a fixed part and the delay of the DAMA scheme. The transfer consists
-of a handshake, slow start (which doubles the window in each RTT) and congestion avoidance (which
-adds one segment in each RTT). Loss, the link rate, the receiver's window and delayed
-acknowledgements are not modelled.
+Equations 1 to 11 of Luglio, Roseti and Zampognaro, "Performance evaluation of TCP-based
+applications over DVB-RCS DAMA schemes" (2009). The RTT is the sum of a fixed part and the delay of
+the DAMA scheme. The transfer consists of a handshake, slow start (which doubles the window in each
+RTT) and congestion avoidance (which adds one segment in each RTT). Loss, the link rate, the
+receiver's window and delayed acknowledgements are not modelled.
 
 The equations leave some cases open. They are handled as follows:
 

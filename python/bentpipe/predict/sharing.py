@@ -1,8 +1,9 @@
 """Efficiency and fairness of a shared link.
 
-Equations 15 to 18 of Luglio, Roseti and Zampognaro, "TCP-based applications over DVB-RCS DAMA"
-(2009): efficiency of the assigned capacity, the index of Jain, Chiu and Hawe (1984), the fair share
-and the utilisation. They are definitions, which prediction, simulation and measurement all use.
+Equations 15 to 18 of Luglio, Roseti and Zampognaro, "Performance evaluation of TCP-based
+applications over DVB-RCS DAMA schemes" (2009): efficiency of the assigned capacity, the index of
+Jain, Chiu and Hawe (1984), the fair share and the utilisation. They are definitions, which
+prediction, simulation and measurement all use.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -70,9 +71,9 @@ def test_runs_have_distinct_scenarios(reproduction: studies.Reproduction, out: P
     assert {json.loads((run / "provenance.json").read_text())["status"] for run in runs} == {"complete"}
 
 
-def test_every_statement_names_a_figure_and_a_test() -> None:
+def test_every_statement_names_a_section_and_a_test() -> None:
     for statement in studies.read_published(FOLDER / "published.csv"):
-        assert statement.source.startswith("fig. "), statement.id
+        assert re.match(r"section [35]\.\d(, (fig|eq)\. \d+|$)", statement.source), statement.id
         assert statement.test.removesuffix("-causes") in (
             "T_I",
             "T_II",
