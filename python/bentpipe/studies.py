@@ -19,8 +19,8 @@ Optional arguments of ``reproduce``, and optional constants of ``study.py``:
 - ``traces``: for a study with traces of frames, a folder with the user's traces.
 - ``KERNEL``: the tests that need a kernel in virtual time on every clock (:func:`with_kernel`).
 
-``published.csv`` has one row per statement, with the columns ``id, test, role, text, relation, value,
-unit, tolerance, source, deviation, suspected``. ``role`` is empty for a claim of the paper, and
+``published.csv`` has one row per statement, with the columns ``id, test, role, text, relation,
+value, unit, tolerance, source, deviation, suspected``. ``role`` is empty for a claim of the paper, and
 otherwise one of :data:`ROLES`. Only claims are counted. The tolerance is in the unit of
 the value or, with a percent sign, a percentage of the value. ``deviation`` is the cause of a
 difference that an experiment has confirmed. ``suspected`` is a cause that no experiment has
@@ -70,8 +70,9 @@ Outcome = Literal["holds", "differs", "known to differ", "not measured"]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
 
-#: The role of a statement: a claim of the paper; a claim that is true by construction, or follows by
-#: arithmetic from another claim; or a variation of a claim with another assumption, stack or clock.
+#: The role of a statement: a claim of the paper; a claim that is true by construction, or follows
+#: by arithmetic from another claim; or a variation of a claim with another assumption, stack or
+#: clock.
 Role = Literal["claim", "by construction", "repeat", "variation"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
@@ -354,7 +355,7 @@ _COMMAND: Final = re.compile(r"^ *bentpipe reproduce \S+ --test (\S+) +# (.+)$",
 
 
 def summary() -> Table:
-    """Returns the number of recorded outcomes of claims, with one row per study and a row of totals.
+    """Returns the numbers of recorded outcomes of claims, with a row per study and a row of totals.
     The last columns have the numbers of variations, and of statements that are not counted because
     they are true by construction or repeat a claim."""
     rows = []
