@@ -49,7 +49,7 @@ def _growth(own: Points, _: str) -> dict[str, float]:
             ours[f"{name}-{end}"] = mean_over(own, of, **{parameter: maximum}) / mean_over(
                 own, of, **{parameter: minimum}
             )
-        ours[f"{name}-divergence"] = _spread(own, of, 10.0) / _spread(own, of, 6.0)
+    ours["delay-divergence"] = _spread(own, "delay_s", 10.0) / _spread(own, "delay_s", 6.0)
     jitter = [mean_over(own, "jitter_absolute_s", ber=ber) for ber in (1e-7, 1e-6, 1e-5)]
     ours["jitter-gap"] = 1e3 * ((jitter[2] - jitter[1]) - (jitter[1] - jitter[0]))
     return ours
