@@ -40,6 +40,15 @@ def measure(points: Points) -> dict[str, float | None]:
     return ours
 
 
+def measure_few(points: Points) -> dict[str, float | None]:
+    """Returns the values for the test ``few``, in percent: means over all points of a
+    constellation."""
+    return {
+        f"few-finished-{name.lower()}": 100 * mean_over(of_constellation(points, name), "finished")
+        for name in ("LEO", "GEO")
+    }
+
+
 def _growth(own: Points, _: str) -> dict[str, float]:
     """Returns the values of growth in figures 2 to 4: means over all points at the maximum of a
     varied parameter, divided by means at its minimum."""

@@ -127,7 +127,7 @@ class Setup:
 #: The set-up of the study.
 STUDY: Final = Setup()
 
-#: Set-ups with one changed assumption each.
+#: Set-ups with one changed assumption each; the last three also have no retransmissions.
 SETUPS: Final = (
     STUDY,
     replace(STUDY, name="all of the channel, 2112 kbit/s", capacity_kbit_s=2112),
@@ -141,6 +141,11 @@ SETUPS: Final = (
     replace(STUDY, name="all frames of 100 ms lost", lasts_ms=100),
     replace(STUDY, name="all frames of 500 ms lost", lasts_ms=500),
     replace(STUDY, name="profile classic", profile="classic"),
+    # The frame error rate counts packets that the link layer has lost: the second reading of
+    # "Wireless FER".
+    replace(STUDY, name="packets lost in bursts of 5", burst=5, transmissions=1),
+    replace(STUDY, name="packets lost in bursts of 10", transmissions=1),
+    replace(STUDY, name="packets lost in bursts of 20", burst=20, transmissions=1),
 )
 
 #: Means over seeds by quantity, for each trial and flow (0 or 1).

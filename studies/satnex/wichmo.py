@@ -297,7 +297,9 @@ def reproduce(
     ours: dict[str, float | None] = {
         "wichmo-bursts": min(receiver.trace.mean_burst * (1 - receiver.trace.loss) for receiver in receivers),
         "wichmo-gaps": min(receiver.trace.mean_gap * receiver.trace.loss for receiver in receivers),
+        "wichmo-gap-fer": max(1 / (receiver.trace.mean_gap * receiver.trace.loss) for receiver in receivers),
         "wichmo-best": float(ranks["d"]),
+        "wichmo-values-a": errors["a"] / errors["d"],
         "wichmo-values-b": errors["b"] / errors["d"],
         "wichmo-farthest": float(ranks["c"]),
         "wichmo-convex-a": convexity(fer, means["a"]),
@@ -305,6 +307,7 @@ def reproduce(
         "wichmo-convex-e": convexity(fer, means["e"]),
         "wichmo-arf": gaps["ARF"] / gaps["none"],
         "wichmo-ld-arf": gaps["LD-ARF"] / gaps["ARF"],
+        "wichmo-throughput": min(adapted[name][1] for name in ("ARF", "LD-ARF")) / adapted["none"][1],
         "wichmo-frame": frame_ms(out, json),
     }
     files = []
