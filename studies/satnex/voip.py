@@ -337,6 +337,6 @@ def draw(rates: Mapping[str, FloatArray]) -> Figure:
         axes.set_ylabel("fraction of seconds")
         axes.legend()
     above.set_title("Rate of a call over each second, in steps of 2.5 kbit/s")
-    below.set_title(f"Beside {FULL_MBIT_S} Mbit/s of UDP")
+    below.set_title(f"With {FULL_MBIT_S} Mbit/s of UDP")
     below.set_xlabel("rate at the network layer (kbit/s)")
     return figure
