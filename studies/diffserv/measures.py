@@ -40,6 +40,36 @@ def measure(points: Points) -> dict[str, float | None]:
     return ours
 
 
+def measure_few(points: Points) -> dict[str, float | None]:
+    """Returns the values for the test ``few``, in percent: means over all points of a
+    constellation."""
+    return {
+        f"few-finished-{name.lower()}": 100 * mean_over(of_constellation(points, name), "finished")
+        for name in ("LEO", "GEO")
+    }
+
+
+def measure_bends(points: Points) -> dict[str, float | None]:
+    """Returns the values for the test ``bends``, from all points at 1, 6 and 10 connections per
+    minute."""
+    ours: dict[str, float | None] = {}
+    loss = {}
+    for name in ("LEO", "GEO"):
+        own = of_constellation(points, name)
+        jitter = {
+            rate: fmean(mean_over(own, "jitter_absolute_s", per_minute=rate, ber=ber) for ber in (1e-7, 1e-6))
+            for rate in (1.0, 6.0, 10.0)
+        }
+        # Growth per additional connection a minute.
+        before, above = (jitter[6.0] - jitter[1.0]) / 5, (jitter[10.0] - jitter[6.0]) / 4
+        ours[f"bends-jitter-{name.lower()}"] = above / before
+        low, middle, high = (mean_over(own, "loss", ber=ber) for ber in (1e-7, 1e-6, 1e-5))
+        ours[f"bends-loss-ber-{name.lower()}"] = (high - middle) / (middle - low)
+        loss[name] = mean_over(own, "loss")
+    ours["bends-loss-ratio"] = loss["GEO"] / loss["LEO"]
+    return ours
+
+
 def _growth(own: Points, _: str) -> dict[str, float]:
     """Returns the values of growth in figures 2 to 4: means over all points at the maximum of a
     varied parameter, divided by means at its minimum."""
@@ -49,7 +79,7 @@ def _growth(own: Points, _: str) -> dict[str, float]:
             ours[f"{name}-{end}"] = mean_over(own, of, **{parameter: maximum}) / mean_over(
                 own, of, **{parameter: minimum}
             )
-        ours[f"{name}-divergence"] = _spread(own, of, 10.0) / _spread(own, of, 6.0)
+    ours["delay-divergence"] = _spread(own, "delay_s", 10.0) / _spread(own, "delay_s", 6.0)
     jitter = [mean_over(own, "jitter_absolute_s", ber=ber) for ber in (1e-7, 1e-6, 1e-5)]
     ours["jitter-gap"] = 1e3 * ((jitter[2] - jitter[1]) - (jitter[1] - jitter[0]))
     return ours

@@ -107,7 +107,22 @@ def _measures(row: Mapping[str, Any], run: Run) -> dict[str, float]:
     sent = float(row["sent_packets"])
     values["loss"] = (sent - float(row["delivered_packets"])) / sent if sent else float("nan")
     values["throughput_bit_s"] = throughput_bit_s(run, values["delay_s"], values["path_s"])
+    values["finished"] = finished(run)
     return values
+
+
+def finished(run: Run) -> float:
+    """Returns the fraction of connections that complete before the next connection starts. The last
+    connection does not count. Returns NaN for fewer than two connections."""
+    trace = run.trace("transaction").sort("started").to_dict()
+    ends = [
+        started + duration_s if complete else float("inf")
+        for started, duration_s, complete in zip(
+            trace["started"], trace["took"], trace["complete"], strict=True
+        )
+    ]
+    pairs = list(zip(ends, list(trace["started"])[1:], strict=False))
+    return fmean(end <= start for end, start in pairs) if pairs else float("nan")
 
 
 def throughput_bit_s(run: Run, delay_s: float, path_s: float) -> float:

@@ -12,7 +12,7 @@ from bentpipe.errors import unknown
 from bentpipe.studies import Reproduction, Statement, Table, judge, read_published
 
 from .figures import draw
-from .measures import measure, table_3
+from .measures import measure, measure_bends, measure_few, table_3
 from .points import points_of
 from .segments import captures
 from .setups import causes, day, setups
@@ -25,10 +25,23 @@ HERE: Final = Path(__file__).parent
 #: Varied values of the twelve short runs of the test ``small``.
 SMALL: Final = {"flow.files.app.size": ["500 kB"], "flow.files.app.every": ["60 s", "6 s"]}
 
-#: The tests. Only ``campaign``, ``causes`` and ``first`` judge statements.
+#: Varied values of the test ``few``: the two lowest arrival rates.
+FEW: Final = {"flow.files.app.every": ["60 s", "30 s"]}
+
+#: Varied values of the test ``bends``: the lowest and the highest arrival rate, and the rate above
+#: which the paper's curves bend.
+BENDS: Final = {"flow.files.app.every": ["60 s", "10 s", "6 s"]}
+
+#: The tests. Only ``campaign``, ``few``, ``bends``, ``causes`` and ``first`` judge statements.
 TESTS: Final = (
     # The 240 runs of one hour each, with tables and figures.
     "campaign",
+    # The 48 of these runs with 1 and 2 connections per minute: which fraction of connections
+    # completes before the next starts.
+    "few",
+    # The 72 of these runs with 1, 6 and 10 connections per minute: jitter above 6, loss above 1e-6,
+    # and the loss of all flows over both constellations.
+    "bends",
     # The causes of differences: random drops by RED, different random arrivals and file sizes, and
     # the models with each hour's own round-trip time.
     "causes",
@@ -64,6 +77,10 @@ def reproduce(test: str | None, out: Path, json: bool, replications: int = 1) ->
         ours |= measure(points)
         tables.append(table_3(points))
         figures |= draw(points)
+    if "few" in tests:
+        ours |= measure_few(points_of(scenario, out / "few", 1, vary=FEW, quiet=json))
+    if "bends" in tests:
+        ours |= measure_bends(points_of(scenario, out / "bends", 1, vary=BENDS, quiet=json))
     if "causes" in tests:
         ours |= causes(scenario, out, quiet=json)
     if "first" in tests:

@@ -67,7 +67,6 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     ours: dict[str, float | None] = {
         "impulse-height": round(heights[8, 1200].value / heights[8, 300].value, 4),
         "impulse-length-structure": round(lengths[8, 600].value - lengths[4, 600].value, 4),
-        "impulse-length-height": round(lengths[8, 1200].value / lengths[8, 300].value, 4),
     }
     table = Table(
         "Impulses of 1 s over Skyplex DATA (figure 4), means over eight offsets with 95 % confidence intervals: by how "

@@ -51,6 +51,13 @@ MINIMUM: Final = ("network.sat.assignment=mixed", 'network.sat.cir="44 kbit/s"')
 #: super-frame.
 CAUSES: Final = {"none": (), "half": ("network.sat.frames=4",)}
 
+#: Overrides for a fixed assignment of the whole channel.
+FIXED: Final = ("network.sat.assignment=cir", 'network.sat.cir="2112 kbit/s"')
+#: Length in segments of a short connection: 29 kbyte, a typical HTTP response.
+SHORT_SEGMENTS: Final = 20
+#: Number of segments whose time compares the two systems: the end of :data:`FIT_SEGMENTS`.
+QUICK_SEGMENTS: Final = FIT_SEGMENTS[1]
+
 
 def jobs_of(name: str, changes: Sequence[str]) -> dict[tuple[str, float], Job]:
     """Returns the jobs of :data:`CONNECTIONS` connections of each system, by system and start time.
@@ -94,10 +101,11 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
     """Simulates the connections, fits the analytical model, and judges the statements."""
     moments = offsets_s(CONNECTIONS, FIRST_S)
-    jobs = jobs_of("startup", MINIMUM)
+    jobs, fixed = jobs_of("startup", MINIMUM), jobs_of("startup-fixed", FIXED)
     with bar("votos-startup", shown=not json) as progress:
-        runs = run_all(list(jobs.values()), out / "runs", progress)
+        runs = run_all([*jobs.values(), *fixed.values()], out / "runs", progress)
     courses = {key: acknowledged(runs[job], key[1]) for key, job in jobs.items()}
+    fixed_courses = {key: acknowledged(runs[job], key[1]) for key, job in fixed.items()}
     ours: dict[str, float | None] = {}
     rows = []
     rtts = {}
@@ -109,6 +117,14 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         ours[f"startup-delay-{small}"] = round(500 * rtts[system].value, 3)
         ours[f"startup-doubling-{small}"] = round(doubling.value / (2 * ONE_WAY_S), 3)
         ours[f"startup-linear-{small}"] = round(mean_of([linearity(*course) for course in of]).value, 6)
+        ours[f"startup-exponential-{small}"] = round(
+            mean_of([exponentiality(*course) for course in of]).value, 4
+        )
+        short, short_fixed = (
+            mean_of([reached_s(*curves[system, moment], SHORT_SEGMENTS) for moment in moments]).value
+            for curves in (courses, fixed_courses)
+        )
+        ours[f"startup-short-{small}"] = round(short / short_fixed, 3)
         rows.append(
             [
                 system,
@@ -117,6 +133,11 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
                 doubling.text(2),
             ]
         )
+    quick = {
+        system: mean_of([reached_s(*courses[system, moment], QUICK_SEGMENTS) for moment in moments]).value
+        for system in STARTS
+    }
+    ours["startup-quicker"] = round(quick["Linux"] / quick["FreeBSD"], 4)
     table = Table(
         "Slow start over Skyplex DATA (figure 3): equivalent one-way delay, means of nine connections with 95 % "
         "confidence intervals",
@@ -148,6 +169,18 @@ def doubling_s(time_s: FloatArray, segments: FloatArray) -> float:
     inverse slope of its binary logarithm."""
     time, value = _exponential(time_s, segments)
     return float(1 / np.polyfit(time, np.log2(value), 1)[0])
+
+
+def exponentiality(time_s: FloatArray, segments: FloatArray) -> float:
+    """Returns the correlation of the logarithm of the acknowledged data with time, in the range of
+    :data:`FIT_SEGMENTS`. It is 1 for exponential growth."""
+    time, value = _exponential(time_s, segments)
+    return float(np.corrcoef(time, np.log2(value))[0, 1])
+
+
+def reached_s(time_s: FloatArray, segments: FloatArray, count: int) -> float:
+    """Returns the time at which this number of segments is acknowledged."""
+    return float(time_s[int(np.argmax(segments >= count))])
 
 
 def fitted_rtt_s(time_s: FloatArray, segments: FloatArray, window: int) -> float:

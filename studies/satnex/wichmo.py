@@ -242,6 +242,28 @@ def frame_ms(out: Path, json: bool) -> float:
     return float(1e3 * sent_s / sum(station["frames"] for station in stations)) + SIFS_MS
 
 
+def errorless(out: Path, json: bool, replications: int, duration_s: int) -> float:
+    """Returns the goodput over the satellite with its frame errors, divided by the goodput without
+    them. The wireless LAN has no errors in either."""
+    jobs = {
+        (errors, seed): Job(
+            f"wichmo-satellite-{number}-{seed}",
+            HERE / "wichmo.toml",
+            (f'duration="{duration_s} s"', 'network.wlan.error="none"', *errors),
+            seed,
+        )
+        for number, errors in enumerate(((), ('link.satellite.error="none"',)))
+        for seed in range(1, replications + 1)
+    }
+    with bar("errors of the satellite", shown=not json) as progress:
+        runs = run_all(list(jobs.values()), out / "runs", progress)
+    goodput: dict[tuple[str, ...], list[float]] = {}
+    for (errors, _), job in jobs.items():
+        goodput.setdefault(errors, []).append(float(runs[job].flows["goodput"][0]))
+    lossy, clean = (float(np.mean(of)) for of in goodput.values())
+    return lossy / clean
+
+
 def beyond(position: Position, out: Path, json: bool, replications: int, duration_s: int) -> Table:
     """Runs :data:`BEYOND` over the trace of a position and returns the table of goodputs."""
     jobs = {
@@ -297,7 +319,9 @@ def reproduce(
     ours: dict[str, float | None] = {
         "wichmo-bursts": min(receiver.trace.mean_burst * (1 - receiver.trace.loss) for receiver in receivers),
         "wichmo-gaps": min(receiver.trace.mean_gap * receiver.trace.loss for receiver in receivers),
+        "wichmo-gap-fer": max(1 / (receiver.trace.mean_gap * receiver.trace.loss) for receiver in receivers),
         "wichmo-best": float(ranks["d"]),
+        "wichmo-values-a": errors["a"] / errors["d"],
         "wichmo-values-b": errors["b"] / errors["d"],
         "wichmo-farthest": float(ranks["c"]),
         "wichmo-convex-a": convexity(fer, means["a"]),
@@ -305,6 +329,8 @@ def reproduce(
         "wichmo-convex-e": convexity(fer, means["e"]),
         "wichmo-arf": gaps["ARF"] / gaps["none"],
         "wichmo-ld-arf": gaps["LD-ARF"] / gaps["ARF"],
+        "wichmo-throughput": min(adapted[name][1] for name in ("ARF", "LD-ARF")) / adapted["none"][1],
+        "wichmo-errorless": errorless(out, json, count, duration_s),
         "wichmo-frame": frame_ms(out, json),
     }
     files = []
