@@ -209,11 +209,10 @@ def _conclusion(outcomes: Outcomes) -> dict[str, float | None]:
     """Returns the values for the paper's conclusion."""
 
     def lead(experiments: tuple[str, ...]) -> float:
-        """Returns the bytes of Compound after the first handover, in all of these experiments, over
-        the most of the other versions."""
+        """Returns the bytes of Compound in all of these experiments over the most of the other
+        versions."""
         total = {
-            version: sum(sum(outcomes[name, version].phases[1:]) for name in experiments)
-            for version in VERSIONS
+            version: sum(outcomes[name, version].delivered for name in experiments) for version in VERSIONS
         }
         return total["compound"] / max(total[version] for version in _except("compound"))
 

@@ -72,7 +72,7 @@ VARIANCES: Final = {
 #: Round-trip times of the largest blocks within 1 s.
 LARGEST_RTTS_MS: Final = (40, 50, 100, 200, 400)
 #: Round-trip times of figure 2.
-RTTS_MS: Final = (1, 10, 20, 40, 50, 100, 400)
+RTTS_MS: Final = (1, 10, 20, 40, 50, 100, 200, 400)
 #: Round-trip times of figure 3.
 SOCKET_RTTS_MS: Final = (1, 10, 20, 50, 100, 200, 400, 600)
 #: Socket buffers of figure 3, in bytes.
