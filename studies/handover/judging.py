@@ -12,7 +12,7 @@ from .measures import Outcome
 #: "EXPERIMENT-pep".
 Outcomes = Mapping[tuple[str, str], Outcome]
 
-#: The versions that the paper compares in figures 2 and 3a, and that fill the satellite link quickly.
+#: The versions that fill the satellite link quickly, by the paper.
 _QUICK: Final = ("hybla", "cubic", "compound")
 #: The versions that are slow over the satellite, by the paper.
 _SLOW: Final = ("reno", "westwood")
