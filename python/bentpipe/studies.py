@@ -20,13 +20,13 @@ Optional arguments of ``reproduce``, and optional constants of ``study.py``:
 - ``KERNEL``: the tests that need a kernel in virtual time on every clock (:func:`with_kernel`).
 
 ``published.csv`` has one row per statement, with the columns ``id, test, role, text, relation,
-value, unit, tolerance, source, deviation, suspected``. ``role`` is empty for a claim of the paper, and
-otherwise one of :data:`ROLES`. Only claims are counted. The tolerance is in the unit of
-the value or, with a percent sign, a percentage of the value. ``deviation`` is the cause of a
-difference that an experiment has confirmed. ``suspected`` is a cause that no experiment has
-confirmed, or "open" if the cause is unknown. Both are short. The study's README has the details.
-``bentpipe reproduce NAME --record`` writes the README's tables of verdicts (see :func:`record`).
-The README also describes the study and its tests (see :func:`description`).
+value, unit, tolerance, source, deviation, suspected``. ``role`` is empty for a claim of the paper,
+and otherwise one of :data:`ROLES`. Only claims are counted. The tolerance is in the unit of the
+value or, with a percent sign, a percentage of the value. ``deviation`` is the cause of a difference
+that an experiment has confirmed. ``suspected`` is a cause that no experiment has confirmed, or
+"open" if the cause is unknown. Both are short. The study's README has the details. ``bentpipe
+reproduce NAME --record`` writes the README's tables of verdicts (see :func:`record`). The README
+also describes the study and its tests (see :func:`description`).
 
 Studies are part of the repository, not of the installed package, because people read and change
 their data, scenarios and text. :func:`find` searches the current folder and the checkout from which
@@ -267,7 +267,8 @@ def _statement(row: Mapping[str, str]) -> Statement:
 def verdict_table(verdicts: Sequence[Verdict]) -> str:
     """Returns a Markdown table of verdicts.
 
-    >>> print(verdict_table([Verdict(Statement("a", "rate reached", 10.0, "Mbit/s", 0.5, "at least"), 12.0)]))
+    >>> statement = Statement("a", "rate reached", 10.0, "Mbit/s", 0.5, "at least")
+    >>> print(verdict_table([Verdict(statement, 12.0)]))
     | statement | paper | ours | difference | verdict |
     | --- | ---: | ---: | ---: | --- |
     | rate reached (Mbit/s) | >= 10 ± 0.5 | 12 | +2 | holds |

@@ -68,8 +68,19 @@ class Course:
 
     def pause_s(self, begin_s: float, end_s: float) -> float:
         """Returns the maximum time without a new byte in an interval."""
+        return self._longest_pause(begin_s, end_s)[1]
+
+    def cut_s(self, begin_s: float, end_s: float) -> float:
+        """Returns the time at which the longest pause in an interval starts."""
+        return self._longest_pause(begin_s, end_s)[0]
+
+    def _longest_pause(self, begin_s: float, end_s: float) -> tuple[float, float]:
+        """Returns the start and the duration of the maximum time without a new byte in an
+        interval."""
         inside = self.time_s[(self.time_s > begin_s) & (self.time_s < end_s)]
-        return float(np.diff(np.concatenate(([begin_s], inside, [end_s]))).max())
+        edges = np.concatenate(([begin_s], inside, [end_s]))
+        number = int(np.diff(edges).argmax())
+        return float(edges[number]), float(edges[number + 1] - edges[number])
 
     def restart_s(self, handover_s: float, rate_bit_s: float, end_s: float) -> float:
         """Returns the time from the start of a handover to the first interval of :data:`WINDOW_S`
@@ -101,6 +112,8 @@ class Outcome:
     restarts_s: tuple[float, ...]
     #: Maximum pause in the 20 s after each handover.
     pauses_s: tuple[float, ...]
+    #: Start of the maximum pause from the first handover on.
+    cut_s: float
     #: Time from the end of the 60 s to the last new byte.
     tail_s: float
 
@@ -143,5 +156,6 @@ def outcome_of(course: Course, experiment: Experiment) -> Outcome:
         tuple(course.retransmissions_between(begin, end) for begin, end in pairwise(edges)),
         tuple(course.restart_s(at, rate, end) for at, rate, end in after),
         tuple(course.pause_s(at, end) for at, _, end in after),
+        course.cut_s(edges[1], DURATION_S),
         max(0.0, float(course.time_s[-1]) - DURATION_S),
     )

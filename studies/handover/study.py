@@ -36,7 +36,7 @@ from .measures import Course, Outcome, course_of, outcome_of
 HERE: Final = Path(__file__).parent
 
 #: The experiments of each test. A name that ends in "-pep" runs through the proxy.
-TESTS: Final = {
+TESTS: dict[str, tuple[str, ...]] = {
     "fig2": ("satellite", TAIL),
     "fig3a": ("delay",),
     "fig3b": ("bandwidth",),
@@ -45,6 +45,8 @@ TESTS: Final = {
     "fig5": ("delay-500", "delay-1000", "delay-500-pep", "delay-1000-pep"),
     "fig6": ("bandwidth-500", "bandwidth-1000", "bandwidth-500-pep", "bandwidth-1000-pep"),
 }
+#: The conclusion compares all experiments.
+TESTS |= {"conclusion": tuple(dict.fromkeys(name for names in TESTS.values() for name in names))}
 
 #: The test that creates the table of the effect of each assumption. It has no statements and no
 #: figures.

@@ -55,8 +55,24 @@ PAPER: Final = (
     (16384, 0.951),
     (24576, 1.257),
 )
+#: Variance of the times of table 1 in s^2, by block size in bytes.
+VARIANCES: Final = {
+    1: 0.000001,
+    128: 0.000003,
+    512: 0.000004,
+    1024: 0.000004,
+    2048: 0.000006,
+    4096: 0.00218,
+    6144: 0.00255,
+    8192: 0.004443,
+    12288: 0.00438,
+    16384: 0.016791,
+    24576: 0.012120,
+}
+#: Round-trip times of the largest blocks within 1 s.
+LARGEST_RTTS_MS: Final = (40, 50, 100, 200, 400)
 #: Round-trip times of figure 2.
-RTTS_MS: Final = (1, 10, 20, 40, 50, 100, 400)
+RTTS_MS: Final = (1, 10, 20, 40, 50, 100, 200, 400)
 #: Round-trip times of figure 3.
 SOCKET_RTTS_MS: Final = (1, 10, 20, 50, 100, 200, 400, 600)
 #: Socket buffers of figure 3, in bytes.
@@ -107,7 +123,7 @@ def needed(test: str) -> list[Point]:
         "figure-4": [error_point(ber, socket) for socket in (SOCKET, LARGE) for ber in BERS],
         "figure-5": [error_point(ber, socket) for socket in (SOCKET, LARGE) for ber in BERS],
         "conclusions": [
-            *(Point(rtt, stop_s=1) for rtt in (40, 100, 400)),
+            *(Point(rtt, stop_s=1) for rtt in LARGEST_RTTS_MS),
             socket_point(600, LARGE),
             *sack_points(1e-6),
             *(error_point(ber) for ber in (1e-12, 1e-8, 1e-6)),
@@ -168,13 +184,14 @@ def by_size(measured: Sequence[Block]) -> dict[int, Block]:
 
 
 def table_1(measured: Sequence[Block]) -> dict[str, float | None]:
-    """Returns the values for table 1: time and throughput of each row, and the step in time from
-    6144 to 8192 bytes."""
+    """Returns the values for table 1: time, throughput and variance of each row, and the step in
+    time from 6144 to 8192 bytes."""
     known = by_size(measured)
     ours: dict[str, float | None] = {}
     for size, _ in PAPER:
         ours[f"time-{size}"] = known[size].time_s
         ours[f"rate-{size}"] = known[size].bit_s / MEGABIT
+        ours[f"variance-{size}"] = round(known[size].variance or 0.0, 9)
     return ours | {"step": known[8192].time_s - known[6144].time_s}
 
 
@@ -192,11 +209,12 @@ def table_of(measured: Sequence[Block], kernel: Sequence[Block]) -> Table:
                 f"{block.time_s:.4f}",
                 f"{equation:.4f}",
                 f"{block.bit_s / MEGABIT:.6f}",
-                f"{block.variance or 0:.1e}",
+                f"{VARIANCES[size]:.1e}",
+                f"{round(block.variance or 0, 9):.1e}",
                 *([f"{other.time_s:.4f}" if other else "-"] if kernel else []),
             ]
         )
-    header = ["bytes", "paper s", "ours s", "equation s", "2^20 bit/s", "variance s^2"]
+    header = ["bytes", "paper s", "ours s", "equation s", "2^20 bit/s", "paper s^2", "ours s^2"]
     return Table("Table 1, RTT 400 ms, socket 8192 bytes", [*header, *(["NPtcp s"] if kernel else [])], rows)
 
 
@@ -229,10 +247,14 @@ def figure_1(runs: dict[Point, Run]) -> dict[str, float | None]:
 
 def figure_2(runs: dict[Point, Run]) -> dict[str, float | None]:
     """Returns the values for figure 2: 1 if the maximum throughput falls with the round-trip time
-    (0 otherwise), and the maximum throughput at 400 ms."""
-    rates = [max(block.bit_s for block in blocks(runs[Point(rtt)])) for rtt in RTTS_MS]
-    falls = all(one > other for one, other in itertools.pairwise(rates))
-    return {"block-order": float(falls), "block-400": rates[-1] / MEGABIT}
+    (0 otherwise), its decline from 20 to 40 ms, and the maximum throughput at 400 ms."""
+    rates = {rtt: max(block.bit_s for block in blocks(runs[Point(rtt)])) for rtt in RTTS_MS}
+    falls = all(one > other for one, other in itertools.pairwise(rates.values()))
+    return {
+        "block-order": float(falls),
+        "block-abrupt": rates[40] / rates[20],
+        "block-400": rates[400] / MEGABIT,
+    }
 
 
 def stream_rate(runs: dict[Point, Run], rtt_ms: float, socket: int) -> float:
@@ -246,15 +268,25 @@ def socket_rates(runs: dict[Point, Run]) -> dict[float, dict[int, float]]:
 
 
 def figure_3(runs: dict[Point, Run]) -> dict[str, float | None]:
-    """Returns the values for figure 3: the saturation at short round-trip times, and throughput per
-    kbyte of socket buffer at 600 ms."""
+    """Returns the values for figure 3: slopes and saturation by round-trip time."""
     rates = socket_rates(runs)
-    slopes = [rate / MEGABIT / (socket / 1024) for socket, rate in rates[600].items()]
+    slopes = {
+        rtt: [rate / MEGABIT / (socket / 1024) for socket, rate in of.items()] for rtt, of in rates.items()
+    }
+
+    def gain(rtt_ms: int) -> float:
+        """Returns the throughput gained from 8 to 32 kbyte, in bit/s."""
+        return rates[rtt_ms][32_768] - rates[rtt_ms][SOCKET]
+
     return {
-        "socket-saturates": min(rates[rtt][32768] / rates[rtt][65536] for rtt in (1, 10, 20, 50)),
-        "socket-saturates-100": rates[100][32768] / rates[100][65536],
-        "socket-slope-8": slopes[0],
-        "socket-slope-64": slopes[-1],
+        "socket-saturates": min(rates[rtt][32_768] / rates[rtt][LARGE] for rtt in (1, 10, 20, 50, 100)),
+        "socket-faster": min(gain(50), gain(100)) / gain(400),
+        "socket-linear-400": min(slopes[400]) / max(slopes[400]),
+        "socket-joins": rates[400][LARGE] / rates[100][LARGE],
+        "socket-joins-200": rates[200][LARGE] / rates[100][LARGE],
+        "socket-linear-600": min(slopes[600]) / max(slopes[600]),
+        "socket-slope-8": slopes[600][0],
+        "socket-slope-64": slopes[600][-1],
     }
 
 
@@ -279,17 +311,19 @@ def figure_5(runs: dict[Point, Run]) -> dict[str, float | None]:
 
 def conclusions(runs: dict[Point, Run]) -> dict[str, float | None]:
     """Returns the values of the paper's conclusions."""
+    measured = {rtt: blocks(runs[Point(rtt, stop_s=1)]) for rtt in LARGEST_RTTS_MS}
     largest = {
-        rtt: max(block.size for block in blocks(runs[Point(rtt, stop_s=1)]) if block.time_s <= 1)
-        for rtt in (40, 100, 400)
+        rtt: max(block.size for block in of if block.time_s <= 1) / 1024 for rtt, of in measured.items()
     }
     without, selective = (throughput_bit_s(runs[point]) for point in sack_points(1e-6))
     full = {ber: throughput_bit_s(runs[error_point(ber)]) for ber in (1e-12, 1e-6)}
     return {
         "buffer-long": blocks(runs[socket_point(600, LARGE)])[-1].bit_s / figures.E1,
-        "largest-leo": largest[40] / 1024,
-        "largest-meo": largest[100] / 1024,
-        "largest-geo": largest[400] / 1024,
+        "largest-leo": min(largest[40], largest[50]),
+        "largest-meo": largest[200],
+        "largest-meo-100": largest[100],
+        "largest-geo": largest[400],
+        "largest-measured": max(block.size for block in measured[400]) / 1024,
         "acceptable-throughput": full[1e-6] / full[1e-12],
         "acceptable-cdv": deviation(runs[error_point(1e-8)]),
         "sack": selective / without,

@@ -17,7 +17,19 @@ pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the eng
 FOLDER = ROOT / "studies" / "handover"
 
 #: All tests except `sensitivity`, which `make studies` runs.
-QUICK = ("fig2", "fig3a", "fig3b", "loss", "fig4", "fig5", "fig6", "today", "access")
+QUICK = (
+    "fig2",
+    "fig3a",
+    "fig3b",
+    "loss",
+    "fig4",
+    "fig5",
+    "fig6",
+    "conclusion",
+    "queue-250",
+    "today",
+    "access",
+)
 
 
 @pytest.fixture(scope="module")
