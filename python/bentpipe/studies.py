@@ -258,7 +258,7 @@ def _statement(row: Mapping[str, str]) -> Statement:
         relation=cast("Relation", relation),
         test=row["test"],
         source=row.get("source") or "",
-        role=cast("Role", role),
+        role=role,
         deviation=row.get("deviation") or "",
         suspected=row.get("suspected") or "",
     )
