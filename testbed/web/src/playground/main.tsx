@@ -1,7 +1,8 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { client } from "../site/engine";
-import { firstDraft, Playground } from "./playground";
+import { firstDraft } from "./draft";
+import { Playground } from "./playground";
 import "../style.css";
 import "./playground.css";
 
