@@ -53,7 +53,7 @@ def test_12_headers_of_every_response(bed: Bed) -> None:
     for path in ("/", "/api/session", "/api/openapi.json", "/nothing"):
         headers = client.get(path).headers
         policy = headers["content-security-policy"]
-        assert "script-src 'self';" in policy and "frame-ancestors 'none'" in policy
+        assert "script-src 'self' 'wasm-unsafe-eval';" in policy and "frame-ancestors 'none'" in policy
         assert "unsafe-eval" not in policy and "script-src 'self' 'unsafe-inline'" not in policy
         assert headers["x-content-type-options"] == "nosniff"
 
