@@ -255,7 +255,7 @@ def test_too_many_events_are_declined(browser: Browser, tmp_path: Path) -> None:
     spec = {**spec, "toml": spec["toml"].replace('"60 s"', '"20000 s"'), "traces": []}
     with Watched(browser, sites.write(tmp_path / "page", {title: spec}).as_uri()) as page:
         page.get_by_role("button", name="Run in this page").click()
-        expect(page.locator(".try-message")).to_have_text(re.compile(r"need about \d+ million events"))
+        expect(page.locator(".try-message")).to_have_text(re.compile(r"needs about \d+ million events"))
 
 
 def test_a_refused_setting_names_its_key(browser: Browser, tmp_path: Path) -> None:
