@@ -1,8 +1,8 @@
 """Writes the data of the playground (``testbed/web/src/playground``) as a script, which a page that
 is opened from a file can load: the schema, and scenarios to begin with.
 
-The scenarios are the repository's examples, those of the gallery, and one per preset. Scenarios
-that cannot be simulated are left out.
+The scenarios are the repository's examples, the first one of each page of the gallery, and one per
+preset.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from typing import Any, Final
 
 import bentpipe
 from bentpipe import _native
-from bentpipe.scenario import scenarios
-from bentpipe.scenario.scenarios import ScenarioText
 from bentpipe.scenario.starters import scenario_from
 
 from . import tries
@@ -30,15 +28,14 @@ _FILE: Final = re.compile(r'file\s*=\s*"([^"]+)"')
 
 def write(folder: Path) -> None:
     """Writes ``playground-data.js`` into a folder."""
-    data = {"version": bentpipe.__version__, "schema": bentpipe.schema(), "examples": examples()}
+    data = {"schema": bentpipe.schema(), "examples": examples()}
     text = f"window.bentpipePlayground = {json.dumps(data, ensure_ascii=False, separators=(',', ':'))};\n"
     (folder / "playground-data.js").write_text(text, encoding="utf-8")
 
 
 def examples() -> list[dict[str, Any]]:
     """Returns the scenarios to begin with, the first one first."""
-    found = [one for one in _all() if _is_simulated(one)]
-    return sorted(found, key=lambda one: one["name"] != FIRST)
+    return sorted(_all(), key=lambda one: one["name"] != FIRST)
 
 
 def _all() -> Iterator[dict[str, Any]]:
@@ -66,13 +63,3 @@ def _example(group: str, name: str, toml: str, folder: Path) -> dict[str, Any]:
             file: path.read_text(encoding="utf-8") for file, path in included.items() if path.is_file()
         },
     }
-
-
-def _is_simulated(example: dict[str, Any]) -> bool:
-    try:
-        scenarios.load(
-            ScenarioText(example["toml"], str(ROOT / "examples" / "x.toml"))
-        ).native.check_simulated()
-    except bentpipe.ScenarioError:
-        return False
-    return True

@@ -9,6 +9,7 @@ from pathlib import Path
 import bentpipe as bp
 import polars as pl
 import pytest
+from bentpipe.scenario.scenarios import ScenarioText, load
 from helpers import ROOT
 from manual import playground
 from rigs import sites
@@ -190,9 +191,12 @@ def test_nothing_hinders_access(address: str, browser: Browser, width: int) -> N
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_every_example_can_be_loaded() -> None:
+def test_every_example_can_be_simulated() -> None:
     """Links name examples, so names are unique. The first example is the default."""
     found = playground.examples()
+    for one in found:
+        source = str(ROOT / "examples" / f"{one['name']}.toml")
+        load(ScenarioText(one["toml"], source)).native.check_simulated()
     names = [one["name"] for one in found]
     assert len(set(names)) == len(names)
     assert names[0] == playground.FIRST

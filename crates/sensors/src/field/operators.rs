@@ -28,7 +28,7 @@ pub struct Pairs {
     sides: [VecDeque<Measure>; 2],
 }
 
-/// A placeholder for the measure of a stream that a tuple does not contain.
+/// The measure of a stream that a tuple does not contain: all values are NaN.
 const NOTHING: Measure = Measure { mote: 0, time: Time::ZERO, values: [f32::NAN; 5] };
 
 impl Field {

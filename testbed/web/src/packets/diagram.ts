@@ -55,7 +55,7 @@ export class PacketDiagram {
   private readonly scrub = element("input", { type: "range", className: "packets-scrub", ariaLabel: "Time" });
   private readonly speeds = element("select", { className: "packets-speed", ariaLabel: "Speed" });
   private readonly sentence = element("p", { className: "packets-sentence" });
-  private readonly live = element("p", { className: "packets-live", role: "status", ariaLive: "polite" });
+  private readonly live = element("p", { className: "hidden", role: "status", ariaLive: "polite" });
   private readonly legend = element("ul", { className: "packets-legend" });
   private readonly frames: ResizeObserver;
   private readonly themes: MutationObserver;

@@ -25,6 +25,16 @@ export interface View {
   selected: number;
 }
 
+/** The colours of packets.css. As registered properties, they have colours as computed values. */
+const COLOURS = ["paper", "data", "answer", "control", "repeat", "loss", "request", "plan", "now"];
+for (const name of COLOURS)
+  CSS.registerProperty({
+    name: `--packets-${name}`,
+    syntax: "<color>",
+    inherits: true,
+    initialValue: "black",
+  });
+
 const FONT = "12px system-ui, sans-serif";
 const SMALL = "11px system-ui, sans-serif";
 /** Opacity of the times after the present one. */
@@ -328,7 +338,12 @@ class Painter {
       open.count += 1;
       return;
     }
-    const label = {
+    this.open.set(key, this.label(kind, [x1, y1, x2, y2], packet));
+  }
+
+  /** Adds a label to a line. Without a text, the label states the packets from `packet` on. */
+  private label(kind: Kind, [x1, y1, x2, y2]: [number, number, number, number], packet: number, text = "") {
+    const made = {
       kind,
       x1,
       x2,
@@ -338,10 +353,10 @@ class Painter {
       from: packet,
       to: packet,
       count: 1,
-      text: "",
+      text,
     };
-    this.open.set(key, label);
-    this.labels.push(label);
+    this.labels.push(made);
+    return made;
   }
 
   private textOf({ kind, from, to, count, text }: Label): string {
@@ -376,18 +391,7 @@ class Painter {
         if (Math.abs(x2 - x1) < LABELLED) continue;
         const slots = message.slots === 1 ? "1 slot" : `${message.slots} slots`;
         const text = Number.isNaN(message.slots) ? kind : `${kind}: ${slots}`;
-        this.labels.push({
-          kind,
-          x1,
-          x2,
-          first: y1,
-          last: y1,
-          fall: y2 - y1,
-          from: -1,
-          to: -1,
-          count: 1,
-          text,
-        });
+        this.label(kind, [x1, y1, x2, y2], -1, text);
       }
     }
   }

@@ -1,7 +1,7 @@
 // The parts around the editor and the results: examples, problems, status, links and downloads.
 
 import { rounded, save } from "../data/format";
-import type { Problem } from "../data/problem";
+import { type Problem, problemText } from "../data/problem";
 import { Notice, Progress } from "../parts/basics";
 import type { Example } from "./data";
 import { type Draft, FILE } from "./draft";
@@ -59,9 +59,7 @@ export function ProblemList({ problems, warnings }: { problems: Problem[]; warni
         {problems.map((one) => (
           <li key={`${one.line} ${one.path} ${one.message}`}>
             {one.line !== null && `Line ${one.line}: `}
-            {one.path && <code>{one.path}</code>} {one.value} {one.message}
-            {one.nearest && ` – did you mean ${one.nearest}?`}
-            {one.allowed.length > 0 && ` Allowed: ${one.allowed.slice(0, 12).join(", ")}`}
+            {one.path && <code>{one.path}</code>} {problemText(one)}
           </li>
         ))}
         {warnings.map((text) => (

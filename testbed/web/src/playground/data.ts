@@ -16,7 +16,6 @@ export interface Example {
 }
 
 export interface PlaygroundData {
-  version: string;
   schema: Schema;
   examples: Example[];
 }

@@ -48,7 +48,7 @@ class Block {
   private readonly kept = new Map<string, Reduced>();
   private readonly shownResults = new Map<string, Reduced>();
   private readonly sentence = element("p", { className: "try-sentence" });
-  private readonly live = element("p", { className: "try-live", role: "status", ariaLive: "polite" });
+  private readonly live = element("p", { className: "hidden", role: "status", ariaLive: "polite" });
   private readonly message = element("p", { className: "try-message", hidden: true });
   private readonly figures = element("div", { className: "try-figures", hidden: true });
   private readonly hint = element("div", { className: "try-hint" });
