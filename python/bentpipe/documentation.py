@@ -17,6 +17,11 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlsplit
 
+#: Folder into which `make docs` writes the site.
+SITE: Final = Path(__file__).resolve().parent / "site"
+#: The clone of which this package is a part, unless the package was installed.
+CLONE: Final = Path(__file__).resolve().parents[2]
+
 #: Folder of a clone into which pages are rendered.
 RENDERED: Final = Path("build/pages")
 

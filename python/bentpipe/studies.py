@@ -48,7 +48,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, cast, get_args
 
-from .documentation import head
+from .documentation import CLONE, head
 from .errors import InputError, unknown
 from .quantities import number
 
@@ -387,7 +387,7 @@ def bar(test: str, *, shown: bool) -> Iterator[Callable[[float], None]]:
 
 def folders() -> list[Path]:
     """Returns the existing folders in which studies are searched, in order of precedence."""
-    candidates = [Path.cwd() / "studies", CHECKOUT / "studies"]
+    candidates = [Path.cwd() / "studies", CLONE / "studies"]
     return [folder for folder in dict.fromkeys(folder.resolve() for folder in candidates) if folder.is_dir()]
 
 
@@ -480,7 +480,3 @@ def _module(folder: Path) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
-
-
-#: The repository from which this package runs, if the installation is editable.
-CHECKOUT: Final = Path(__file__).resolve().parents[2]

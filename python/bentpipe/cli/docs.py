@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
+from bentpipe.documentation import CLONE, SITE, render
 from bentpipe.errors import InputError, unknown
 
 from .common import Json
-
-#: Folder into which `make docs` writes the site.
-SITE: Final = Path(__file__).resolve().parents[1] / "site"
-#: The clone of which this package is a part, unless the package was installed.
-CLONE: Final = Path(__file__).resolve().parents[3]
 
 
 def docs(
@@ -46,8 +41,6 @@ def docs(
             raise InputError(
                 "this installation has no documentation; build it with `make docs` in a clone of the repository"
             )
-        from bentpipe.documentation import render
-
         start = render(CLONE) / "docs"
     name = page or "index"
     # The first folder of the site contains the playground and the pages of the repository's root.

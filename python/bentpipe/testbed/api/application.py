@@ -16,6 +16,7 @@ from sqlalchemy.exc import DataError, OperationalError
 
 import bentpipe
 from bentpipe._native import ScenarioError
+from bentpipe.documentation import CLONE, SITE
 from bentpipe.errors import InputError
 from bentpipe.testbed.paths import without_paths
 from bentpipe.testbed.refused import Refused
@@ -31,8 +32,8 @@ PAGE: Final = Path(__file__).resolve().parents[1] / "static"
 #: The engine for browsers as a script: of the site in the package, or of a clone's build. Without
 #: both, the page has no preview.
 ENGINES: Final = (
-    Path(bentpipe.__file__).parent / "site" / "_static" / "engine.js",
-    Path(bentpipe.__file__).parents[2] / "build" / "site-scripts" / "engine.js",
+    SITE / "_static" / "engine.js",
+    CLONE / "build" / "site-scripts" / "engine.js",
 )
 
 
