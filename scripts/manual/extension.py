@@ -16,6 +16,7 @@ Markdown, which a code host shows as well.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,7 +61,20 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", with_own_section, priority=400)
     app.connect("html-page-context", with_script)
     app.connect("build-finished", with_entrance)
-    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}
+    return {
+        "version": "1",
+        "env_version": _version(),
+        "parallel_read_safe": False,
+        "parallel_write_safe": False,
+    }
+
+
+def _version() -> int:
+    """Returns a number for the sources of this package. Sphinx reads all pages again after a change
+    of the number, since pages that it has read contain the data of interactive figures."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    content = b"".join(file.read_bytes() for file in sources)
+    return int.from_bytes(hashlib.sha256(content).digest()[:4], "big")
 
 
 def with_own_section(
