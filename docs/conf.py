@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import bentpipe  # noqa: E402
 import furo  # noqa: E402 - the path has to come first
 import myst_nb  # noqa: E402
-from manual import playground  # noqa: E402
+from manual import playground, reproduced  # noqa: E402
 
 project = "bentpipe"
 release = bentpipe.__version__
@@ -45,8 +45,10 @@ SCRIPTS = ROOT / "build" / "site-scripts"
 has_site_script = all((SCRIPTS / name).is_file() for name in ("engine.js", "try.js", "playground.js"))
 if has_site_script:
     playground.write(SCRIPTS)
-# The page of the playground.
-html_extra_path = ["_extra"] if has_site_script else []
+# The pages of the studies, and the page of the playground.
+STUDIES = ROOT / "build" / "site-studies"
+reproduced.write(STUDIES)
+html_extra_path = [str(STUDIES), *(["_extra"] if has_site_script else [])]
 html_static_path = ["_static", *([str(SCRIPTS)] if has_site_script else [])]
 html_css_files = ["site.css"]
 html_copy_source = False

@@ -1,17 +1,20 @@
 """Generates the pages of ``docs/reference`` except the scenario keys, and the pages of the studies.
 
 The reference is generated from the descriptions in the engine and the command line. The pages of
-the studies are ``docs/studies.md`` and the lists of differing statements in the studies' READMEs.
+the studies are ``docs/studies.md``, and the tables of verdicts and lists of differing statements in
+the studies' READMEs.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from .markdown import GENERATED, page, table
+
+if TYPE_CHECKING:
+    from bentpipe.studies import Result
 
 
 def results(
@@ -205,15 +208,19 @@ def _help(text: str) -> str:
 def studies() -> str:
     """Returns the page of the recorded verdicts of all studies."""
     from bentpipe import studies as library
+    from bentpipe.studies.recording import COUNTED
+    from bentpipe.studies.recording import counts as count
 
     summary = library.summary()
     parts = [
         "# Reproduced studies",
         GENERATED,
         "Does bentpipe reproduce published experiments? `bentpipe reproduce STUDY` repeats the experiments of a paper "
-        "and judges each claim of the paper. A claim is a number or a comparison with a tolerance. "
-        "This page counts the verdicts that the studies' READMEs record. Complete runs stay in `runs/STUDY`. They are "
-        "reused as long as the scenario and the engine are unchanged. Delete the folder to free the space.",
+        "and judges each claim of the paper. A claim is a number or a comparison with a tolerance. The command writes "
+        "a page with the set-up, and with each figure next to the statements about it. `--figure 9` draws one figure. "
+        "This page counts the recorded verdicts, and the site has the page of each study. "
+        "Complete runs stay in `runs/STUDY`. They are reused as long as the scenario and the engine are unchanged. "
+        "Delete the folder to free the space.",
         _VERDICTS,
         _FIGURE,
         table(summary.header, summary.rows),
@@ -221,18 +228,17 @@ def studies() -> str:
     for name, folder in library.known().items():
         described = library.description(folder)
         counts = []
-        for test, statements in library.recorded(folder).items():
-            claims = [row.outcome for row in statements if row.role == "claim"]
-            outcomes = [str(claims.count(outcome)) for outcome in library.OUTCOMES]
-            others = str(len(statements) - len(claims))
-            counts.append([test, described.tests.get(test, ""), str(len(claims)), *outcomes, others])
+        for test, result in library.recorded(folder).items():
+            if result.verdicts:
+                counts.append([test, described.tests.get(test, ""), *map(str, count(result.verdicts))])
         parts += [
             f"## {name}: {described.title}",
             # Links of the README are relative to the study's folder.
             described.about.replace("](../../docs/", "]("),
+            f"Figures and statements on one page: `studies/{name}.html` in the site. "
             f"[Set-up and results](../studies/{folder.name}/README.md), "
             f"[statements that differ, with causes](../studies/{folder.name}/README.md#statements-that-differ)",
-            table(["test", "content", "claims", *library.OUTCOMES, "others"], counts),
+            table(["test", "content", *COUNTED], counts),
         ]
     return page(parts)
 
@@ -274,13 +280,16 @@ axes.legend(loc="center right")
 
 
 def readmes() -> dict[str, str]:
-    """Returns the studies' READMEs with current lists of differing statements."""
+    """Returns the studies' READMEs with the recorded tables of verdicts and lists of differing
+    statements."""
     from bentpipe import studies as library
+    from bentpipe.studies.recording import with_tables
 
     texts = {}
     for folder in library.known().values():
-        listed = _differing(folder)
-        text = (folder / "README.md").read_text(encoding="utf-8")
+        results = library.recorded(folder)
+        listed = _differing(results.values())
+        text = with_tables((folder / "README.md").read_text(encoding="utf-8"), results)
         begin, marker, rest = text.partition("<!-- differing -->\n")
         _, end, after = rest.partition("<!-- end -->")
         texts[f"studies/{folder.name}/README.md"] = (
@@ -289,33 +298,15 @@ def readmes() -> dict[str, str]:
     return texts
 
 
-def _differing(folder: Path) -> str:
-    from bentpipe import studies as library
-
-    reasons = {
-        statement.text: statement.deviation or statement.suspected
-        for statement in library.read_published(folder / "published.csv")
-    }
+def _differing(results: Iterable[Result]) -> str:
     rows = [
-        [row.text, test, row.outcome, _reason(row.text, reasons)]
-        for test, statements in library.recorded(folder).items()
-        for row in statements
-        if row.outcome != "holds"
+        [verdict.as_row()[0], result.test, verdict.as_row()[-1], one.deviation or one.suspected]
+        for result in results
+        for verdict in result.verdicts
+        for one in [verdict.statement]
+        if verdict.outcome != "holds"
     ]
     return table(["statement", "test", "verdict", "cause, or suspicion"], rows)
-
-
-def _reason(statement: str, reasons: Mapping[str, str]) -> str:
-    """Returns the cause of a statement's difference. ``statement`` is the text of the statement,
-    which a unit in brackets may follow."""
-    return next(
-        (
-            reason
-            for text, reason in reasons.items()
-            if statement == text or statement.startswith(f"{text} (")
-        ),
-        "",
-    )
 
 
 def parity(cases: Sequence[Any], in_memory: float) -> str:

@@ -57,6 +57,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", with_classes)
     app.connect("doctree-read", with_tries, priority=400)
     app.connect("doctree-read", with_captions)
+    app.connect("doctree-read", with_studies)
     # Runs before the theme draws the navigation (priority 500).
     app.connect("html-page-context", with_own_section, priority=400)
     app.connect("html-page-context", with_script)
@@ -114,6 +115,17 @@ def with_contents(app: Sphinx, name: str, source: list[str]) -> None:
     rest = sorted(one.stem for one in page.parent.glob("*.md") if one.stem not in named)
     for heading, listed in CONTENTS.items():
         source[0] += _contents(f":caption: {heading}\n", rest if listed is None else listed)
+
+
+def with_studies(app: Sphinx, page: nodes.document) -> None:
+    """Turns the names of the studies' pages (:mod:`manual.reproduced`) into links."""
+    if app.env.current_document.docname != "docs/studies":
+        return
+    for text in list(page.findall(nodes.literal)):
+        if text.astext().startswith("studies/") and text.astext().endswith(".html"):
+            link = nodes.reference("", "", refuri=f"../{text.astext()}")
+            text.replace_self(link)
+            link += text
 
 
 def _contents(options: str, listed: list[str]) -> str:

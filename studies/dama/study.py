@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bentpipe import plots
 from bentpipe.simulation import Progress
-from bentpipe.studies import Reproduction, Statement, Table, bar, judge, read_published
+from bentpipe.studies import PaperFigure, Reproduction, Statement, Table, bar, judge, read_published
 
 from .curves import CAUSES, CURVES, simulate_all, simulate_constant
 from .figures import draw_all
@@ -73,20 +72,16 @@ class Results:
     tables: list[Table] = field(default_factory=list)
 
 
-def reproduce(test: str | None, out: Path, json: bool) -> Reproduction:
-    """Runs a test, or all tests, and judges its statements."""
+def reproduce(test: str, out: Path, json: bool) -> Reproduction:
+    """Runs a test and judges its statements."""
     statements = read_published(HERE / "published.csv", test)
     runs, results = out / "runs", Results()
-    for name in dict.fromkeys(statement.test for statement in statements):
-        with bar(name, shown=not json) as progress:
-            TESTS[name](runs, progress, results, statements)
-    figures = [
-        plots.save(figure, out / "figures" / f"{name}.{ending}")
-        for name, figure in results.figures.items()
-        for ending in ("png", "svg", "pdf")
-    ]
+    with bar(test, shown=not json) as progress:
+        TESTS[test](runs, progress, results, statements)
     notes = ["Causes of the differences: studies/dama/README.md"]
-    return Reproduction(judge(statements, results.ours), figures=figures, notes=notes, tables=results.tables)
+    return Reproduction(
+        judge(statements, results.ours), figures=results.figures, notes=notes, tables=results.tables
+    )
 
 
 def _steady(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
@@ -157,6 +152,28 @@ def _pages_causes(out: Path, progress: Progress, results: Results, _: Sequence[S
     results.ours |= measure_pages(simulate_pages(out, progress, objects=OBJECTS_PER_PAGE), "sixteen-")
     results.ours |= measure_pages(simulate_uniform_pages(out, progress), "even-")
 
+
+#: The figures, by label.
+FIGURES: Final = {
+    "6": PaperFigure("T_I", "Round-trip time of one transfer over the forward link"),
+    "7": PaperFigure("T_I", "Throughput of one transfer over the forward link"),
+    "8": PaperFigure("T_I", "Round-trip time of one transfer over the return link"),
+    "9": PaperFigure("T_I", "Throughput of one transfer over the return link"),
+    "10": PaperFigure("T_I", "Efficiency of the assignment on the return link"),
+    "11": PaperFigure("T_I", "Instants of the acknowledgments, Reno over RBDC"),
+    "12": PaperFigure("T_II", "Five flows over CRA: utilization and fairness index"),
+    "13": PaperFigure("T_II", "Five flows over RBDC: utilization and fairness index"),
+    "14": PaperFigure("T_II", "Five flows over VBDC: utilization and fairness index"),
+    "15": PaperFigure("T_II", "Number of active flows, of ten"),
+    "16": PaperFigure("T_II", "Ten flows over CRA: utilization and fairness index"),
+    "17": PaperFigure("T_II", "Ten flows over VBDC: utilization and fairness index"),
+    "ten-flows-rbdc": PaperFigure("T_II", "Ten flows over RBDC: utilization and fairness index"),
+    "18": PaperFigure("T_III", "Three Reno and three Vegas flows over CRA"),
+    "19": PaperFigure("T_III", "Three Reno and three Vegas flows over RBDC"),
+    "20": PaperFigure("T_III", "Three Reno and three Vegas flows over VBDC"),
+    "21": PaperFigure("T_IV", "Transfer times of files of 1 to 12 MB"),
+    "22": PaperFigure("T_V", "Transfer times of web pages"),
+}
 
 #: The function of each test. It takes the folder of its runs, a progress callback, the results to
 #: add to, and the statements of published.csv.

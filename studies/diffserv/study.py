@@ -3,13 +3,10 @@ Cruickshank (2012). See README.md."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bentpipe import plots
-from bentpipe.errors import unknown
-from bentpipe.studies import Reproduction, Statement, Table, judge, read_published
+from bentpipe.studies import PaperFigure, Reproduction, Table, judge, read_published
 
 from .figures import draw
 from .measures import measure, measure_bends, measure_few, table_3
@@ -51,59 +48,59 @@ TESTS: Final = (
     "set-up",
     # The table and the figure of the path and delay over a day.
     "day",
-    # Twelve runs of two minutes each.
-    "small",
 )
 
+#: The figures, by label.
+FIGURES: Final = {
+    "2": PaperFigure("campaign", "Mean delay of the segments"),
+    "3": PaperFigure("campaign", "Mean absolute jitter"),
+    "4": PaperFigure("campaign", "Loss ratio"),
+    "5": PaperFigure("campaign", "Throughput of completed files"),
+    "6": PaperFigure("campaign", "Measured throughput and TCP models"),
+    "day": PaperFigure("day", "Path and delay over a day"),
+}
 
-def reproduce(test: str | None, out: Path, json: bool, replications: int = 1) -> Reproduction:
-    """Runs a test, or all tests except ``small``, and judges its statements. ``replications`` is
-    the number of runs per point of ``campaign`` and ``small``."""
-    if test not in (None, *TESTS):
-        raise unknown("test", test or "", TESTS, str(HERE))
-    tests = [name for name in TESTS if name != "small"] if test is None else [test]
+#: Twelve runs of two minutes each.
+EXTRA: Final = ("small",)
+
+
+def reproduce(test: str, out: Path, json: bool, replications: int = 1) -> Reproduction:
+    """Runs a test and judges its statements. ``replications`` is the number of runs per point of
+    ``campaign`` and ``small``."""
+    statements = read_published(HERE / "published.csv", test)
     ours: dict[str, float | None] = {}
     tables: list[Table] = []
     figures: dict[str, Figure] = {}
     scenario = HERE / "ftp.toml"
-    if "small" in tests:
+    if test == "small":
         points = points_of(
             scenario, out / "small", replications, overrides=["duration=2 min"], vary=SMALL, quiet=json
         )
         tables.append(table_3(points))
         figures |= draw(points)
-    if "campaign" in tests:
+    if test == "campaign":
         points = points_of(scenario, out / "campaign", replications, quiet=json)
         ours |= measure(points)
         tables.append(table_3(points))
         figures |= draw(points)
-    if "few" in tests:
+    if test == "few":
         ours |= measure_few(points_of(scenario, out / "few", 1, vary=FEW, quiet=json))
-    if "bends" in tests:
+    if test == "bends":
         ours |= measure_bends(points_of(scenario, out / "bends", 1, vary=BENDS, quiet=json))
-    if "causes" in tests:
+    if test == "causes":
         ours |= causes(scenario, out, quiet=json)
-    if "first" in tests:
+    if test == "first":
         values, table = captures(out, quiet=json)
         ours |= values
         tables.append(table)
-    if "set-up" in tests:
+    if test == "set-up":
         tables.append(setups(scenario, out, quiet=json))
-    if "day" in tests:
+    if test == "day":
         table, figures["day"] = day(scenario, out, quiet=json)
         tables.append(table)
-    files = [
-        plots.save(figure, out / "figures" / f"{name}.{ending}")
-        for name, figure in figures.items()
-        for ending in ("png", "svg")
-    ]
     return Reproduction(
-        judge(_statements(tests), ours),
-        figures=files,
+        judge(statements, ours),
+        figures=figures,
         notes=["Causes of the differences: studies/diffserv/README.md"],
         tables=tables,
     )
-
-
-def _statements(tests: Sequence[str]) -> list[Statement]:
-    return [statement for statement in read_published(HERE / "published.csv") if statement.test in tests]

@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from bentpipe import plots
 from bentpipe.campaign.jobs import run_all
 from bentpipe.errors import InputError
 from bentpipe.simulation import Progress
-from bentpipe.studies import Reproduction, Statement, Table, Verdict, bar, judge, read_published
+from bentpipe.studies import PaperFigure, Reproduction, Statement, Table, Verdict, bar, judge, read_published
 
 from . import proxied
 from .cases import (
@@ -36,7 +35,7 @@ from .measures import Course, Outcome, course_of, outcome_of
 HERE: Final = Path(__file__).parent
 
 #: The experiments of each test. A name that ends in "-pep" runs through the proxy.
-TESTS: dict[str, tuple[str, ...]] = {
+EXPERIMENTS_OF: dict[str, tuple[str, ...]] = {
     "fig2": ("satellite", TAIL),
     "fig3a": ("delay",),
     "fig3b": ("bandwidth",),
@@ -46,11 +45,33 @@ TESTS: dict[str, tuple[str, ...]] = {
     "fig6": ("bandwidth-500", "bandwidth-1000", "bandwidth-500-pep", "bandwidth-1000-pep"),
 }
 #: The conclusion compares all experiments.
-TESTS |= {"conclusion": tuple(dict.fromkeys(name for names in TESTS.values() for name in names))}
+EXPERIMENTS_OF |= {
+    "conclusion": tuple(dict.fromkeys(name for names in EXPERIMENTS_OF.values() for name in names))
+}
+
+#: The figures of the paper, each with its experiment, test and caption. The paper has no figure of
+#: the experiment "loss".
+_DRAWN: Final[dict[str, tuple[str, str, str]]] = {
+    "2a": ("satellite", "fig2", "All versions over the satellite"),
+    "3a": ("delay", "fig3a", "A handover that changes the round-trip time: 500, 50, 500 ms"),
+    "3b": ("bandwidth", "fig3b", "A handover that changes the rate: 2 Mbit/s, 512 kbit/s, 2 Mbit/s"),
+    "4": ("satellite", "fig4", "All versions and the proxy over the satellite"),
+    "4a": ("delay", "fig4", "All versions and the proxy with a change of the round-trip time"),
+    "4b": ("wired", "fig4", "All versions and the proxy with a change of the rate"),
+    "5a": ("delay-500", "fig5", "Breaks of 500 ms and a change of the round-trip time"),
+    "5b": ("delay-1000", "fig5", "Breaks of 1 s and a change of the round-trip time"),
+    "6a": ("bandwidth-500", "fig6", "Breaks of 500 ms and a change of the rate"),
+    "6b": ("bandwidth-1000", "fig6", "Breaks of 1 s and a change of the rate"),
+    "loss": ("loss", "loss", "A handover that changes the loss: 1e-5, none, 1e-5"),
+}
+
+FIGURES: Final = {label: PaperFigure(test, caption) for label, (_, test, caption) in _DRAWN.items()}
 
 #: The test that creates the table of the effect of each assumption. It has no statements and no
 #: figures.
 ASSUMPTIONS: Final = "sensitivity"
+
+TESTS: Final = (*EXPERIMENTS_OF, *VARIANTS, ASSUMPTIONS)
 
 #: Maximum number of concurrent runs, by clock. Runs in real time use little processor time.
 CONCURRENCY: Final[dict[Clock, int]] = {"virtual": 2, "real": 7}
@@ -64,30 +85,19 @@ RESTART_S: Final = 1.0
 Courses = dict[tuple[str, str], Course]
 
 
-def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
-    """Runs a test, or all tests, and judges its statements. ``clock`` is the clock of the runs.
+def reproduce(test: str, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
+    """Runs a test and judges its statements. ``clock`` is the clock of the runs.
     With the real clock, the experiments also run on the virtual clock, and tables compare both."""
-    if test == ASSUMPTIONS or test in VARIANTS:
-        if clock != "virtual":
-            raise InputError(f"the test {test} runs on the virtual clock only: leave out --clock {clock}")
-        return _sensitivity(out, json) if test == ASSUMPTIONS else Reproduction(_variant(test, out, json))
-    reproduction = _figures(test, out, json, clock)
-    if test is not None or clock != "virtual":
-        return reproduction
-    return replace(
-        reproduction,
-        verdicts=[
-            *reproduction.verdicts,
-            *(verdict for one in VARIANTS for verdict in _variant(one, out, json)),
-        ],
-        tables=[*reproduction.tables, *_sensitivity(out, json).tables],
-    )
+    if test in EXPERIMENTS_OF:
+        return _figures(test, out, json, clock)
+    if clock != "virtual":
+        raise InputError(f"the test {test} runs on the virtual clock only: leave out --clock {clock}")
+    return _sensitivity(out, json) if test == ASSUMPTIONS else Reproduction(_variant(test, out, json))
 
 
-def _figures(test: str | None, out: Path, json: bool, clock: Clock) -> Reproduction:
-    statements = _statements(test)
-    tests = list(dict.fromkeys(statement.test for statement in statements))
-    names = list(dict.fromkeys(name for one in tests for name in TESTS[one]))
+def _figures(test: str, out: Path, json: bool, clock: Clock) -> Reproduction:
+    statements = read_published(HERE / "published.csv", test)
+    names = EXPERIMENTS_OF[test]
     clocks: tuple[Clock, ...] = ("virtual",) if clock == "virtual" else ("virtual", clock)
     # The real clock uses the TCP stack of this machine's kernel.
     setup = STUDY if clock == "virtual" else TODAY
@@ -103,14 +113,13 @@ def _figures(test: str | None, out: Path, json: bool, clock: Clock) -> Reproduct
             replace(one, statement=replace(one.statement, test=f"{one.statement.test}-real"))
             for one in judged
         ]
-    figures = []
-    for name in (name for name in names if name != TAIL and not name.endswith("-pep")):
-        of = {key[1]: course for key, course in courses[clock].items() if key[0] == name}
-        figure = draw(EXPERIMENTS[name], of, courses[clock].get((f"{name}-pep", "hybla")))
-        figures += [
-            plots.save(figure, out / "figures" / f"{name}-{clock}.{ending}")
-            for ending in ("png", "svg", "pdf")
-        ]
+    figures = {}
+    for label, (name, drawing, _) in _DRAWN.items():
+        if drawing == test:
+            of = {key[1]: course for key, course in courses[clock].items() if key[0] == name}
+            proxy = courses[clock].get((f"{name}-pep", "hybla"))
+            stem = label if label == name else f"figure-{label}-{name}"
+            figures[stem if clock == "virtual" else f"{stem}-{clock}"] = draw(EXPERIMENTS[name], of, proxy)
     return Reproduction(
         judged,
         figures=figures,
@@ -130,12 +139,6 @@ def _outcomes(courses: Courses) -> dict[tuple[str, str], Outcome]:
     return {key: outcome_of(course, experiment_of(key[0])) for key, course in courses.items()}
 
 
-def _statements(test: str | None = None) -> list[Statement]:
-    """Returns the paper's statements, of one test if given. The statements of :data:`VARIANTS`,
-    which repeat them, are left out."""
-    return [one for one in read_published(HERE / "published.csv", test) if one.test in TESTS]
-
-
 def _folder(setup: Setup) -> str:
     """Returns the name of the folder of a set-up's runs. All tests of the set-up share the
     folder."""
@@ -144,10 +147,12 @@ def _folder(setup: Setup) -> str:
 
 def _all_of(setup: Setup, out: Path, json: bool) -> list[Verdict]:
     """Runs all experiments with a set-up and returns a verdict on every statement."""
-    names = list(dict.fromkeys(name for of in TESTS.values() for name in of))
+    names = dict.fromkeys(name for of in EXPERIMENTS_OF.values() for name in of)
     with bar(setup.name, shown=not json) as progress:
         courses = run(names, "virtual", out / _folder(setup), progress, [], setup)
-    return _judged(_statements(), _outcomes(courses))
+    # The statements of VARIANTS repeat those of the figures.
+    statements = [one for one in read_published(HERE / "published.csv") if one.test in EXPERIMENTS_OF]
+    return _judged(statements, _outcomes(courses))
 
 
 def _variant(test: str, out: Path, json: bool) -> list[Verdict]:

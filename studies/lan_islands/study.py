@@ -8,11 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bentpipe import plots
-from bentpipe.errors import unknown
 from bentpipe.results.netpipe import MEGABIT, Block, blocks
 from bentpipe.results.runs import Run
-from bentpipe.studies import Clock, Reproduction, Table, bar, judge, read_published
+from bentpipe.studies import Clock, PaperFigure, Reproduction, Table, bar, judge, read_published
 
 from . import equations, figures
 from .points import LINE, SOCKET, Point, deviation, legs, live, real, rounded, simulate, throughput_bit_s
@@ -113,6 +111,19 @@ def sack_points(ber: float) -> tuple[Point, Point]:
     return error_point(ber, LARGE), error_point(ber, LARGE, ("flow.np.transport.recovery=sack",))
 
 
+#: The figures, by label.
+FIGURES: Final = {
+    "1": PaperFigure("figure-1", "Network signature: throughput against transfer time"),
+    "2": PaperFigure("figure-2", "Throughput against block size, by round-trip time"),
+    "3": PaperFigure("figure-3", "Throughput against the size of the socket buffer"),
+    "4": PaperFigure("figure-4", "Throughput against the bit error rate"),
+    "5": PaperFigure("figure-5", "Variation of block times against the bit error rate"),
+    "buffers": PaperFigure(
+        "equations", "Buffer that a burst of a window needs, measured and by the equation"
+    ),
+}
+
+
 def needed(test: str) -> list[Point]:
     """Returns the points of a test."""
     return {
@@ -133,18 +144,15 @@ def needed(test: str) -> list[Point]:
     }[test]
 
 
-def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
-    """Runs a test, or all tests, and judges its statements. ``clock`` is one of :data:`CLOCKS`."""
-    if test not in (None, *TESTS):
-        raise unknown("test", test or "", TESTS, str(HERE))
-    tests = TESTS if test is None else (test,)
+def reproduce(test: str, out: Path, json: bool, clock: Clock = "virtual") -> Reproduction:
+    """Runs a test and judges its statements. ``clock`` is one of :data:`CLOCKS`."""
     with bar("NetPIPE between LAN islands", shown=not json) as progress:
-        runs = simulate([point for one in tests for point in needed(one)], out, progress)
+        runs = simulate(needed(test), out, progress)
     programs: dict[str, dict[float, list[Block]]] = {}
     # Linux doubles the requested buffer size.
     option = SOCKET // 2
     if clock == "kernel":
-        rtts = RTTS_MS if "figure-2" in tests else (400,)
+        rtts = RTTS_MS if test == "figure-2" else (400,)
         programs["kernel"] = {rtt: real(rtt, out, option) for rtt in rtts}
     elif clock == "real":
         programs = {
@@ -153,26 +161,21 @@ def reproduce(test: str | None, out: Path, json: bool, clock: Clock = "virtual")
         }
     ours: dict[str, float | None] = {}
     tables: list[Table] = []
-    if "table-1" in tests:
+    if test == "table-1":
         ours |= table_1(blocks(runs[BASE]))
         tables.append(table_of(blocks(runs[BASE]), programs.get("kernel", {}).get(400, [])))
-    if "causes" in tests:
+    if test == "causes":
         tables.append(
             table_of_causes({name: blocks(runs[Point(more=more)]) for name, more in CAUSES.items()})
         )
-    if "equations" in tests:
+    if test == "equations":
         tables.append(equations.table(runs, {socket: stream_rate(runs, 600, socket) for socket in SOCKETS}))
-    for one, measure in MEASURES.items():
-        if one in tests:
-            ours |= measure(runs)
-    statements = [] if test == "causes" else read_published(HERE / "published.csv", test)
+    if test in MEASURES:
+        ours |= MEASURES[test](runs)
+    statements = read_published(HERE / "published.csv", test)
     return Reproduction(
         judge(statements, ours),
-        figures=[
-            plots.save(figure, out / "figures" / f"{name}.{ending}")
-            for name, figure in drawn(tests, runs, programs).items()
-            for ending in ("png", "svg")
-        ],
+        figures=drawn(test, runs, programs),
         notes=["Causes of the differences: studies/lan_islands/README.md"],
         tables=tables,
     )
@@ -344,24 +347,24 @@ MEASURES: Final[dict[str, Callable[[dict[Point, Run]], dict[str, float | None]]]
 
 
 def drawn(
-    tests: Sequence[str], runs: dict[Point, Run], programs: dict[str, dict[float, list[Block]]]
+    test: str, runs: dict[Point, Run], programs: dict[str, dict[float, list[Block]]]
 ) -> dict[str, Figure]:
-    """Returns the figures of the tests."""
+    """Returns the figures of a test."""
     drawings: dict[str, Figure] = {}
-    if "figure-1" in tests:
+    if test == "figure-1":
         of = {point.socket: blocks(runs[point]) for point in (BASE, Point(400, LARGE))}
         drawings["figure-1-signature"] = figures.signature(
             of, {point.socket: point.window for point in (BASE, Point(400, LARGE))}, PAPER
         )
-    if "figure-2" in tests:
+    if test == "figure-2":
         measured: dict[float, list[Block]] = {rtt: blocks(runs[Point(rtt)]) for rtt in RTTS_MS}
         windows: dict[float, int] = dict.fromkeys(RTTS_MS, BASE.window)
         drawings["figure-2-blocks"] = figures.by_block(measured, windows, PAPER, programs)
-    if "figure-3" in tests:
+    if test == "figure-3":
         windows_of = {socket: rounded(min(socket, 65_535)) for socket in SOCKETS}
         drawings["figure-3-sockets"] = figures.by_socket(socket_rates(runs), windows_of)
     sockets = (SOCKET, LARGE)
-    if "figure-4" in tests:
+    if test == "figure-4":
         rates: dict[int, dict[float, float | None]] = {
             socket: {ber: throughput_bit_s(runs[error_point(ber, socket)]) / MEGABIT for ber in BERS}
             for socket in sockets
@@ -371,7 +374,7 @@ def drawn(
             for socket in sockets
         }
         drawings["figure-4-errors"] = figures.by_errors(rates, bound, figures.THROUGHPUT)
-    if "figure-5" in tests:
+    if test == "figure-5":
         percent = {
             socket: {ber: deviation(runs[error_point(ber, socket)]) for ber in BERS} for socket in sockets
         }
@@ -381,6 +384,6 @@ def drawn(
         drawings["figure-5-variation"] = figures.by_errors(
             percent, expected, "variation of block times (% CDV)"
         )
-    if "equations" in tests:
+    if test == "equations":
         drawings["buffers"] = figures.by_burst(equations.bursts(runs))
     return drawings

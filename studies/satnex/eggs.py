@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import bentpipe as bp
 import numpy as np
-from bentpipe import plots
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray
 from bentpipe.plots.style import COLOURS, figure_function
@@ -60,12 +59,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         f"{DURATIONS_S['200s']} s, the first after {_first(patient):.0f} s",
         "How, and what of the paper is not known: studies/satnex/README.md",
     ]
-    files = [
-        plots.save(figure, out / "figures" / f"{name}.{ending}")
-        for name, figure in figures.items()
-        for ending in ("png", "svg")
-    ]
-    return Reproduction(judge(statements, ours), figures=files, notes=notes)
+    return Reproduction(judge(statements, ours), figures=figures, notes=notes)
 
 
 def _job(name: str, more: tuple[str, ...]) -> Job:

@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bentpipe import plots
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.style import figure_function, line
 from bentpipe.results.runs import Run
@@ -91,9 +90,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         {name: done[bundles[name, DRAWN]] for name in DELAYS_S},
         {name: done[tcp[name, DRAWN]] for name in DELAYS_S},
     )
-    return Reproduction(
-        judge(statements, ours), figures=_save(figure, out, "figure-20-received"), tables=[table, air]
-    )
+    return Reproduction(judge(statements, ours), figures={"figure-20-received": figure}, tables=[table, air])
 
 
 def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
@@ -121,13 +118,7 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
         rows,
     )
     figure = interrupted({buffer: done[jobs["200s", buffer]] for buffer in BUFFERS})
-    return Reproduction(
-        judge(statements, ours), figures=_save(figure, out, "figure-20-buffers"), tables=[table]
-    )
-
-
-def _save(figure: Figure, out: Path, name: str) -> list[Path]:
-    return [plots.save(figure, out / "figures" / f"{name}.{ending}") for ending in ("png", "svg", "pdf")]
+    return Reproduction(judge(statements, ours), figures={"figure-20-buffers": figure}, tables=[table])
 
 
 def _sensors(to: str, delay: float, network: tuple[int, int]) -> Job:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bentpipe import plots
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.style import COLOURS, figure_function
 from bentpipe.results.runs import Run
@@ -82,8 +81,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         rows,
     )
     figure = day(arrivals)
-    files = [plots.save(figure, out / "figures" / f"mars-day.{ending}") for ending in ("png", "svg", "pdf")]
-    return Reproduction(judge(statements, {}), figures=files, tables=[table])
+    return Reproduction(judge(statements, {}), figures={"mars-day": figure}, tables=[table])
 
 
 def _arrivals(run: Run) -> Arrivals:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from bentpipe import plots
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
@@ -75,11 +74,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         rows,
     )
     figure = draw(responses)
-    files = [
-        plots.save(figure, out / "figures" / f"figure-04-impulses.{ending}")
-        for ending in ("png", "svg", "pdf")
-    ]
-    return Reproduction(judge(statements, ours), figures=files, tables=[table])
+    return Reproduction(judge(statements, ours), figures={"figure-04-impulses": figure}, tables=[table])
 
 
 def response(run: Run, start_s: float) -> tuple[FloatArray, FloatArray]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
-from bentpipe import plots
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.style import COLOURS, figure_function, panels
@@ -106,11 +105,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         rows,
     )
     figure = draw(moments, delays)
-    files = [
-        plots.save(figure, out / "figures" / f"figure-05-quick-start.{ending}")
-        for ending in ("png", "svg", "pdf")
-    ]
-    return Reproduction(judge(statements, ours), figures=files, tables=[table])
+    return Reproduction(judge(statements, ours), figures={"figure-05-quick-start": figure}, tables=[table])
 
 
 def course(time_s: FloatArray, delay_s: FloatArray, start_s: float) -> FloatArray:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from bentpipe import plots
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
 from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
@@ -145,11 +144,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         rows,
     )
     figure = draw(courses, {system: rtt.value for system, rtt in rtts.items()})
-    files = [
-        plots.save(figure, out / "figures" / f"figure-03-startup.{ending}")
-        for ending in ("png", "svg", "pdf")
-    ]
-    return Reproduction(judge(statements, ours), figures=files, tables=[table])
+    return Reproduction(judge(statements, ours), figures={"figure-03-startup": figure}, tables=[table])
 
 
 def acknowledged(run: Run, start_s: float) -> tuple[FloatArray, FloatArray]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from bentpipe import frames, plots
+from bentpipe import frames
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.errors import InputError
 from bentpipe.frames.outcomes import survival
@@ -333,17 +333,12 @@ def reproduce(
         "wichmo-errorless": errorless(out, json, count, duration_s),
         "wichmo-frame": frame_ms(out, json),
     }
-    files = []
-    for name, figure in (
-        ("figure-10", draw_lengths(receivers)),
-        ("figure-11", draw_goodput(fer, found)),
-        ("figure-12", draw_states()),
-        ("figure-13", draw_adaptations({name: outcomes for name, (outcomes, _) in adapted.items()})),
-    ):
-        files += [
-            plots.save(figure, out / "figures" / f"wichmo-{name}.{ending}")
-            for ending in ("png", "svg", "pdf")
-        ]
+    figures = {
+        "figure-10-lengths": draw_lengths(receivers),
+        "figure-11-goodput": draw_goodput(fer, found),
+        "figure-12-states": draw_states(),
+        "figure-13-adaptation": draw_adaptations({name: outcomes for name, (outcomes, _) in adapted.items()}),
+    }
     middle = min(range(len(receivers)), key=lambda index: abs(fer[index] - 0.05))
     first = DECLARED if traces is None else f"The traces are those in {traces}."
     tables = [
@@ -397,7 +392,7 @@ def reproduce(
         ),
         beyond(receivers[middle], out, json, count, duration_s),
     ]
-    return Reproduction(judge(statements, ours), figures=files, notes=[first], tables=tables)
+    return Reproduction(judge(statements, ours), figures=figures, notes=[first], tables=tables)
 
 
 @figure_function

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from bentpipe import plots
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.style import COLOURS, figure_function
 from bentpipe.statistics import mean_of
@@ -151,13 +150,10 @@ def reproduce(
     )
     rows = [[name, means[name, "virtual"].text(3), means[name, "kernel"].text(3)] for name in names]
     figure = draw(rates)
-    files = [
-        plots.save(figure, out / "figures" / f"wichmo-kernel.{ending}") for ending in ("png", "svg", "pdf")
-    ]
     first = DECLARED if traces is None else f"The traces are those in {traces}."
     return Reproduction(
         judge(statements, ours),
-        figures=files,
+        figures={"figure-13-kernel": figure},
         notes=[first],
         tables=[Table(title, ["congestion control", "models", "kernel"], rows)],
     )

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bentpipe.errors import InputError
+
 from .common import TROUBLE, Json
 from .stopping import interruptible
 
 if TYPE_CHECKING:
-    from bentpipe.studies import Reproduction, Table
+    from bentpipe.studies import Result, Table
 
 
 def reproduce(
@@ -27,6 +29,14 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="NAME", help="Run only this test of the study, such as T_I.", show_default="all"
+        ),
+    ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Draw only this figure of the paper, such as 9 or 5b, and judge only the statements about it.",
+            show_default="all",
         ),
     ] = None,
     out: Annotated[
@@ -57,7 +67,9 @@ def reproduce(
             show_default="a declared model",
         ),
     ] = None,
-    record: Annotated[bool, typer.Option(help="Write the verdicts into the study's README.md.")] = False,
+    record: Annotated[
+        bool, typer.Option(help="Record the results in the study's folder, for the documentation.")
+    ] = False,
     clock: Annotated[
         str,
         typer.Option(
@@ -71,7 +83,8 @@ def reproduce(
     """Reproduce a published study, with a verdict on each statement.
 
     Prints each statement of the paper with the published value, the reproduced value, the
-    difference and the verdict, and a summary of the recorded verdicts of all studies. The exit code
+    difference and the verdict, and a summary of the recorded verdicts of all studies. Writes a page
+    with the set-up, the figures and the statements about each figure. The exit code
     is 1 if a statement differs and the study does not list it as known to differ. Repeat the
     command to resume an interrupted study.
     """
@@ -86,19 +99,28 @@ def reproduce(
         else:
             _print_summary(table)
         return
-    folder = studies.find(study)
-    place = out or Path("runs") / studies.name_of(folder)
+    from bentpipe.studies.page import write_page
+
+    found = studies.load(studies.find(study))
+    tests = found.chosen(test, figure)
+    if record and figure is not None:
+        raise InputError("--record needs the complete results of tests; leave out --figure")
+    place = out or Path("runs") / found.name
+    results: list[Result] = []
     with interruptible() as stop:
         try:
-            reproduction = studies.run(
-                folder,
-                test,
+            for result in studies.run(
+                found,
+                tests,
                 place,
                 json=json,
                 clock=studies.clock_of(clock),
                 replications=replications,
                 traces=traces,
-            )
+            ):
+                results.append(result if figure is None else result.of_figure(figure))
+                if not json:
+                    _print(results[-1], named=len(tests) > 1)
         except KeyboardInterrupt:
             typer.echo(
                 f"interrupted; complete runs are in {place}; repeat the command to resume",
@@ -106,28 +128,32 @@ def reproduce(
             )
             raise typer.Exit(stop.exit_code) from None
     if record:
-        readme = folder / "README.md"
-        text = readme.read_text(encoding="utf-8")
-        readme.write_text(studies.record(text, reproduction.verdicts), encoding="utf-8")
+        studies.record(found.folder, results)
+    part = test if figure is None else f"figure-{figure}"
+    page = write_page(found, results, place / f"{'-'.join(filter(None, (found.name, part)))}.html")
+    successful = all(result.successful for result in results)
     if json:
         print_json(
             {
-                "study": studies.name_of(folder),
+                "study": found.name,
                 "test": test,
-                "successful": reproduction.successful,
-                "statements": [verdict.as_dict() for verdict in reproduction.verdicts],
-                "figures": reproduction.figures,
-                "notes": reproduction.notes,
+                "successful": successful,
+                "page": page,
+                "statements": [verdict.as_dict() for result in results for verdict in result.verdicts],
+                "figures": [file for result in results for file in result.figures],
+                "notes": [note for result in results for note in result.notes],
                 "tables": [
                     {**vars(table), "rows": [[number_or_text(cell) for cell in row] for row in table.rows]}
-                    for table in reproduction.tables
+                    for result in results
+                    for table in result.tables
                 ],
             }
         )
     else:
-        _print(reproduction)
+        _print_counts(results)
         _print_summary(studies.summary())
-    if not reproduction.successful:
+        typer.echo(f"page     {page}")
+    if not successful:
         raise typer.Exit(TROUBLE)
 
 
@@ -138,27 +164,35 @@ def _print_summary(table: Table) -> None:
     print_table(table.header, table.rows)
 
 
-def _print(reproduction: Reproduction) -> None:
+def _print(result: Result, *, named: bool) -> None:
+    """Prints tables, verdicts, causes, notes and figures of a test. ``named``: with its name."""
     from .output import print_note, print_table
 
-    for table in reproduction.tables:
+    if named:
+        typer.echo(f"\n{result.test}")
+    for table in result.tables:
         typer.echo(f"\n{table.about}:")
         print_table(table.header, table.rows)
-    rows = [verdict.as_row() for verdict in reproduction.verdicts]
-    print_table(["statement", "paper", "ours", "difference", "verdict"], rows)
-    claims = [verdict for verdict in reproduction.verdicts if verdict.statement.role == "claim"]
-    held = sum(verdict.outcome == "holds" for verdict in claims)
-    others = len(reproduction.verdicts) - len(claims)
-    typer.echo(
-        f"{held} of {len(claims)} claims of the paper hold"
-        + (f"; {others} other statements are not counted" if others else "")
-    )
-    for verdict in reproduction.verdicts:
+    if result.verdicts:
+        rows = [verdict.as_row() for verdict in result.verdicts]
+        print_table(["statement", "paper", "ours", "difference", "verdict"], rows)
+    for verdict in result.verdicts:
         if verdict.outcome == "known to differ":
             print_note(f"{verdict.statement.id}: {verdict.statement.deviation}")
         elif verdict.outcome == "differs" and verdict.statement.suspected:
             print_note(f"{verdict.statement.id}, suspected: {verdict.statement.suspected}")
-    for note in reproduction.notes:
+    for note in result.notes:
         print_note(note)
-    for figure in reproduction.figures:
-        typer.echo(f"figure   {figure}")
+    for file in result.figures:
+        typer.echo(f"figure   {file}")
+
+
+def _print_counts(results: list[Result]) -> None:
+    verdicts = [verdict for result in results for verdict in result.verdicts]
+    claims = [verdict for verdict in verdicts if verdict.statement.role == "claim"]
+    held = sum(verdict.outcome == "holds" for verdict in claims)
+    others = len(verdicts) - len(claims)
+    typer.echo(
+        f"\n{held} of {len(claims)} claims of the paper hold"
+        + (f"; {others} other statements are not counted" if others else "")
+    )

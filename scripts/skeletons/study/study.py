@@ -6,17 +6,21 @@ from pathlib import Path
 
 from bentpipe import plots
 from bentpipe.campaign.jobs import Job, run_all
-from bentpipe.studies import Reproduction, bar, judge, read_published
+from bentpipe.studies import PaperFigure, Reproduction, bar, judge, read_published
 
 HERE = Path(__file__).parent
 
+#: The figures, by label.
+FIGURES = {"1": PaperFigure("T_I", "Course of the transfer")}
 
-def reproduce(test: str | None, out: Path, json: bool) -> Reproduction:
-    """Run one test of the study, or all of them."""
-    statements = read_published(HERE / "published.csv", test)
+
+def reproduce(test: str, out: Path, json: bool) -> Reproduction:
+    """Run one test of the study."""
     job = Job("first", HERE / "scenario.toml")
-    with bar("first", shown=not json) as progress:
+    with bar(test, shown=not json) as progress:
         run = run_all([job], out / "runs", progress)[job]
-    goodput_kbit_s = run.flows["goodput"][0] / 1e3
-    figure = plots.save(plots.overview(run), out / "figures" / "first.png")
-    return Reproduction(judge(statements, {"goodput": goodput_kbit_s}), figures=[figure])
+    ours = {"goodput": run.flows["goodput"][0] / 1e3}
+    return Reproduction(
+        judge(read_published(HERE / "published.csv", test), ours),
+        figures={"figure-1-transfer": plots.overview(run)},
+    )

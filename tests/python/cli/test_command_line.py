@@ -437,6 +437,7 @@ def test_an_interrupted_study_says_so_and_resumes_from_its_complete_runs(
         "from pathlib import Path\n"
         "from bentpipe.campaign.jobs import Job, run_all\n"
         "from bentpipe.studies import Reproduction, bar\n"
+        "TESTS = ('long',)\n"
         "def reproduce(test, out, json):\n"
         "    jobs = [\n"
         f"        Job(one, Path({str(scenario)!r}), (f'duration={{one}}', 'record.traces=[]'))\n"

@@ -1,4 +1,4 @@
-"""The quick tests of the DAMA study reproduce the verdicts of its README and create all figures."""
+"""The quick tests of the DAMA study reproduce its recorded results and create all figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from bentpipe import studies
 from bentpipe.campaign.jobs import NOTE
+from bentpipe.studies.page import write_page
 from helpers import ROOT
+from helpers.reproduced import check, results_of, study
 
 native = pytest.importorskip("bentpipe._native")
 pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")
@@ -27,44 +29,39 @@ QUICK = ("T_I", "T_I-causes", "T_II-causes", "T_III", "T_III-causes", "T_IV", "T
 
 
 @pytest.fixture(scope="module")
-def reproduction(out: Path) -> studies.Reproduction:
+def results(out: Path) -> list[studies.Result]:
     """The results of the quick tests, which take a few seconds."""
-    parts = [studies.run(FOLDER, test, out, json=True) for test in QUICK]
-    return studies.Reproduction(
-        [verdict for part in parts for verdict in part.verdicts],
-        [figure for part in parts for figure in part.figures],
-        tables=[table for part in parts for table in part.tables],
-    )
+    return results_of("dama", QUICK, out)
 
 
-def test_verdicts_match_the_readme(reproduction: studies.Reproduction) -> None:
-    text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert studies.record(text, reproduction.verdicts) == text, "run `bentpipe reproduce dama --record`"
-    tests = {statement.test for statement in studies.read_published(FOLDER / "published.csv")}
-    assert all(text.count(f"<!-- verdicts {test} -->\n| statement") == 1 for test in tests)
+def test_results_match_the_record(results: list[studies.Result]) -> None:
+    check("dama", results)
 
 
-def test_every_statement_holds_or_has_an_explanation(reproduction: studies.Reproduction) -> None:
-    assert reproduction.successful
-    for verdict in reproduction.verdicts:
-        holds = verdict.outcome == "holds"
-        explained = bool(verdict.statement.deviation or verdict.statement.suspected)
-        assert holds != explained, (
-            f"{verdict.statement.id}: a statement must have an explanation if and only if it differs"
-        )
+def test_figures_have_no_embedded_images(results: list[studies.Result], out: Path) -> None:
+    files = [file for result in results for file in result.figures]
+    assert {file.name[7:9] for file in files} == {"06", "07", "08", "09", "10", "11", "18", "19", "20", "21"}
+    for file in files:
+        assert file.is_relative_to(out)
+        assert "<image" not in file.with_suffix(".svg").read_text(encoding="utf-8")
 
 
-def test_all_figures_are_created(reproduction: studies.Reproduction, out: Path) -> None:
-    names = {path.name for path in reproduction.figures}
-    assert {name[7:9] for name in names} == {"06", "07", "08", "09", "10", "11", "18", "19", "20", "21"}
-    assert {path.suffix for path in reproduction.figures} == {".png", ".svg", ".pdf"}
-    for path in reproduction.figures:
-        assert path.is_relative_to(out) and path.stat().st_size > 10_000, path
-        if path.suffix == ".svg":
-            assert "<image" not in path.read_text(encoding="utf-8"), "the SVG file contains an embedded image"
+def test_one_figure_has_its_statements_and_its_drawing(results: list[studies.Result]) -> None:
+    (steady,) = (result for result in results if result.test == "T_I")
+    figure = steady.of_figure("9")
+    assert [file.name for file in figure.figures] == ["figure-09-throughput-return.png"]
+    assert {one.statement.source for one in figure.verdicts} == {"section 5.1, fig. 9"}
 
 
-def test_runs_have_distinct_scenarios(reproduction: studies.Reproduction, out: Path) -> None:
+def test_the_page_has_every_statement_once(results: list[studies.Result], out: Path) -> None:
+    text = write_page(study("dama"), results, out / "dama.html").read_text(encoding="utf-8")
+    for result in results:
+        for verdict in result.verdicts:
+            assert text.count(f'<tr id="{verdict.statement.id}">') == 1
+    assert text.count('src="data:image/png') == sum(len(result.figures) for result in results)
+
+
+def test_runs_have_distinct_scenarios(results: list[studies.Result], out: Path) -> None:
     runs = sorted(run for run in (out / "runs").iterdir() if run.is_dir())
     scenarios = {(run / "scenario.toml").read_text(encoding="utf-8") for run in runs}
     assert len(scenarios) == len(runs) >= 60
@@ -84,8 +81,14 @@ def test_every_statement_names_a_section_and_a_test() -> None:
         ), statement.id
 
 
-def test_the_table_has_equation_9_for_every_file(reproduction: studies.Reproduction) -> None:
-    table = reproduction.tables[-1]
+def table_of(results: list[studies.Result]) -> studies.Table:
+    """Returns the table of file transfers."""
+    (table,) = next(result.tables for result in results if result.test == "T_IV")
+    return table
+
+
+def test_the_table_has_equation_9_for_every_file(results: list[studies.Result]) -> None:
+    table = table_of(results)
     assert [row[:2] for row in table.rows] == [
         [scheme, str(size)] for scheme in ("CRA", "RBDC", "VBDC") for size in range(1, 13)
     ]
@@ -94,12 +97,12 @@ def test_the_table_has_equation_9_for_every_file(reproduction: studies.Reproduct
         assert differs == pytest.approx(100 * (equation / simulated - 1), abs=1.0)
 
 
-def test_a_study_repeats_only_incomplete_runs(reproduction: studies.Reproduction, out: Path) -> None:
+def test_a_study_repeats_only_incomplete_runs(results: list[studies.Result], out: Path) -> None:
     runs = sorted((out / "runs").glob("file-*/summary.json"))
     before = [file.stat().st_mtime_ns for file in runs]
     (out / "runs" / "file-cra-3" / NOTE).unlink()
-    again = studies.run(FOLDER, "T_IV", out, json=True)
-    assert again.tables == reproduction.tables[-1:]
+    (again,) = results_of("dama", ["T_IV"], out)
+    assert again.tables == [table_of(results)]
     changed = [
         file.parent.name for file, time in zip(runs, before, strict=True) if file.stat().st_mtime_ns != time
     ]

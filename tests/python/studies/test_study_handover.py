@@ -1,4 +1,4 @@
-"""The handover study on the virtual clock reproduces the verdicts of its README."""
+"""The handover study on the virtual clock reproduces its recorded results."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import bentpipe as bp
 import pytest
 from bentpipe import studies
 from helpers import ROOT
+from helpers.reproduced import check, results_of, study
 
 native = pytest.importorskip("bentpipe._native")
 pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")
@@ -33,36 +34,24 @@ QUICK = (
 
 
 @pytest.fixture(scope="module")
-def reproduction(tmp_path_factory: pytest.TempPathFactory) -> studies.Reproduction:
-    out = tmp_path_factory.mktemp("handover")
-    parts = [studies.run(FOLDER, test, out, json=True) for test in QUICK]
-    return studies.Reproduction(
-        [verdict for part in parts for verdict in part.verdicts],
-        [figure for part in parts for figure in part.figures],
-    )
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[studies.Result]:
+    return results_of("handover", QUICK, tmp_path_factory.mktemp("handover"))
 
 
-def test_verdicts_match_the_readme(reproduction: studies.Reproduction) -> None:
-    text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert studies.record(text, reproduction.verdicts) == text, "run `bentpipe reproduce handover --record`"
-    assert reproduction.successful
-
-
-def test_every_figure_is_drawn(reproduction: studies.Reproduction) -> None:
-    assert {path.suffix for path in reproduction.figures} == {".png", ".svg", ".pdf"}
-    assert all(path.stat().st_size > 5_000 for path in reproduction.figures)
+def test_results_match_the_record(results: list[studies.Result]) -> None:
+    check("handover", results)
 
 
 def test_a_study_with_fixed_clocks_rejects_other_clocks(tmp_path: Path) -> None:
     with pytest.raises(bp.InputError, match="--clock real"):
-        studies.run(FOLDER.parent / "satnex", "votos-startup", tmp_path, json=True, clock="real")
+        list(studies.run(study("satnex"), ["votos-startup"], tmp_path, json=True, clock="real"))
     with pytest.raises(bp.InputError, match="virtual"):
         studies.clock_of("realtime")
 
 
 def test_capture_times_of_day_are_converted_to_the_time_of_the_run(tmp_path: Path) -> None:
     run = bp.simulate(FOLDER / "path.toml", overrides=["duration=3 s"], out=tmp_path / "run")
-    measures = sys.modules[f"{studies._module(FOLDER).__name__}.measures"]
+    measures = sys.modules[f"{study('handover').module.__name__}.measures"]
     before = measures.course_of(run)
     assert 0 < before.arrival_time_s[0] < before.arrival_time_s[-1] <= 3
     file = run.path / "packets.pcapng"

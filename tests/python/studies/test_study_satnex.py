@@ -1,21 +1,19 @@
-"""The quick tests of the SatNEx study reproduce the verdicts of its README. The measures match
+"""The quick tests of the SatNEx study reproduce its recorded results. The measures match
 their definitions."""
 
 from __future__ import annotations
 
 import importlib
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from bentpipe import studies
-from helpers import ROOT
+from helpers.reproduced import check, results_of, study
 
 native = pytest.importorskip("bentpipe._native")
 pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the engine is not built")
-
-FOLDER = ROOT / "studies" / "satnex"
 
 #: The tests that take seconds. `make studies` runs all tests.
 QUICK = (
@@ -35,37 +33,16 @@ QUICK = (
 )
 
 
-@pytest.fixture(scope="module", params=QUICK)
-def reproduction(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> studies.Reproduction:
-    return studies.run(FOLDER, request.param, tmp_path_factory.mktemp("satnex"), json=True)
-
-
-def test_verdicts_match_the_readme(reproduction: studies.Reproduction) -> None:
-    text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert studies.record(text, reproduction.verdicts) == text, "run `bentpipe reproduce satnex --record`"
-    assert reproduction.successful
-    for verdict in reproduction.verdicts:
-        explained = bool(verdict.statement.deviation or verdict.statement.suspected)
-        assert (verdict.outcome == "holds") != explained, verdict.statement.id
-
-
-def test_figures_are_drawn(reproduction: studies.Reproduction) -> None:
-    if not reproduction.figures:
-        # Some tests have only tables or verdicts.
-        assert reproduction.tables or reproduction.verdicts
-        return
-    assert {path.suffix for path in reproduction.figures} == {".png", ".svg", ".pdf"}
-    assert all(path.stat().st_size > 5_000 for path in reproduction.figures)
+@pytest.mark.parametrize("test", QUICK)
+def test_results_match_the_record(test: str, tmp_path: Path) -> None:
+    check("satnex", results_of("satnex", [test], tmp_path))
 
 
 @pytest.fixture(scope="module")
-def measures(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Returns a function that returns a module of the study by its name. The quickest test has
-    loaded the study."""
-    studies.run(FOLDER, "skyplex", tmp_path_factory.mktemp("satnex"), json=True)
-    return lambda name: importlib.import_module(f"bentpipe_study_satnex.{name}")
+def measures() -> Any:
+    """Returns a function that returns a module of the study by its name."""
+    package = study("satnex").module.__name__
+    return lambda name: importlib.import_module(f"{package}.{name}")
 
 
 def test_a_loss_ends_when_the_window_reaches_its_previous_size(measures: Any) -> None:

@@ -30,10 +30,10 @@ def test_only_a_confirmed_cause_makes_a_statement_known_to_differ(tmp_path: Path
     verdicts = studies.judge(statements, {"a": 10.9, "b": 9, "c": 11, "d": 11})
     assert [one.outcome for one in verdicts] == ["holds", "known to differ", "differs", "differs"]
     assert [one.expected for one in verdicts] == [True, True, True, False]
-    assert not studies.Reproduction(verdicts).successful
-    assert studies.Reproduction(verdicts[:3]).successful
+    assert not studies.Result("t", verdicts).successful
+    assert studies.Result("t", verdicts[:3]).successful
     # A missing value is never expected, even if the study has a suspected cause.
-    assert not studies.Reproduction(studies.judge(statements[2:3], {"c": None})).successful
+    assert not studies.Result("t", studies.judge(statements[2:3], {"c": None})).successful
 
 
 def test_the_summary_counts_the_recorded_verdicts_on_claims(
@@ -45,18 +45,13 @@ def test_the_summary_counts_the_recorded_verdicts_on_claims(
     (folder / "published.csv").write_text(PUBLISHED + OTHERS, encoding="utf-8")
     statements = studies.read_published(folder / "published.csv")
     verdicts = studies.judge(statements, {"a": 10, "b": 9, "c": 11, "e": 10, "f": 10, "g": 11})
-    (folder / "README.md").write_text(
-        studies.record("# One\n<!-- verdicts t -->\n<!-- end -->\n", verdicts), encoding="utf-8"
-    )
-    monkeypatch.setattr(studies, "folders", lambda: [tmp_path / "studies"])
+    studies.record(folder, [studies.Result("t", verdicts, notes=["one"])])
+    monkeypatch.setattr(studies.folders, "folders", lambda: [tmp_path / "studies"])
     table = studies.summary()
     assert table.header == ["study", "claims", *studies.OUTCOMES, "variations", "not counted"]
     counts = ["4", "1", "1", "1", "1", "1", "2"]
     assert table.rows == [["one", *counts], ["all", *counts]]
-    recorded = studies.recorded(folder)["t"]
-    assert [(one.outcome, one.role) for one in recorded] == [
-        (one.outcome, one.statement.role) for one in verdicts
-    ]
+    assert studies.recorded(folder) == {"t": studies.Result("t", verdicts, notes=["one"])}
 
 
 def test_the_readme_describes_every_test_with_statements() -> None:
