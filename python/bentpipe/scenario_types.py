@@ -1413,6 +1413,10 @@ class Tcp(TypedDict):
     syn_retries: NotRequired[int]
     """Number of retransmissions of a SYN or SYN-ACK, with a time-out that doubles, after which the connection
     fails. Default: 5 in profile linux-2.6.32, 6 in the others."""
+    syn_undo: NotRequired[bool]
+    """True if the initial window is kept when timestamps show that all retransmissions of the SYN or SYN-ACK
+    were spurious (RFC 3522). False: after more than one retransmission, the window starts at one segment.
+    Default: true in profiles linux, linux-6.12 and linux-6.1, as in Linux since 5.3; false in the others."""
     tail_loss_probe: NotRequired[bool]
     """True if a probe is sent for a loss at the tail of a flight before the time-out (RFC 8985, section 7);
     needs `recovery = "rack"`. Default: on in the profiles of Linux except linux-2.6.32, off in the others."""

@@ -51,6 +51,9 @@ pub struct Handshake {
     agreement: Agreement,
     timer: Timer,
     estimator: Estimator,
+    /// Time of the first transmission of the SYN or SYN-ACK.
+    first: Time,
+    /// Time of the last transmission.
     sent: Time,
     /// True if the SYN or SYN-ACK was sent more than once, for any reason.
     resent: bool,
@@ -60,6 +63,8 @@ pub struct Handshake {
     linear: u32,
     /// The rate to request from the path.
     quick_start: Option<Rate>,
+    /// True to detect spurious retransmissions.
+    undo: bool,
     /// Rate granted to the other end's SYN, if requested and not reported yet.
     granted: Option<u8>,
 }
@@ -78,12 +83,14 @@ impl Handshake {
             },
             timer: Timer::stopped(Clock::of_jiffies(config)),
             estimator: Estimator::new(config),
+            first: Time::MAX,
             sent: Time::MAX,
             resent: false,
             timeouts: 0,
             retries: config.syn_retries.value() as u32,
             linear: config.syn_linear_timeouts.value() as u32,
             quick_start: config.quick_start,
+            undo: config.syn_undo,
             granted: None,
         }
     }
@@ -104,9 +111,15 @@ impl Handshake {
         &self.agreement
     }
 
-    /// Returns the number of time-outs so far.
-    pub fn timeouts(&self) -> u32 {
-        self.timeouts
+    /// Returns the number of retransmissions of the SYN or SYN-ACK by time-out, before the
+    /// `answer`. With `syn_undo`, none if the answer echoes the timestamp of the first
+    /// transmission (RFC 3522, section 3.2): the first was not lost.
+    pub fn retransmissions(&self, answer: &Segment) -> u32 {
+        let stamps = answer.timestamps.filter(|_| self.undo && self.agreement.timestamps);
+        match stamps.is_some_and(|stamps| stamps.echo() == header::timestamp(self.first)) {
+            true => 0,
+            false => self.timeouts,
+        }
     }
 
     /// Returns the time of the next call of [`Handshake::wake`]; `Time::MAX` for never.
@@ -136,6 +149,7 @@ impl Handshake {
     /// Handles the transmission of the SYN or SYN-ACK and returns its options.
     pub fn send(&mut self, now: Time) -> SegmentOptions {
         self.resent = self.sent != Time::MAX;
+        self.first = self.first.min(now);
         self.sent = now;
         self.timer.start(now, self.estimator.rto());
         let Agreement { timestamps, sack, snack, window_scale, segment_size, .. } = self.agreement;
@@ -243,5 +257,28 @@ mod tests {
             answer(false, true, Some(0), None),
             Agreement { timestamps: false, segment_size: 536, ..all }
         );
+    }
+
+    /// RFC 3522, section 3.2: the answer to one of three SYNs. An answer to the first shows that the
+    /// others were spurious.
+    #[test]
+    fn an_answer_to_the_first_syn_shows_that_no_syn_was_lost() {
+        let retransmissions = |syn_undo, answered: usize| {
+            let mut handshake = Handshake::new(&Config { syn_undo, timestamps: true, ..Config::default() });
+            let mut sent = vec![Time::ZERO];
+            handshake.send(Time::ZERO);
+            while sent.len() < 3 {
+                let now = handshake.next_wake();
+                if handshake.wake(now) == Ok(true) {
+                    handshake.send(now);
+                    sent.push(now);
+                }
+            }
+            let echo = header::timestamp(sent[answered]);
+            let answer = Segment { timestamps: Some(Timestamps::new(1, echo)), ..Segment::default() };
+            handshake.retransmissions(&answer)
+        };
+        assert_eq!([0, 1, 2].map(|answered| retransmissions(true, answered)), [0, 2, 2]);
+        assert_eq!(retransmissions(false, 0), 2);
     }
 }

@@ -151,6 +151,11 @@ keys! {
     /// True if reductions are undone when timestamps (RFC 3522) or duplicate SACKs (RFC 3708) show
     /// that they were spurious. Default: true in the profiles of Linux, false in the others.
     undo: bool,
+    /// True if the initial window is kept when timestamps show that all retransmissions of the SYN
+    /// or SYN-ACK were spurious (RFC 3522). False: after more than one retransmission, the window
+    /// starts at one segment. Default: true in profiles linux, linux-6.12 and linux-6.1, as in
+    /// Linux since 5.3; false in the others.
+    syn_undo: bool,
     /// True if spurious time-outs are detected before everything is retransmitted (F-RTO, RFC
     /// 5682); needs SACK. Default: true in the profiles of Linux, false in the others.
     frto: bool,

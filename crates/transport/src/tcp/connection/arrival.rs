@@ -224,7 +224,8 @@ impl Connection {
         self.phase = Phase::Established;
         let rtt = self.handshake.finish(now, answer);
         let Agreement { sack, snack, segment_size, .. } = *self.handshake.agreement();
-        self.sender.establish(now, rtt, self.handshake.timeouts(), segment_size, sack || snack);
+        let retransmissions = self.handshake.retransmissions(answer);
+        self.sender.establish(now, rtt, retransmissions, segment_size, sack || snack);
         if let Some(rate @ 1..) = answer.options.as_ref().and_then(|options| options.granted) {
             let granted = QuickStart { rate, missed: false }.bits_per_second();
             self.sender.grant(now, granted, self.timestamps);
