@@ -36,6 +36,7 @@ TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
     "eggs-dtn-causes": eggs_dtn.explain,
     "eggs-mars-day": eggs_mars_day.reproduce,
     "eggs-tcp": eggs.reproduce,
+    "eggs-tcp-virtual": eggs.simulate,
     "skyplex": skyplex.reproduce,
     "ucit": ucit.reproduce,
     "ucit-kernel": ucit_kernel.reproduce,
@@ -64,8 +65,8 @@ FIGURES: Final = {
     "12": PaperFigure("wichmo", "States of the signal-to-noise ratio"),
     "13": PaperFigure("wichmo", "Error bursts and success bursts under rate adaptation"),
     "17": PaperFigure("ucit", "A Hybla transfer of 200 s over Skyplex"),
-    "18": PaperFigure("eggs-tcp", "Instants at which measurements are sent"),
-    "19": PaperFigure("eggs-tcp", "Congestion window against the number of the measurement"),
+    "18": PaperFigure("eggs-tcp-virtual", "Instants at which measurements are sent"),
+    "19": PaperFigure("eggs-tcp-virtual", "Congestion window against the number of the measurement"),
     "20": PaperFigure("eggs-dtn", "Bundles received over the long-haul link, and the same over TCP"),
     "mars-day": PaperFigure("eggs-mars-day", "Measurements of a Martian day, by transport"),
 }
