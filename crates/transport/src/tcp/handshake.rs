@@ -259,8 +259,8 @@ mod tests {
         );
     }
 
-    /// RFC 3522, section 3.2: the answer to one of three SYNs. An answer to the first shows that the
-    /// others were spurious.
+    /// RFC 3522, section 3.2: the answer to one of three SYNs. An answer to the first shows that
+    /// the others were spurious.
     #[test]
     fn an_answer_to_the_first_syn_shows_that_no_syn_was_lost() {
         let retransmissions = |syn_undo, answered: usize| {
