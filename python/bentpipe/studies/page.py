@@ -49,7 +49,7 @@ def page(
 ) -> str:
     """Returns a page about results of the study in a folder as HTML. ``figures`` are the captions
     by label, ``runs`` is the folder of the runs to which the page links, and ``manual`` is the
-    address of the page with all studies, if any."""
+    address of the page with all studies, for a page of the site."""
     import jinja2
 
     about = description(folder)
@@ -67,6 +67,7 @@ def page(
         title=about.title,
         about=about.plain,
         manual=manual,
+        readme=f"{folder.name}/README.html",
         command=f"bentpipe reproduce {name_of(folder)}",
         classes=_CLASSES,
         claims=claims,
