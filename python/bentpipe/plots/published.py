@@ -1,0 +1,176 @@
+"""Marks of the values that a paper states, in figures of studies.
+
+A mark has the shape of the statement's relation: a circle for a value, a triangle that points to
+larger values for "at least", and a triangle that points to smaller values for "at most". The
+tolerance of the statement is a bar or a band. The legend has each shape once, as "paper".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+import numpy as np
+
+from .style import INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+Direction = Literal["x", "y"]
+
+
+class Published(Protocol):
+    """The value of a statement: see :class:`bentpipe.studies.Statement`."""
+
+    @property
+    def value(self) -> float:
+        """The paper's value."""
+
+    @property
+    def tolerance(self) -> float:
+        """Maximum difference of a value that agrees."""
+
+    @property
+    def relation(self) -> str:
+        """The relation: "about", "at least" or "at most"."""
+
+
+#: Marker and label of each relation, by the axis of the value.
+_MARKERS: Final[Mapping[Direction, Mapping[str, str]]] = {
+    "x": {"about": "o", "at least": ">", "at most": "<"},
+    "y": {"about": "o", "at least": "^", "at most": "v"},
+}
+_LABELS: Final[Mapping[str, str]] = {
+    "about": "paper",
+    "at least": "paper: at least",
+    "at most": "paper: at most",
+}
+#: Drawn over curves.
+_ORDER: Final = 5
+_DASHES: Final[Any] = (0, (7, 2))
+
+
+def mark_value(
+    axes: Axes,
+    of: Published,
+    at: float,
+    *,
+    along: Direction = "y",
+    colour: str = INK,
+    scale: float = 1.0,
+    base: float = 0.0,
+    size: float = 8.0,
+) -> None:
+    """Marks a value that the paper states. ``along`` is the axis of the value, and ``at`` the
+    position on the other axis. The mark is at ``base + scale * value``. ``colour`` is the colour of
+    the curve that the paper speaks of.
+
+    >>> from bentpipe.plots.style import panels
+    >>> from bentpipe.studies import Statement
+    >>> figure, (axes,) = panels([2.0])
+    >>> mark_value(axes, Statement("a", "rate", 1500.0, "kbit/s", 100.0), 20.0, scale=1e-3)
+    >>> mark_value(axes, Statement("b", "rate", 400.0, "kbit/s", 100.0), 40.0, scale=1e-3)
+    >>> [handle.get_label() for handle in paper_handles(figure)]
+    ['paper']
+    """
+    middle, half = base + scale * of.value, abs(scale) * of.tolerance
+    low = middle if of.relation == "at most" else middle - half
+    high = middle if of.relation == "at least" else middle + half
+    marker = _name(axes, of, along)
+    if high > low:
+        bar: Any = {"color": colour, "linewidth": 1.2, "zorder": _ORDER, "label": "", "clip_on": False}
+        axes.plot(*_ordered(along, [low, high], [at, at]), marker="_|"[along == "x"], markersize=5, **bar)
+    style: Any = {"markersize": size, "markerfacecolor": "white", "markeredgewidth": 1.4}
+    axes.plot(
+        *_ordered(along, [middle], [at]),
+        marker,
+        color=colour,
+        zorder=_ORDER + 0.1,
+        label="",
+        clip_on=False,
+        **style,
+    )
+
+
+def mark_level(
+    axes: Axes,
+    of: Published,
+    between: tuple[float, float] | None = None,
+    *,
+    along: Direction = "y",
+    colour: str = INK,
+    scale: float = 1.0,
+    base: float = 0.0,
+    note: str = "",
+) -> None:
+    """Draws a value that the paper states for a part of the other axis, ``between`` two positions
+    or for the whole axis: as a dashed line with markers, and a band for the tolerance. ``note`` is
+    a text at the line. The other arguments are those of :func:`mark_value`.
+
+    Call this function after the limits of the axes are set if ``between`` is missing."""
+    middle, half = base + scale * of.value, abs(scale) * of.tolerance
+    low = middle if of.relation == "at most" else middle - half
+    high = middle if of.relation == "at least" else middle + half
+    limits, is_log = (
+        (axes.get_xlim(), axes.get_xscale() == "log")
+        if along == "y"
+        else (axes.get_ylim(), axes.get_yscale() == "log")
+    )
+    begin, end = between or limits
+    positions = np.geomspace(begin, end, 5) if is_log else np.linspace(begin, end, 5)
+    marker = _name(axes, of, along)
+    fill = axes.fill_between if along == "y" else axes.fill_betweenx
+    if high > low:
+        fill(positions, low, high, color=colour, alpha=0.13, linewidth=0, zorder=1.5)
+    style: Any = {"markersize": 5, "markerfacecolor": "white", "markeredgewidth": 1.1, "markevery": [1, 3]}
+    axes.plot(
+        *_ordered(along, [middle] * 5, list(positions)),
+        color=colour,
+        linestyle=_DASHES,
+        linewidth=1.1,
+        marker=marker,
+        zorder=_ORDER,
+        label="",
+        **style,
+    )
+    if note:
+        x, y = (positions[-1], middle) if along == "y" else (middle, positions[-1])
+        below = along == "y" and of.relation == "at most"
+        axes.annotate(
+            note,
+            (x, y),
+            (-2, -4 if below else 4) if along == "y" else (4, -2),
+            textcoords="offset points",
+            horizontalalignment="right" if along == "y" else "left",
+            verticalalignment="top" if below or along == "x" else "bottom",
+            fontsize=7.5,
+            color=colour,
+            zorder=_ORDER,
+        )
+    if between is None:
+        (axes.set_xlim if along == "y" else axes.set_ylim)(*limits)
+
+
+def paper_handles(figure: Figure) -> list[Line2D]:
+    """Returns the entries of a figure's legend for the marks of the paper, which legends with
+    ``handles`` of their own need."""
+    found = {str(one.get_label()): one for axes in figure.axes for one in axes.lines}
+    return [found[label] for label in _LABELS.values() if label in found]
+
+
+def _name(axes: Axes, of: Published, along: Direction) -> str:
+    """Adds the statement's shape to the legend, unless the figure already has it. Returns the
+    marker."""
+    marker, label = _MARKERS[along][of.relation], _LABELS[of.relation]
+    figure: Any = axes.figure
+    if label not in [one.get_label() for one in paper_handles(figure)]:
+        style: Any = {"markerfacecolor": "white", "markeredgewidth": 1.3, "linestyle": ""}
+        axes.plot([], [], marker=marker, color=INK, markersize=7, label=label, **style)
+    return marker
+
+
+def _ordered(along: Direction, values: list[float], at: list[float]) -> tuple[list[float], list[float]]:
+    return (values, at) if along == "x" else (at, values)
