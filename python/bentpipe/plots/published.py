@@ -62,11 +62,11 @@ def mark_value(
     colour: str = INK,
     scale: float = 1.0,
     base: float = 0.0,
-    size: float = 8.0,
+    face: str = "none",
 ) -> None:
     """Marks a value that the paper states. ``along`` is the axis of the value, and ``at`` the
     position on the other axis. The mark is at ``base + scale * value``. ``colour`` is the colour of
-    the curve that the paper speaks of.
+    the curve that the paper speaks of. ``face`` is the colour inside the mark.
 
     >>> from bentpipe.plots.style import panels
     >>> from bentpipe.studies import Statement
@@ -83,7 +83,7 @@ def mark_value(
     if high > low:
         bar: Any = {"color": colour, "linewidth": 1.2, "zorder": _ORDER, "label": "", "clip_on": False}
         axes.plot(*_ordered(along, [low, high], [at, at]), marker="_|"[along == "x"], markersize=5, **bar)
-    style: Any = {"markersize": size, "markerfacecolor": "white", "markeredgewidth": 1.4}
+    style: Any = {"markersize": 8.0, "markerfacecolor": face, "markeredgewidth": 1.4}
     axes.plot(
         *_ordered(along, [middle], [at]),
         marker,
@@ -105,10 +105,11 @@ def mark_level(
     scale: float = 1.0,
     base: float = 0.0,
     note: str = "",
+    below: bool = False,
 ) -> None:
     """Draws a value that the paper states for a part of the other axis, ``between`` two positions
     or for the whole axis: as a dashed line with markers, and a band for the tolerance. ``note`` is
-    a text at the line. The other arguments are those of :func:`mark_value`.
+    a text at the line, under it if ``below`` is true. The other arguments are those of :func:`mark_value`.
 
     Call this function after the limits of the axes are set if ``between`` is missing."""
     middle, half = base + scale * of.value, abs(scale) * of.tolerance
@@ -124,7 +125,7 @@ def mark_level(
     marker = _name(axes, of, along)
     fill = axes.fill_between if along == "y" else axes.fill_betweenx
     if high > low:
-        fill(positions, low, high, color=colour, alpha=0.13, linewidth=0, zorder=1.5)
+        fill(positions, low, high, color=colour, alpha=0.1, linewidth=0, zorder=1.5)
     style: Any = {"markersize": 5, "markerfacecolor": "white", "markeredgewidth": 1.1, "markevery": [1, 3]}
     axes.plot(
         *_ordered(along, [middle] * 5, list(positions)),
@@ -138,7 +139,6 @@ def mark_level(
     )
     if note:
         x, y = (positions[-1], middle) if along == "y" else (middle, positions[-1])
-        below = along == "y" and of.relation == "at most"
         axes.annotate(
             note,
             (x, y),
@@ -152,6 +152,33 @@ def mark_level(
         )
     if between is None:
         (axes.set_xlim if along == "y" else axes.set_ylim)(*limits)
+
+
+def mark_words(
+    axes: Axes, between: tuple[float, float], words: str, *, height: float = 0.05, colour: str = INK
+) -> None:
+    """Writes a shape that the paper describes in words below a line over the part of the x axis
+    to which the words apply. ``height`` is the position on the y axis, from 0 to 1."""
+    axes.annotate(
+        "",
+        (between[0], height),
+        (between[1], height),
+        xycoords=axes.get_xaxis_transform(),
+        textcoords=axes.get_xaxis_transform(),
+        arrowprops={"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "color": colour, "linewidth": 0.9},
+        zorder=_ORDER,
+    )
+    axes.text(
+        (between[0] + between[1]) / 2,
+        height + 0.015,
+        f"paper: {words}",
+        transform=axes.get_xaxis_transform(),
+        horizontalalignment="center",
+        verticalalignment="bottom",
+        fontsize=7.5,
+        color=colour,
+        zorder=_ORDER,
+    )
 
 
 def paper_handles(figure: Figure) -> list[Line2D]:
