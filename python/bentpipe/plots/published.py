@@ -7,6 +7,7 @@ tolerance of the statement is a bar or a band. The legend has each shape once, a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+
+    from bentpipe.plots.data import FloatArray
 
 Direction = Literal["x", "y"]
 
@@ -122,21 +125,7 @@ def mark_level(
     )
     begin, end = between or limits
     positions = np.geomspace(begin, end, 5) if is_log else np.linspace(begin, end, 5)
-    marker = _name(axes, of, along)
-    fill = axes.fill_between if along == "y" else axes.fill_betweenx
-    if high > low:
-        fill(positions, low, high, color=colour, alpha=0.1, linewidth=0, zorder=1.5)
-    style: Any = {"markersize": 5, "markerfacecolor": "white", "markeredgewidth": 1.1, "markevery": [1, 3]}
-    axes.plot(
-        *_ordered(along, [middle] * 5, list(positions)),
-        color=colour,
-        linestyle=_DASHES,
-        linewidth=1.1,
-        marker=marker,
-        zorder=_ORDER,
-        label="",
-        **style,
-    )
+    _line(axes, of, positions, np.full(5, middle), np.full(5, low), np.full(5, high), along, colour)
     if note:
         x, y = (positions[-1], middle) if along == "y" else (middle, positions[-1])
         axes.annotate(
@@ -154,6 +143,16 @@ def mark_level(
         (axes.set_xlim if along == "y" else axes.set_ylim)(*limits)
 
 
+def mark_curve(
+    axes: Axes, of: Published, at: FloatArray, reference: FloatArray, *, colour: str = INK
+) -> None:
+    """Draws the product of a value that the paper states and a curve ``reference`` at the positions
+    ``at`` on the x axis, as a dashed line with markers, and a band for the tolerance."""
+    low = of.value if of.relation == "at most" else of.value - of.tolerance
+    high = of.value if of.relation == "at least" else of.value + of.tolerance
+    _line(axes, of, at, of.value * reference, low * reference, high * reference, "y", colour)
+
+
 def mark_words(
     axes: Axes, between: tuple[float, float], words: str, *, height: float = 0.05, colour: str = INK
 ) -> None:
@@ -168,8 +167,9 @@ def mark_words(
         arrowprops={"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "color": colour, "linewidth": 0.9},
         zorder=_ORDER,
     )
+    middle = math.sqrt(between[0] * between[1]) if axes.get_xscale() == "log" else sum(between) / 2
     axes.text(
-        (between[0] + between[1]) / 2,
+        middle,
         height + 0.015,
         f"paper: {words}",
         transform=axes.get_xaxis_transform(),
@@ -186,6 +186,36 @@ def paper_handles(figure: Figure) -> list[Line2D]:
     ``handles`` of their own need."""
     found = {str(one.get_label()): one for axes in figure.axes for one in axes.lines}
     return [found[label] for label in _LABELS.values() if label in found]
+
+
+def _line(
+    axes: Axes,
+    of: Published,
+    positions: FloatArray,
+    middle: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    along: Direction,
+    colour: str,
+) -> None:
+    """Draws a dashed line with two markers, and a band."""
+    marker = _name(axes, of, along)
+    fill = axes.fill_between if along == "y" else axes.fill_betweenx
+    if of.tolerance:
+        fill(positions, low, high, color=colour, alpha=0.1, linewidth=0, zorder=1.5)
+    last = len(positions) - 1
+    style: Any = {"markersize": 5, "markerfacecolor": "white", "markeredgewidth": 1.1}
+    axes.plot(
+        *((middle, positions) if along == "x" else (positions, middle)),
+        color=colour,
+        linestyle=_DASHES,
+        linewidth=1.1,
+        marker=marker,
+        markevery=[last // 4, 3 * last // 4],
+        zorder=_ORDER,
+        label="",
+        **style,
+    )
 
 
 def _name(axes: Axes, of: Published, along: Direction) -> str:
