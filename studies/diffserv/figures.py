@@ -122,7 +122,12 @@ def _mark(axes: Axes, paper: Mapping[str, Statement], name: str, constellation: 
             mark_level(axes, statement, scale=factor)
         else:
             mark_value(axes, statement, at, scale=factor)
-    for begin, (first, last, words) in _SHAPES.get(name, {}).items():
+    shapes = _SHAPES.get(name, {})
+    low, high = axes.get_ylim()
+    if shapes and low > 0:
+        # Space for the words below the curves.
+        axes.set_ylim(low - 0.15 * (high - low), high)
+    for begin, (first, last, words) in shapes.items():
         if f"{begin}-{constellation}" in paper:
             mark_words(axes, (first, last), words)
 

@@ -101,7 +101,7 @@ def mark_times(
 def _pause(axes: Axes, statement: Statement, at_s: float) -> None:
     """Marks the end of a pause that begins with a handover."""
     height = 0.06 * axes.get_ylim()[1]
-    axes.plot([at_s, at_s + statement.value], [height, height], color=INK, linestyle=PREDICTED, label="")
+    axes.plot([at_s, at_s + statement.value], [height, height], color=INK, linestyle=PREDICTED)
     mark_value(axes, statement, height, along="x", base=at_s)
     axes.annotate(
         "paper: all but Compound broken",

@@ -94,7 +94,7 @@ def signature(
             rates_of_small = np.array([one.bit_s / MEGABIT for one, _ in pairs])
             mark_curve(axes, statements[name], times_s, rates_of_small, colour=colour)
     _mark_table(axes, statements, by_time=True)
-    axes.axvline(split_s, color=INK, linewidth=0.6, linestyle=":", label="")
+    axes.axvline(split_s, color=INK, linewidth=0.6, linestyle=":")
     words = f" paper: the same before {split_s:g} s"
     axes.text(split_s, 0.02, words, transform=axes.get_xaxis_transform(), va="bottom", fontsize=7.5)
     axes.set_ylim(-0.03, None)

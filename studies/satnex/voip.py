@@ -341,7 +341,7 @@ def draw_distribution(rates: Mapping[str, FloatArray], statements: Sequence[Stat
         if (deviation := paper.get("voip-g711-deviation")) is not None:
             height = 0.6 * axes.get_ylim()[1]
             begin, end = mean_of_paper.value, mean_of_paper.value + deviation.value
-            axes.plot([begin, end], [height] * 2, color=COLOURS[0], linewidth=0.8, label="")
+            axes.plot([begin, end], [height] * 2, color=COLOURS[0], linewidth=0.8)
             mark_value(axes, deviation, height, along="x", base=begin, colour=COLOURS[0])
             axes.annotate(
                 "mean + deviation",

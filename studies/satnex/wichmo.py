@@ -504,7 +504,7 @@ def draw_adaptations(adapted: Mapping[str, Outcomes], statements: Sequence[State
                     else f"fixed rate: mean {np.mean(lengths):.3g}"
                 )
                 axes.loglog(values, part, label=label, **style)
-                axes.axvline(float(np.mean(lengths)), linestyle=":", label="", **style)
+                axes.axvline(float(np.mean(lengths)), linestyle=":", **style)
         statement = paper.get(f"wichmo-{name.lower()}")
         if statement is not None:
             mean = adapted[before].mean_gap

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
 
-from .style import INK
+from .style import INK, NOT_PREDICTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from numpy.typing import ArrayLike
 
     from bentpipe.plots.data import FloatArray
 
@@ -84,15 +85,16 @@ def mark_value(
     high = middle if of.relation == "at least" else middle + half
     marker = _name(axes, of, along)
     if high > low:
-        bar: Any = {"color": colour, "linewidth": 1.2, "zorder": _ORDER, "label": "", "clip_on": False}
-        axes.plot(*_ordered(along, [low, high], [at, at]), marker="_|"[along == "x"], markersize=5, **bar)
+        bar: Any = {"color": colour, "linewidth": 1.2, "zorder": _ORDER, "clip_on": False}
+        _plot(axes, *_ordered(along, [low, high], [at, at]), marker="_|"[along == "x"], markersize=5, **bar)
     style: Any = {"markersize": 8.0, "markerfacecolor": face, "markeredgewidth": 1.4}
-    axes.plot(
+    _plot(
+        axes,
         *_ordered(along, [middle], [at]),
-        marker,
+        linestyle="",
+        marker=marker,
         color=colour,
         zorder=_ORDER + 0.1,
-        label="",
         clip_on=False,
         **style,
     )
@@ -205,7 +207,8 @@ def _line(
         fill(positions, low, high, color=colour, alpha=0.1, linewidth=0, zorder=1.5)
     last = len(positions) - 1
     style: Any = {"markersize": 5, "markerfacecolor": "white", "markeredgewidth": 1.1}
-    axes.plot(
+    _plot(
+        axes,
         *((middle, positions) if along == "x" else (positions, middle)),
         color=colour,
         linestyle=_DASHES,
@@ -213,9 +216,13 @@ def _line(
         marker=marker,
         markevery=[last // 4, 3 * last // 4],
         zorder=_ORDER,
-        label="",
         **style,
     )
+
+
+def _plot(axes: Axes, x: ArrayLike, y: ArrayLike, **style: Any) -> None:
+    """Draws a line without an entry in the legend."""
+    NOT_PREDICTED.update(axes.plot(x, y, **style))
 
 
 def _name(axes: Axes, of: Published, along: Direction) -> str:
