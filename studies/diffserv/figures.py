@@ -162,9 +162,9 @@ def models(points: Points, paper: Mapping[str, Statement]) -> Figure:
         axes.set_ylim(0, None)
         if (short := paper.get(f"model-short-{constellation.lower()}")) is not None:
             files = [of for key, of in own.items() if key.size_kb == min(sizes) and key.ber == rates[-1]]
-            x = np.sort([one["loss"].value for one in files])
-            y = np.array([approximate(points, constellation, float(at)) / 1e3 for at in x])
-            mark_curve(axes, short, x, y, colour=COLOURS[len(rates) - 1])
+            at = np.sort([one["loss"].value for one in files])
+            model_of = np.array([approximate(points, constellation, float(p)) / 1e3 for p in at])
+            mark_curve(axes, short, at, model_of, colour=COLOURS[len(rates) - 1])
         if f"model-td-low-{constellation.lower()}" in paper:
             lowest = [of["loss"].value for key, of in own.items() if key.ber == rates[0]]
             mark_words(axes, (min(losses), max(lowest)), "TD only is too high", height=0.04)

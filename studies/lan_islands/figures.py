@@ -35,11 +35,12 @@ def predicted(block: int, rtt_ms: float, window: int) -> float:
     return 8 * block / block_time_s(block, one_way_s(rtt_ms, block), E1, window_bytes=window)
 
 
-def _shades(count: int) -> list[tuple[float, float, float, float]]:
+def _shades(count: int) -> list[str]:
     """Returns a sequence of colours from dark to light."""
     from matplotlib import colormaps
+    from matplotlib.colors import to_hex
 
-    return [colormaps["viridis"](0.9 * index / max(count - 1, 1)) for index in range(count)]
+    return [to_hex(colormaps["viridis"](0.9 * index / max(count - 1, 1))) for index in range(count)]
 
 
 def _single(axes: Axes, title: str, x: str, y: str = THROUGHPUT, *, logarithmic: bool = True) -> None:

@@ -370,6 +370,8 @@ def draw_courses(rates: Mapping[str, FloatArray], statements: Sequence[Statement
     traffic in the first half, and with it in the second."""
     figure, both = panels([2.0, 2.0])
     paper = {statement.id: statement for statement in statements}
+    # The curves overlap.
+    styles: list[dict[str, Any]] = [{"linewidth": 3.5, "alpha": 0.4}, {"linewidth": 0.8}]
     for axes, title, names in zip(
         both, ("9a: GSM over SIP", "9b: GSM over IAX2"), (_OF_GSM[:2], _OF_GSM[2:]), strict=True
     ):
@@ -377,8 +379,7 @@ def draw_courses(rates: Mapping[str, FloatArray], statements: Sequence[Statement
             names,
             COLOURS,
             ("alone", f"beside {FULL_MBIT_S} Mbit/s of UDP"),
-            # The curves overlap.
-            ({"linewidth": 3.5, "alpha": 0.4}, {"linewidth": 0.8}),
+            styles,
             strict=False,
         ):
             seconds = TALKS_S[0] + 1 + np.arange(len(rates[name]))

@@ -459,7 +459,7 @@ def draw_goodput(
     axes.set_xlabel("frame error rate of the trace")
     axes.set_ylabel("goodput (Mbit/s)")
     axes.set_ylim(0, None)
-    for height, (words, of) in zip(
+    for height, (words, ids) in zip(
         (0.84, 0.76, 0.68),
         {
             "(a) not convex; (b) and (e) convex": [f"wichmo-convex-{letter}" for letter in "abe"],
@@ -468,7 +468,7 @@ def draw_goodput(
         }.items(),
         strict=True,
     ):
-        if paper >= set(of):
+        if paper >= set(ids):
             between = (math.sqrt(min(fer) * max(fer)), max(fer))
             mark_words(axes, between, words, height=height)
     axes.legend()
@@ -490,19 +490,14 @@ def draw_adaptations(adapted: Mapping[str, Outcomes], statements: Sequence[State
         # The paper compares ARF with no adaptation, and LD-ARF with ARF.
         before = others[column - 1] if column else fixed
         for axes, quantity in zip(rows[:, column], ("bursts", "gaps"), strict=True):
-            for number, (of, style) in enumerate(
-                {
-                    fixed: {"color": INK, "linewidth": 0.8, "alpha": 0.6},
-                    name: {"color": COLOURS[column], "linewidth": 1.4},
-                }.items()
-            ):
+            styles: dict[str, dict[str, Any]] = {
+                fixed: {"color": INK, "linewidth": 0.8, "alpha": 0.6},
+                name: {"color": COLOURS[column], "linewidth": 1.4},
+            }
+            for of, style in styles.items():
                 lengths = getattr(adapted[of], quantity)
                 values, part = survival(lengths)
-                label = (
-                    f"{of}: mean {np.mean(lengths):.3g}"
-                    if number
-                    else f"fixed rate: mean {np.mean(lengths):.3g}"
-                )
+                label = f"{'fixed rate' if of == fixed else of}: mean {np.mean(lengths):.3g}"
                 axes.loglog(values, part, label=label, **style)
                 axes.axvline(float(np.mean(lengths)), linestyle=":", **style)
         statement = paper.get(f"wichmo-{name.lower()}")
