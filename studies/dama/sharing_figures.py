@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from bentpipe.plots.published import mark_level, mark_value, mark_words, paper_handles
+from bentpipe.plots.published import legend_entries, mark_level, mark_value, mark_words
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 
 from .curves import CONGESTIONS, SCHEMES, Congestion, Scheme
@@ -208,10 +208,7 @@ def _finish(above, below) -> None:  # type: ignore[no-untyped-def]
     below.set_ylabel("used / capacity (%)")
     below.set_ylim(0, 105)
     below.set_xlabel("time (s)")
-    own, _ = above.get_legend_handles_labels()
-    marks = paper_handles(above.figure)
-    handles = [*(one for one in own if one not in marks), *marks]
-    above.figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    above.figure.legend(handles=legend_entries(above), loc="outside lower center", ncols=3)
 
 
 def draw_friendliness(
@@ -248,10 +245,7 @@ def friendliness(one: Sharing, scheme: Scheme, statements: Sequence[Statement]) 
     for statement in statements:
         if statement.id.endswith(f"-{scheme}"):
             _mark_friendliness(axes, statement, one)
-    own, _ = axes.get_legend_handles_labels()
-    marks = paper_handles(figure)
-    handles = [*(handle for handle in own if handle not in marks), *marks]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.legend(handles=legend_entries(axes), loc="outside lower center", ncols=3)
     return figure
 
 

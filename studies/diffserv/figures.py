@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from bentpipe.plots.published import mark_curve, mark_level, mark_value, mark_words, paper_handles
+from bentpipe.plots.published import legend_entries, mark_curve, mark_level, mark_value, mark_words
 from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, legend, panels
 
 from .measures import NEAR, approximate, triple_duplicate
@@ -106,10 +106,13 @@ def curves(
             axes.set_ylim(0, None)
         _mark(axes, paper, name, constellation.lower(), factor)
     both[-1].set_xlabel("connections per minute")
-    own, _ = both[0].get_legend_handles_labels()
-    marks = paper_handles(figure)
-    handles = [*(one for one in own if one not in marks), *marks]
-    figure.legend(handles=handles, ncols=4, loc="outside lower center", fontsize=7, title="BER, file size")
+    figure.legend(
+        handles=legend_entries(both[0]),
+        ncols=4,
+        loc="outside lower center",
+        fontsize=7,
+        title="BER, file size",
+    )
     return figure
 
 

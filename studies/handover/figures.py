@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from bentpipe.plots.published import paper_handles
+from bentpipe.plots.published import legend_entries
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 
 from .cases import DURATION_S, VERSIONS, Experiment
@@ -95,14 +95,7 @@ def draw(
         axes.set_ylabel("in order (Mbit/s)")
     sequence.set_title(experiment.title)
     sequence.set_ylabel("sequence number (MB)")
-    own, _ = sequence.get_legend_handles_labels()
-    marks = paper_handles(figure)
-    sequence.legend(
-        handles=[*(one for one in own if one not in marks), *marks],
-        ncols=2,
-        fontsize="small",
-        loc="upper left",
-    )
+    sequence.legend(handles=legend_entries(sequence), ncols=2, fontsize="small", loc="upper left")
     throughput.set_ylabel("arrivals (Mbit/s)")
     window.set_ylabel("cwnd (segments)")
     window.set_yscale("log")

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
-from bentpipe.plots.published import mark_curve, mark_value, paper_handles
+from bentpipe.plots.published import legend_entries, mark_curve, mark_value
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
@@ -19,7 +19,6 @@ from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 from .common import ONE_WAY_S, offsets_s
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 HERE: Final = Path(__file__).parent
@@ -143,7 +142,7 @@ def draw(responses: Mapping[Key, tuple[FloatArray, FloatArray]], statements: Seq
         below.set_ylabel("received (kbit/s)")
         below.set_xlim(0, 5)
         below.set_ylim(0, None)
-    figure.legend(handles=_entries(axes, figure), loc="outside lower center", ncols=3)
+    figure.legend(handles=legend_entries(axes[0]), loc="outside lower center", ncols=3)
     axes[-1].set_xlabel("time since the impulse would arrive without any wait (s)")
     return figure
 
@@ -157,10 +156,3 @@ def _rates(time_s: FloatArray, received_kbit: FloatArray, edges_s: FloatArray) -
     before = np.concatenate(([0.0], received_kbit))[np.searchsorted(time_s, edges_s, side="right")]
     rates: FloatArray = np.diff(before) / STEP_S
     return rates
-
-
-def _entries(axes: Sequence[Axes], figure: Figure) -> list[Any]:
-    """Returns the entries of the legend: those of the first panel, and the marks of the paper."""
-    marks = paper_handles(figure)
-    own, _ = axes[0].get_legend_handles_labels()
-    return [*(one for one in own if one not in marks), *marks]

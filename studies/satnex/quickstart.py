@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
-from bentpipe.plots.published import mark_level, mark_value, paper_handles
+from bentpipe.plots.published import legend_entries, mark_level, mark_value
 from bentpipe.plots.style import COLOURS, figure_function, panels
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
@@ -177,10 +177,7 @@ def draw(
     axes.set_ylabel("delay (s)")
     axes.set_xlim(0, SHOWN_S)
     axes.set_ylim(0, None)
-    own, _ = axes.get_legend_handles_labels()
-    marks = paper_handles(figure)
-    handles = [*(one for one in own if one not in marks), *marks]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    figure.legend(handles=legend_entries(axes), loc="outside lower center", ncols=2)
     return figure
 
 

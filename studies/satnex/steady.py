@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import duration_s, trace_of
-from bentpipe.plots.published import mark_value, paper_handles
+from bentpipe.plots.published import legend_entries, mark_value
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 from bentpipe.results.runs import Run
 from bentpipe.statistics import Mean, mean_of
@@ -360,10 +360,6 @@ def draw(outcome: Outcome, statements: Sequence[Statement]) -> Figure:
         axes.set_ylim(0, None)
         axes.grid(visible=False, axis="x")
         axes.set_xticks(positions, [""] * len(positions))
-    own, _ = all_four[0].get_legend_handles_labels()
-    marks = paper_handles(figure)
-    figure.legend(
-        handles=[*(one for one in own if one not in marks), *marks], loc="outside upper right", ncols=3
-    )
+    figure.legend(handles=legend_entries(all_four[0]), loc="outside upper right", ncols=3)
     all_four[-1].set_xticks(positions, names, rotation=30, ha="right")
     return figure

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
-from bentpipe.plots.published import mark_level, mark_value, paper_handles
+from bentpipe.plots.published import legend_entries, mark_level, mark_value
 from bentpipe.plots.style import COLOURS, DASHES, figure_function, panels
 from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
@@ -354,8 +354,7 @@ def draw_distribution(rates: Mapping[str, FloatArray], statements: Sequence[Stat
     axes.set_title("Rate of a call over each second, in steps of 2.5 kbit/s (mean ± deviation)")
     axes.set_ylabel("fraction of seconds")
     axes.set_xlabel("rate at the network layer (kbit/s)")
-    own, _ = axes.get_legend_handles_labels()
-    figure.legend(handles=_paper_last(own, figure), loc="outside lower center", ncols=2)
+    figure.legend(handles=legend_entries(axes), loc="outside lower center", ncols=2)
     return figure
 
 
@@ -399,12 +398,5 @@ def draw_courses(rates: Mapping[str, FloatArray], statements: Sequence[Statement
                 both[0], paper[statement], part, colour=colour, scale=mean, note="paper: as IAX2", below=True
             )
     both[-1].set_xlabel("time (s)")
-    own, _ = both[0].get_legend_handles_labels()
-    both[0].legend(handles=_paper_last(own, figure), loc="lower right")
+    both[0].legend(handles=legend_entries(both[0]), loc="lower right")
     return figure
-
-
-def _paper_last(entries: Sequence[Any], figure: Figure) -> list[Any]:
-    """Returns entries of a legend, with the marks of the paper last."""
-    marks = paper_handles(figure)
-    return [*(one for one in entries if one not in marks), *marks]

@@ -31,7 +31,7 @@ class Published(Protocol):
 
     @property
     def value(self) -> float:
-        """The paper's value."""
+        """The paper's value, in the statement's unit."""
 
     @property
     def tolerance(self) -> float:
@@ -80,11 +80,9 @@ def mark_value(
     >>> [handle.get_label() for handle in paper_handles(figure)]
     ['paper']
     """
-    middle, half = base + scale * of.value, abs(scale) * of.tolerance
-    low = middle if of.relation == "at most" else middle - half
-    high = middle if of.relation == "at least" else middle + half
+    low, middle, high = (base + scale * one for one in _range(of))
     marker = _name(axes, of, along)
-    if high > low:
+    if of.tolerance:
         bar: Any = {"color": colour, "linewidth": 1.2, "zorder": _ORDER, "clip_on": False}
         _plot(axes, *_ordered(along, [low, high], [at, at]), marker="_|"[along == "x"], markersize=5, **bar)
     style: Any = {"markersize": 8.0, "markerfacecolor": face, "markeredgewidth": 1.4}
@@ -112,14 +110,11 @@ def mark_level(
     note: str = "",
     below: bool = False,
 ) -> None:
-    """Draws a value that the paper states for a part of the other axis, ``between`` two positions
-    or for the whole axis: as a dashed line with markers, and a band for the tolerance. ``note`` is
-    a text at the line, under it if ``below`` is true. The other arguments are those of :func:`mark_value`.
-
-    Call this function after the limits of the axes are set if ``between`` is missing."""
-    middle, half = base + scale * of.value, abs(scale) * of.tolerance
-    low = middle if of.relation == "at most" else middle - half
-    high = middle if of.relation == "at least" else middle + half
+    """Draws a value that the paper states as a dashed line with markers, and its tolerance as a
+    band. The line is ``between`` two positions on the other axis. Without ``between``, it spans the
+    whole axis, whose limits must be set before. ``note`` is a text at the line, under the line if
+    ``below`` is true. The other arguments are those of :func:`mark_value`."""
+    low, middle, high = (base + scale * one for one in _range(of))
     limits, is_log = (
         (axes.get_xlim(), axes.get_xscale() == "log")
         if along == "y"
@@ -150,16 +145,15 @@ def mark_curve(
 ) -> None:
     """Draws the product of a value that the paper states and a curve ``reference`` at the positions
     ``at`` on the x axis, as a dashed line with markers, and a band for the tolerance."""
-    low = of.value if of.relation == "at most" else of.value - of.tolerance
-    high = of.value if of.relation == "at least" else of.value + of.tolerance
-    _line(axes, of, at, of.value * reference, low * reference, high * reference, "y", colour)
+    low, middle, high = (one * reference for one in _range(of))
+    _line(axes, of, at, middle, low, high, "y", colour)
 
 
 def mark_words(
     axes: Axes, between: tuple[float, float], words: str, *, height: float = 0.05, colour: str = INK
 ) -> None:
-    """Writes a shape that the paper describes in words below a line over the part of the x axis
-    to which the words apply. ``height`` is the position on the y axis, from 0 to 1."""
+    """Writes a shape that the paper describes in words above a line over the part of the x axis to
+    which the words apply. ``height`` is the position of the line on the y axis, from 0 to 1."""
     axes.annotate(
         "",
         (between[0], height),
@@ -181,6 +175,15 @@ def mark_words(
         color=colour,
         zorder=_ORDER,
     )
+
+
+def legend_entries(axes: Axes) -> list[Any]:
+    """Returns the entries of a legend: the curves of ``axes``, and then the marks of the paper in
+    all panels of the figure."""
+    figure: Any = axes.figure
+    marks = paper_handles(figure)
+    own, _ = axes.get_legend_handles_labels()
+    return [*(one for one in own if one not in marks), *marks]
 
 
 def paper_handles(figure: Figure) -> list[Line2D]:
@@ -223,6 +226,16 @@ def _line(
 def _plot(axes: Axes, x: ArrayLike, y: ArrayLike, **style: Any) -> None:
     """Draws a line without an entry in the legend."""
     NOT_PREDICTED.update(axes.plot(x, y, **style))
+
+
+def _range(of: Published) -> tuple[float, float, float]:
+    """Returns the smallest value that agrees, the value, and the greatest value that agrees. The
+    side that the relation leaves open ends at the value."""
+    return (
+        of.value if of.relation == "at most" else of.value - of.tolerance,
+        of.value,
+        of.value if of.relation == "at least" else of.value + of.tolerance,
+    )
 
 
 def _name(axes: Axes, of: Published, along: Direction) -> str:
