@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from bentpipe.plots.published import legend_entries
+from bentpipe.plots.published import legend_entries, mark_value, paper_handles
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 
-from .cases import DURATION_S, VERSIONS, Experiment
+from .cases import DURATION_S, TAIL_UNTIL_S, VERSIONS, Experiment
 from .measures import Course
 from .stated import PROXY, mark_bytes, mark_times
 
@@ -101,6 +101,29 @@ def draw(
     window.set_yscale("log")
     window.set_ylim(1, None)
     window.set_xlabel("time (s)")
+    return figure
+
+
+@figure_function
+def draw_tail(courses: Mapping[str, Course], statements: Sequence[Statement]) -> Figure:
+    """Draws figure 2b: the rate of arriving packets with each version, when the sender stops after
+    60 s. Marks: the end of the tails of Hybla and Cubic if the statement about them is true."""
+    figure, rows = panels([1.1] * len(courses))
+    for axes, (name, course) in zip(rows, courses.items(), strict=True):
+        seconds = np.arange(1.0, TAIL_UNTIL_S + 0.25, 0.5)
+        rates = [_arrived(course, moment) * 8e-6 for moment in seconds]
+        axes.plot(seconds, rates, color=_COLOURS[name])
+        axes.axvline(DURATION_S, color=INK, linewidth=0.5, linestyle=":")
+        axes.set_title(_LABELS[name])
+        axes.set_ylabel("Mbit/s")
+        axes.set_ylim(0, None)
+        for statement in statements:
+            if statement.id == "fig2-tail-length" and name in ("hybla", "cubic"):
+                end_s = float(courses["compound"].time_s[-1])
+                mark_value(axes, statement, 0.1, along="x", base=end_s, colour=_COLOURS[name])
+    rows[-1].set_xlabel("time (s)")
+    rows[-1].set_xlim(0, TAIL_UNTIL_S + 3)
+    figure.legend(handles=paper_handles(figure), loc="outside upper right")
     return figure
 
 

@@ -38,7 +38,7 @@ from .cases import (
     job,
     split_job,
 )
-from .figures import draw
+from .figures import draw, draw_tail
 from .judging import values
 from .measures import Course, Outcome, course_of, outcome_of
 
@@ -78,8 +78,8 @@ _DRAWN: Final[dict[str, tuple[str, str, str]]] = {
     "2a": (
         "satellite",
         "fig2",
-        "All versions over the satellite. Panels: sequence numbers of arriving packets, rate of arrival (figure "
-        f"2b of the paper), and congestion window. {_BYTES} Black: the last of Hybla, Cubic and Compound.",
+        "All versions over the satellite. Panels: sequence numbers of arriving packets, rate of arrival, "
+        f"and congestion window. {_BYTES} Black: the last of Hybla, Cubic and Compound.",
     ),
     "3a": (
         "delay",
@@ -127,7 +127,13 @@ _DRAWN: Final[dict[str, tuple[str, str, str]]] = {
     "loss": ("loss", "loss", f"A handover that changes the loss: 1e-5, none, 1e-5. {_PANELS}{_BYTES}"),
 }
 
-FIGURES: Final = {label: PaperFigure(test, caption) for label, (_, test, caption) in _DRAWN.items()}
+FIGURES: Final = {label: PaperFigure(test, caption) for label, (_, test, caption) in _DRAWN.items()} | {
+    "2b": PaperFigure(
+        "fig2",
+        "Rate of arrival over the satellite when the sender stops after 60 s. What arrives later was in the sender's "
+        "buffer. Triangles: the tails of Hybla and Cubic end after that of Compound.",
+    )
+}
 
 #: The test that creates the table of the effect of each assumption. It has no statements and no
 #: figures.
@@ -186,6 +192,12 @@ def _figures(test: str, out: Path, json: bool, clock: Clock) -> Reproduction:
             figures[stem if clock == "virtual" else f"{stem}-{clock}"] = draw(
                 EXPERIMENTS[name], of, proxy, about
             )
+    if test == "fig2":
+        tails = {version: courses[clock][TAIL, version] for version in VERSIONS}
+        about = [one for one in statements if "2b" in labels(one)]
+        figures["figure-2b-tail" if clock == "virtual" else f"figure-2b-tail-{clock}"] = draw_tail(
+            tails, about
+        )
     return Reproduction(
         judged,
         figures=figures,

@@ -189,9 +189,12 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     ours["voip-jitter-deviation"] = round(float(jitters.std()), 3)
     rows = []
     set_up, better = [], []
+    opinions: dict[str, Mapping[float, tuple[str, float, float]]] = {}
     for name in CODECS:
         row = [name]
-        outcomes = {load: opinion([runs[f"{name}-{load}", seed] for seed in SEEDS]) for load in LOADS_MBIT_S}
+        outcomes = opinions[name] = {
+            load: opinion([runs[f"{name}-{load}", seed] for seed in SEEDS]) for load in LOADS_MBIT_S
+        }
         set_up.append(outcomes[1.2][2])
         better.append(min(outcomes[load][1] for load in LOADS_MBIT_S[2:]) - outcomes[1.2][1])
         for load, paper in zip(LOADS_MBIT_S, PAPER[name], strict=True):
@@ -212,6 +215,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     figures = {
         "figure-08-voip": draw_distribution(rate, statements),
         "figure-09-voip-sip-iax": draw_courses(courses, statements),
+        "table-ii-opinions": draw_opinions(opinions, statements),
     }
     tables = [
         picture("One call or several calls (figures 6 and 7)", HERE / "voip.toml"),
@@ -399,4 +403,33 @@ def draw_courses(rates: Mapping[str, FloatArray], statements: Sequence[Statement
             )
     both[-1].set_xlabel("time (s)")
     both[0].legend(handles=legend_entries(both[0]), loc="lower right")
+    return figure
+
+
+@figure_function
+def draw_opinions(
+    opinions: Mapping[str, Mapping[float, tuple[str, float, float]]], statements: Sequence[Statement]
+) -> Figure:
+    """Draws table II: the mean opinion score and the fraction of calls that are set up against the
+    rate of the interfering traffic, by codec. The codecs are next to each other."""
+    figure, (above, below) = panels([3.0, 1.8])
+    paper = {statement.id: statement for statement in statements}
+    for number, (name, outcomes) in enumerate(opinions.items()):
+        loads, colour = list(outcomes), COLOURS[number]
+        at = np.arange(len(loads)) + 0.22 * (number - 1)
+        for axes, index in ((above, 1), (below, 2)):
+            values = [outcome[index] for outcome in outcomes.values()]
+            axes.plot(at, values, "osD"[number], color=colour, markersize=4, label=name)
+        for position, load in zip(at, loads, strict=True):
+            if (statement := paper.get(f"voip-{_word(name)}-{_word(load)}")) is not None:
+                # The statements about the highest load are about the calls that are set up.
+                axes = below if load == LOADS_MBIT_S[0] else above
+                mark_value(axes, statement, float(position), colour=colour)
+    above.set_ylabel("mean opinion score")
+    above.set_ylim(0.8, 5)
+    below.set_ylabel("calls set up")
+    below.set_ylim(-0.1, 1.1)
+    below.set_xticks(range(len(LOADS_MBIT_S)), [f"{load:g}" for load in LOADS_MBIT_S])
+    below.set_xlabel("interfering UDP (Mbit/s)")
+    figure.legend(handles=legend_entries(above), loc="outside lower center", ncols=5)
     return figure
