@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from bentpipe.plots.published import mark_curve, mark_level, mark_value, mark_words
+from bentpipe.plots.published import legend_entries, mark_curve, mark_level, mark_value, mark_words
 from bentpipe.plots.style import INK, PREDICTED, figure_function, legend, line, panels
 from bentpipe.predict import block_time_s, fitted_throughput_bit_s, window_limited_rate_bit_s
 from bentpipe.results.netpipe import MEGABIT, Block
@@ -58,6 +58,29 @@ def _mark_table(axes: Axes, statements: Mapping[str, Statement], *, by_time: boo
             size = name.removeprefix("rate-")
             at = statements[f"time-{size}"].value if by_time else float(size)
             mark_value(axes, statement, at)
+
+
+@figure_function
+def table(measured: Sequence[Block], statements: Mapping[str, Statement]) -> Figure:
+    """Draws table 1: time and variance of the time against block size."""
+    figure, (above, below) = panels([2.8, 2.0])
+    known = {one.size: one for one in measured}
+    sizes = [int(name.removeprefix("time-")) for name in statements if name.startswith("time-")]
+    for axes, name, values in (
+        (above, "time", [known[size].time_s for size in sizes]),
+        (below, "variance", [round(known[size].variance or 0.0, 9) for size in sizes]),
+    ):
+        axes.plot(sizes, values, marker=".", **line(0), label="simulated")
+        for size in sizes:
+            mark_value(axes, statements[f"{name}-{size}"], size)
+        axes.set_xscale("log")
+    above.set_title("Table 1: ping-pong at RTT 400 ms, socket of 8 kbyte")
+    above.set_ylabel("time of a block (s)")
+    above.set_ylim(0, None)
+    below.set_ylabel("variance ($s^2$)")
+    below.set_xlabel("block (bytes)")
+    above.legend(handles=legend_entries(above), loc="upper left")
+    return figure
 
 
 @figure_function

@@ -102,6 +102,9 @@ def sack_points(ber: float) -> tuple[Point, Point]:
 _EQUATIONS: Final = "Dashed: equations."
 #: The figures, by label.
 FIGURES: Final = {
+    "table-1": PaperFigure(
+        "table-1", "Time of a block against its size, and the variance of the time, with the paper's values"
+    ),
     "1": PaperFigure(
         "figure-1",
         f"Network signature: throughput against transfer time. {_EQUATIONS} Circles: table 1. Below 0.33 s both "
@@ -360,6 +363,8 @@ def drawn(
 ) -> dict[str, Figure]:
     """Returns the figures of a test."""
     drawings: dict[str, Figure] = {}
+    if test == "table-1":
+        drawings["table-1-times"] = figures.table(blocks(runs[BASE]), STATEMENTS)
     if test == "figure-1":
         of = {point.socket: blocks(runs[point]) for point in (BASE, Point(400, LARGE))}
         drawings["figure-1-signature"] = figures.signature(
