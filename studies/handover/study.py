@@ -11,7 +11,17 @@ from typing import Final
 from bentpipe.campaign.jobs import run_all
 from bentpipe.errors import InputError
 from bentpipe.simulation import Progress
-from bentpipe.studies import PaperFigure, Reproduction, Statement, Table, Verdict, bar, judge, read_published
+from bentpipe.studies import (
+    PaperFigure,
+    Reproduction,
+    Statement,
+    Table,
+    Verdict,
+    bar,
+    judge,
+    labels,
+    read_published,
+)
 
 from . import proxied
 from .cases import (
@@ -28,7 +38,7 @@ from .cases import (
     job,
     split_job,
 )
-from .figures import draw
+from .figures import draw, draw_tail
 from .judging import values
 from .measures import Course, Outcome, course_of, outcome_of
 
@@ -49,23 +59,81 @@ EXPERIMENTS_OF |= {
     "conclusion": tuple(dict.fromkeys(name for names in EXPERIMENTS_OF.values() for name in names))
 }
 
+_PANELS: Final = (
+    "Panels: sequence numbers of arriving packets (dots: retransmissions), rate of arrival, rate at which the "
+    "application receives data in order over the second that follows, and congestion window. Reno and Hybla "
+    "are wide lines, because Westwood and the proxy have almost the same curves. "
+)
+_BYTES: Final = (
+    "Triangles and circles at 20, 40 and 60 s: bytes that the flow of this colour has by the paper."
+)
+_RESTARTS: Final = (
+    "Marks in the third panel: when flows have half of the link's rate again by the paper; black: Cubic, "
+    "Hybla and the proxy."
+)
+
 #: The figures of the paper, each with its experiment, test and caption. The paper has no figure of
 #: the experiment "loss".
 _DRAWN: Final[dict[str, tuple[str, str, str]]] = {
-    "2a": ("satellite", "fig2", "All versions over the satellite"),
-    "3a": ("delay", "fig3a", "A handover that changes the round-trip time: 500, 50, 500 ms"),
-    "3b": ("bandwidth", "fig3b", "A handover that changes the rate: 2 Mbit/s, 512 kbit/s, 2 Mbit/s"),
-    "4": ("satellite", "fig4", "All versions and the proxy over the satellite"),
-    "4a": ("delay", "fig4", "All versions and the proxy with a change of the round-trip time"),
-    "4b": ("wired", "fig4", "All versions and the proxy with a change of the rate"),
-    "5a": ("delay-500", "fig5", "Breaks of 500 ms and a change of the round-trip time"),
-    "5b": ("delay-1000", "fig5", "Breaks of 1 s and a change of the round-trip time"),
-    "6a": ("bandwidth-500", "fig6", "Breaks of 500 ms and a change of the rate"),
-    "6b": ("bandwidth-1000", "fig6", "Breaks of 1 s and a change of the rate"),
-    "loss": ("loss", "loss", "A handover that changes the loss: 1e-5, none, 1e-5"),
+    "2a": (
+        "satellite",
+        "fig2",
+        "All versions over the satellite. Panels: sequence numbers of arriving packets, rate of arrival, "
+        f"and congestion window. {_BYTES} Black: the last of Hybla, Cubic and Compound.",
+    ),
+    "3a": (
+        "delay",
+        "fig3a",
+        f"A handover that changes the round-trip time: 500, 50, 500 ms. {_PANELS}{_BYTES} "
+        "Black: Hybla, Cubic and Compound at 20 s, all versions at 40 s.",
+    ),
+    "3b": (
+        "bandwidth",
+        "fig3b",
+        f"A handover that changes the rate: 2 Mbit/s, 512 kbit/s, 2 Mbit/s. {_PANELS}"
+        'Band: the cut of Cubic "at the second 43".',
+    ),
+    "4": ("satellite", "fig4", f"All versions and the proxy over the satellite. {_BYTES}"),
+    "4a": (
+        "delay",
+        "fig4",
+        f"All versions and the proxy with a change of the round-trip time. {_PANELS}{_BYTES}",
+    ),
+    "4b": (
+        "wired",
+        "fig4",
+        f"All versions and the proxy with a change of the rate. {_PANELS}{_BYTES} "
+        "At 40 s: the proxy, with a small advantage. At 60 s: all flows.",
+    ),
+    "5a": (
+        "delay-500",
+        "fig5",
+        f"Breaks of 500 ms and a change of the round-trip time. {_PANELS}{_RESTARTS} "
+        "Marks at 20 s: Compound is ahead of Hybla and the proxy, which are just behind.",
+    ),
+    "5b": ("delay-1000", "fig5", f"Breaks of 1 s and a change of the round-trip time. {_PANELS}{_RESTARTS}"),
+    "6a": (
+        "bandwidth-500",
+        "fig6",
+        f"Breaks of 500 ms and a change of the rate. {_PANELS}{_RESTARTS} "
+        "Triangle at 20 s: Cubic is better than the other versions.",
+    ),
+    "6b": (
+        "bandwidth-1000",
+        "fig6",
+        f"Breaks of 1 s and a change of the rate. {_PANELS}"
+        "Arrows: all flows but Compound are completely broken.",
+    ),
+    "loss": ("loss", "loss", f"A handover that changes the loss: 1e-5, none, 1e-5. {_PANELS}{_BYTES}"),
 }
 
-FIGURES: Final = {label: PaperFigure(test, caption) for label, (_, test, caption) in _DRAWN.items()}
+FIGURES: Final = {label: PaperFigure(test, caption) for label, (_, test, caption) in _DRAWN.items()} | {
+    "2b": PaperFigure(
+        "fig2",
+        "Rate of arrival over the satellite when the sender stops after 60 s. What arrives later was in the sender's "
+        "buffer. Triangles: the tails of Hybla and Cubic end after that of Compound.",
+    )
+}
 
 #: The test that creates the table of the effect of each assumption. It has no statements and no
 #: figures.
@@ -119,7 +187,17 @@ def _figures(test: str, out: Path, json: bool, clock: Clock) -> Reproduction:
             of = {key[1]: course for key, course in courses[clock].items() if key[0] == name}
             proxy = courses[clock].get((f"{name}-pep", "hybla"))
             stem = label if label == name else f"figure-{label}-{name}"
-            figures[stem if clock == "virtual" else f"{stem}-{clock}"] = draw(EXPERIMENTS[name], of, proxy)
+            # The paper has no figure about the loss, which all statements of the test are about.
+            about = [one for one in statements if label == name or label in labels(one)]
+            figures[stem if clock == "virtual" else f"{stem}-{clock}"] = draw(
+                EXPERIMENTS[name], of, proxy, about
+            )
+    if test == "fig2":
+        tails = {version: courses[clock][TAIL, version] for version in VERSIONS}
+        about = [one for one in statements if "2b" in labels(one)]
+        figures["figure-2b-tail" if clock == "virtual" else f"figure-2b-tail-{clock}"] = draw_tail(
+            tails, about
+        )
     return Reproduction(
         judged,
         figures=figures,

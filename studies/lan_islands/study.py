@@ -39,34 +39,22 @@ TESTS: Final = (
     "causes",
 )
 
-#: Table 1 of the paper: block size in bytes and time in seconds.
-PAPER: Final = (
-    (1, 0.2045),
-    (128, 0.2052),
-    (512, 0.2054),
-    (1024, 0.211),
-    (2048, 0.214),
-    (4096, 0.253),
-    (6144, 0.320),
-    (8192, 0.653),
-    (12288, 0.719),
-    (16384, 0.951),
-    (24576, 1.257),
-)
+#: All statements by id.
+STATEMENTS: Final = {one.id: one for one in read_published(HERE / "published.csv")}
+
+
+def _column(of: str) -> dict[int, float]:
+    """Returns a column of table 1 of the paper by block size in bytes: "time" or "variance"."""
+    names = [name for name in STATEMENTS if name.startswith(f"{of}-")]
+    return {int(name.removeprefix(f"{of}-")): STATEMENTS[name].value for name in names}
+
+
+#: Times of table 1 of the paper in seconds, by block size in bytes.
+PAPER: Final = _column("time")
 #: Variance of the times of table 1 in s^2, by block size in bytes.
-VARIANCES: Final = {
-    1: 0.000001,
-    128: 0.000003,
-    512: 0.000004,
-    1024: 0.000004,
-    2048: 0.000006,
-    4096: 0.00218,
-    6144: 0.00255,
-    8192: 0.004443,
-    12288: 0.00438,
-    16384: 0.016791,
-    24576: 0.012120,
-}
+VARIANCES: Final = _column("variance")
+#: Time of a block from which the large socket buffer has the higher throughput.
+SPLIT_S: Final = 0.33
 #: Round-trip times of the largest blocks within 1 s.
 LARGEST_RTTS_MS: Final = (40, 50, 100, 200, 400)
 #: Round-trip times of figure 2.
@@ -111,13 +99,37 @@ def sack_points(ber: float) -> tuple[Point, Point]:
     return error_point(ber, LARGE), error_point(ber, LARGE, ("flow.np.transport.recovery=sack",))
 
 
+_EQUATIONS: Final = "Dashed: equations."
 #: The figures, by label.
 FIGURES: Final = {
-    "1": PaperFigure("figure-1", "Network signature: throughput against transfer time"),
-    "2": PaperFigure("figure-2", "Throughput against block size, by round-trip time"),
-    "3": PaperFigure("figure-3", "Throughput against the size of the socket buffer"),
-    "4": PaperFigure("figure-4", "Throughput against the bit error rate"),
-    "5": PaperFigure("figure-5", "Variation of block times against the bit error rate"),
+    "table-1": PaperFigure(
+        "table-1", "Time of a block against its size, and the variance of the time, with the paper's values"
+    ),
+    "1": PaperFigure(
+        "figure-1",
+        f"Network signature: throughput against transfer time. {_EQUATIONS} Circles: table 1. Below 0.33 s both "
+        "sockets have the same throughput by the paper, beyond it the larger socket has more.",
+    ),
+    "2": PaperFigure(
+        "figure-2",
+        f"Throughput against block size, by round-trip time. {_EQUATIONS} Circles: table 1. Level: by the paper, the "
+        'throughput "declines abruptly" from RTT 20 to 40 ms. Marks on the dotted line: largest blocks within 1 s.',
+    ),
+    "3": PaperFigure(
+        "figure-3",
+        f"Throughput against the size of the socket buffer. {_EQUATIONS} Circles: RTT 600 ms. Triangle: RTT 400 ms "
+        "joins RTT 100 ms.",
+    ),
+    "4": PaperFigure(
+        "figure-4",
+        f"Throughput against the bit error rate. {_EQUATIONS} Marks: parts of the throughput at 1e-12 with the "
+        "small socket, as we read the paper's words.",
+    ),
+    "5": PaperFigure(
+        "figure-5",
+        f"Variation of block times against the bit error rate. {_EQUATIONS} Marks: with the small socket, as we "
+        "read the paper's words.",
+    ),
     "buffers": PaperFigure(
         "equations", "Buffer that a burst of a window needs, measured and by the equation"
     ),
@@ -172,7 +184,7 @@ def reproduce(test: str, out: Path, json: bool, clock: Clock = "virtual") -> Rep
         tables.append(equations.table(runs, {socket: stream_rate(runs, 600, socket) for socket in SOCKETS}))
     if test in MEASURES:
         ours |= MEASURES[test](runs)
-    statements = read_published(HERE / "published.csv", test)
+    statements = [one for one in STATEMENTS.values() if one.test == test]
     return Reproduction(
         judge(statements, ours),
         figures=drawn(test, runs, programs),
@@ -191,7 +203,7 @@ def table_1(measured: Sequence[Block]) -> dict[str, float | None]:
     time from 6144 to 8192 bytes."""
     known = by_size(measured)
     ours: dict[str, float | None] = {}
-    for size, _ in PAPER:
+    for size in PAPER:
         ours[f"time-{size}"] = known[size].time_s
         ours[f"rate-{size}"] = known[size].bit_s / MEGABIT
         ours[f"variance-{size}"] = round(known[size].variance or 0.0, 9)
@@ -202,7 +214,7 @@ def table_of(measured: Sequence[Block], kernel: Sequence[Block]) -> Table:
     """Returns table 1 with the paper's values, ours, and the values of the real NPtcp, if any."""
     known, others = by_size(measured), by_size(kernel)
     rows = []
-    for size, time in PAPER:
+    for size, time in PAPER.items():
         block, other = known[size], others.get(size)
         equation = 8 * size / figures.predicted(size, 400, BASE.window)
         rows.append(
@@ -226,7 +238,7 @@ def table_of_causes(of: dict[str, list[Block]]) -> Table:
     known = {name: by_size(measured) for name, measured in of.items()}
     rows = [
         [str(size), f"{time:.3f}", *(f"{measured[size].time_s:.3f}" for measured in known.values())]
-        for size, time in PAPER
+        for size, time in PAPER.items()
     ]
     return Table(
         "What could make the step, in seconds, by the window in bytes (others: 7300)",
@@ -237,14 +249,14 @@ def table_of_causes(of: dict[str, list[Block]]) -> Table:
 
 def figure_1(runs: dict[Point, Run]) -> dict[str, float | None]:
     """Returns the values for figure 1: the ratio of the throughputs with the large and the small
-    socket buffer, for blocks that take less and more than 0.33 s."""
+    socket buffer, for blocks that take less and more than :data:`SPLIT_S`."""
     small, large = by_size(blocks(runs[BASE])), by_size(blocks(runs[Point(400, LARGE)]))
     ratios = [
         (small[size].time_s, large[size].bit_s / small[size].bit_s) for size in small.keys() & large.keys()
     ]
     return {
-        "signature-below": max(ratio for time, ratio in ratios if time < 0.33),
-        "signature-beyond": min(ratio for time, ratio in ratios if time >= 0.33),
+        "signature-below": max(ratio for time, ratio in ratios if time < SPLIT_S),
+        "signature-beyond": min(ratio for time, ratio in ratios if time >= SPLIT_S),
     }
 
 
@@ -351,18 +363,20 @@ def drawn(
 ) -> dict[str, Figure]:
     """Returns the figures of a test."""
     drawings: dict[str, Figure] = {}
+    if test == "table-1":
+        drawings["table-1-times"] = figures.table(blocks(runs[BASE]), STATEMENTS)
     if test == "figure-1":
         of = {point.socket: blocks(runs[point]) for point in (BASE, Point(400, LARGE))}
         drawings["figure-1-signature"] = figures.signature(
-            of, {point.socket: point.window for point in (BASE, Point(400, LARGE))}, PAPER
+            of, {point.socket: point.window for point in (BASE, Point(400, LARGE))}, STATEMENTS, SPLIT_S
         )
     if test == "figure-2":
         measured: dict[float, list[Block]] = {rtt: blocks(runs[Point(rtt)]) for rtt in RTTS_MS}
         windows: dict[float, int] = dict.fromkeys(RTTS_MS, BASE.window)
-        drawings["figure-2-blocks"] = figures.by_block(measured, windows, PAPER, programs)
+        drawings["figure-2-blocks"] = figures.by_block(measured, windows, STATEMENTS, programs)
     if test == "figure-3":
         windows_of = {socket: rounded(min(socket, 65_535)) for socket in SOCKETS}
-        drawings["figure-3-sockets"] = figures.by_socket(socket_rates(runs), windows_of)
+        drawings["figure-3-sockets"] = figures.by_socket(socket_rates(runs), windows_of, STATEMENTS)
     sockets = (SOCKET, LARGE)
     if test == "figure-4":
         rates: dict[int, dict[float, float | None]] = {
@@ -373,7 +387,13 @@ def drawn(
             socket: {ber: figures.under_errors(socket, ber)[0] / MEGABIT for ber in BERS}
             for socket in sockets
         }
-        drawings["figure-4-errors"] = figures.by_errors(rates, bound, figures.THROUGHPUT)
+        drawings["figure-4-errors"] = figures.by_errors(
+            rates,
+            bound,
+            figures.THROUGHPUT,
+            [one for one in STATEMENTS.values() if one.test == test],
+            rates[SOCKET][BERS[0]] or 0.0,
+        )
     if test == "figure-5":
         percent = {
             socket: {ber: deviation(runs[error_point(ber, socket)]) for ber in BERS} for socket in sockets
@@ -382,7 +402,10 @@ def drawn(
             socket: {ber: 100 * figures.under_errors(socket, ber)[1] for ber in BERS} for socket in sockets
         }
         drawings["figure-5-variation"] = figures.by_errors(
-            percent, expected, "variation of block times (% CDV)"
+            percent,
+            expected,
+            "variation of block times (% CDV)",
+            [one for one in STATEMENTS.values() if one.test == test],
         )
     if test == "equations":
         drawings["buffers"] = figures.by_burst(equations.bursts(runs))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.published import legend_entries, mark_curve, mark_value
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
@@ -73,7 +74,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         ["L", "kbit/s", "deficit kbit", "length s"],
         rows,
     )
-    figure = draw(responses)
+    figure = draw(responses, statements)
     return Reproduction(judge(statements, ours), figures={"figure-04-impulses": figure}, tables=[table])
 
 
@@ -101,29 +102,57 @@ def length_s(time_s: FloatArray, received_kbit: FloatArray) -> float:
 
 
 @figure_function
-def draw(responses: Mapping[Key, tuple[FloatArray, FloatArray]]) -> Figure:
-    """Draws figure 4: throughput over intervals of 0.2 s, as mean and range of eight offsets, for
-    each rate of the impulse."""
-    figure, axes = panels([2.0] * len(HEIGHTS_KBIT_S))
-    edges = np.arange(0, 5.01, 0.2)
+def draw(responses: Mapping[Key, tuple[FloatArray, FloatArray]], statements: Sequence[Statement]) -> Figure:
+    """Draws figure 4: throughput over intervals of :data:`STEP_S`, as mean and range of eight
+    offsets, for each rate of the impulse. Dotted line: mean with half the super-frame. Marks: the
+    response that is proportional to the lowest impulse, and the end of the longer transient."""
+    figure, axes = panels([2.1] * len(HEIGHTS_KBIT_S))
+    edges = np.arange(0, 5.01, STEP_S)
+    paper = {statement.id: statement for statement in statements}
+    rates = {
+        key: np.array([_rates(*one, edges) for of, one in responses.items() if of[:2] == key])
+        for key in dict.fromkeys(of[:2] for of in responses)
+    }
     for below, height, colour in zip(axes, HEIGHTS_KBIT_S, COLOURS, strict=False):
-        rates = []
-        for (frames, of, _), (time, received) in responses.items():
-            if (frames, of) == (FRAMES[0], height):
-                total = np.concatenate(([0.0], received))[np.searchsorted(time, edges, side="right")]
-                rates.append(np.diff(total) / 0.2)
-        all_rates = np.array(rates)
-        minimum, maximum = all_rates.min(axis=0), all_rates.max(axis=0)
-        label = f"range of {len(rates)} offsets"
+        values = rates[FRAMES[0], height]
+        minimum, maximum = values.min(axis=0), values.max(axis=0)
+        label = f"range of {len(values)} offsets"
         below.fill_between(
             edges[:-1], minimum, maximum, step="post", color=colour, alpha=0.2, linewidth=0, label=label
         )
-        below.step(edges[:-1], all_rates.mean(axis=0), where="post", color=colour, label="mean")
+        below.step(edges[:-1], values.mean(axis=0), where="post", color=colour, label="mean")
+        half = rates[FRAMES[1], height].mean(axis=0)
+        below.step(
+            edges[:-1], half, where="post", color=colour, linestyle=":", label="mean, half the super-frame"
+        )
         below.plot([0, 0, LENGTH_S, LENGTH_S], [0, height, height, 0], color=INK, linewidth=0.9, label="sent")
+        if (length := paper.get("impulse-length-structure")) is not None:
+            shorter = [length_s(*one) for of, one in responses.items() if of[:2] == (FRAMES[1], height)]
+            mark_value(below, length, 0.0, along="x", base=LENGTH_S + float(np.mean(shorter)), colour=colour)
+        lowest, highest = HEIGHTS_KBIT_S[0], HEIGHTS_KBIT_S[-1]
+        if height == highest and (proportional := paper.get("impulse-height")) is not None:
+            mark_curve(
+                below,
+                proportional,
+                edges[:-1] + STEP_S / 2,
+                rates[FRAMES[0], lowest].mean(axis=0),
+                colour=INK,
+            )
         below.set_title(f"Impulse of {height} kbit/s for 1 s")
         below.set_ylabel("received (kbit/s)")
         below.set_xlim(0, 5)
         below.set_ylim(0, None)
-        below.legend(loc="upper right", ncols=3)
+    figure.legend(handles=legend_entries(axes[0]), loc="outside lower center", ncols=3)
     axes[-1].set_xlabel("time since the impulse would arrive without any wait (s)")
     return figure
+
+
+#: Length of the intervals over which the throughput is averaged.
+STEP_S: Final = 0.2
+
+
+def _rates(time_s: FloatArray, received_kbit: FloatArray, edges_s: FloatArray) -> FloatArray:
+    """Returns the throughput in kbit/s in each interval between the edges."""
+    before = np.concatenate(([0.0], received_kbit))[np.searchsorted(time_s, edges_s, side="right")]
+    rates: FloatArray = np.diff(before) / STEP_S
+    return rates

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.published import legend_entries, mark_level, mark_value
 from bentpipe.plots.style import COLOURS, figure_function, panels
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 
@@ -104,7 +105,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         ["Quick-Start", "median delay s", "start-up s", "greatest median s", "greatest span s"],
         rows,
     )
-    figure = draw(moments, delays)
+    figure = draw(moments, delays, settled, statements)
     return Reproduction(judge(statements, ours), figures={"figure-05-quick-start": figure}, tables=[table])
 
 
@@ -138,20 +139,47 @@ def settled_s(moments_s: FloatArray, delay_s: FloatArray) -> float:
 
 
 @figure_function
-def draw(moments_s: FloatArray, delays: Mapping[bool, FloatArray]) -> Figure:
-    """Draws figure 5: median and range of the delay over the offsets."""
-    figure, (axes,) = panels([3.2])
+def draw(
+    moments_s: FloatArray,
+    delays: Mapping[bool, FloatArray],
+    settled: Mapping[bool, float],
+    statements: Sequence[Statement],
+) -> Figure:
+    """Draws figure 5: median and range of the delay over the offsets. Dots: the end of the
+    start-up. Marks: the end of the start-up by the paper, and the median delay with Quick-Start."""
+    figure, (axes,) = panels([3.6])
+    paper = {statement.id: statement for statement in statements}
     for quick, colour in ((False, COLOURS[0]), (True, COLOURS[1])):
         values = delays[quick]
         axes.fill_between(
             moments_s, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.2, linewidth=0
         )
-        label = f"{'with' if quick else 'without'} Quick-Start: median and span of eight offsets"
-        axes.plot(moments_s, np.median(values, axis=0), color=colour, label=label)
+        label = f"{_WORDS[quick]} Quick-Start: median and span of eight offsets"
+        medians = np.median(values, axis=0)
+        axes.plot(moments_s, medians, color=colour, label=label)
+        end = float(medians[-10:].mean())
+        axes.plot(settled[quick], end, "o", color=colour, label=f"end of the start-up {_WORDS[quick]}")
+        if (start := paper.get(f"quickstart-start-{_WORDS[quick]}")) is not None:
+            mark_value(axes, start, end, along="x", colour=colour)
+    if (cut := paper.get("quickstart-cut")) is not None:
+        without = float(np.median(np.median(delays[False], axis=0)))
+        mark_level(
+            axes,
+            cut,
+            (0.0, SHOWN_S),
+            colour=COLOURS[1],
+            scale=-without / 100,
+            base=without,
+            note="paper: median delay with Quick-Start",
+        )
     axes.set_title("End-to-end delay of 1024 kbit/s over TFRC over Skyplex DATA")
     axes.set_xlabel("time since the start (s)")
     axes.set_ylabel("delay (s)")
     axes.set_xlim(0, SHOWN_S)
     axes.set_ylim(0, None)
-    axes.legend(loc="upper right")
+    figure.legend(handles=legend_entries(axes), loc="outside lower center", ncols=2)
     return figure
+
+
+#: The words of ids and legends: with or without Quick-Start.
+_WORDS: Final = {False: "without", True: "with"}

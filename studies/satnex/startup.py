@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.published import mark_words
 from bentpipe.plots.style import COLOURS, INK, PREDICTED, figure_function, panels
 from bentpipe.predict import delivered_bytes, goodput_ceiling_bit_s
 from bentpipe.results.runs import Run
@@ -32,6 +33,8 @@ CONNECTIONS: Final = 9
 FIRST_S: Final = 1.0
 #: Duration of a connection.
 SHOWN_S: Final = 20.0
+#: Duration of the linear growth at the end of a connection.
+LINEAR_S: Final = 5.0
 #: Payload of a segment, in bytes.
 SEGMENT: Final = 1460
 #: Rate of the channel.
@@ -143,7 +146,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         ["system", "equivalent delay ms", "paper ms", "doubling s"],
         rows,
     )
-    figure = draw(courses, {system: rtt.value for system, rtt in rtts.items()})
+    figure = draw(courses, {system: rtt.value for system, rtt in rtts.items()}, statements)
     return Reproduction(judge(statements, ours), figures={"figure-03-startup": figure}, tables=[table])
 
 
@@ -196,41 +199,64 @@ def fitted_rtt_s(time_s: FloatArray, segments: FloatArray, window: int) -> float
 
 
 def linearity(time_s: FloatArray, segments: FloatArray) -> float:
-    """Returns the correlation of acknowledged segments with time over the last five seconds. It is
-    1 for linear growth."""
-    late = time_s > SHOWN_S - 5
+    """Returns the correlation of acknowledged segments with time over the last :data:`LINEAR_S`. It
+    is 1 for linear growth."""
+    late = time_s > SHOWN_S - LINEAR_S
     return float(np.corrcoef(time_s[late], segments[late])[0, 1])
 
 
 @figure_function
 def draw(
-    courses: Mapping[tuple[str, float], tuple[FloatArray, FloatArray]], rtts: Mapping[str, float]
+    courses: Mapping[tuple[str, float], tuple[FloatArray, FloatArray]],
+    rtts: Mapping[str, float],
+    statements: Sequence[Statement],
 ) -> Figure:
     """Draws figure 3: acknowledged data against time. Lines: the connections of a system. Dashed
-    line: the analytical model with the equivalent delay."""
-    figure, both = panels([2.5, 2.5])
-    ceiling = goodput_ceiling_bit_s(RATE_BIT_S, SEGMENT)
+    line: the analytical model with the equivalent delay. Band: the model with the paper's delay."""
+    figure, both = panels([2.6, 2.6])
+    moments = np.linspace(0, SHOWN_S, 201)
+    paper = {statement.id: statement for statement in statements}
     for axes, (system, window), colour in zip(both, STARTS.items(), COLOURS, strict=False):
-        for (of, _), (time, value) in courses.items():
-            if of == system:
-                axes.step(time, value * SEGMENT / 1e6, where="post", color=colour, linewidth=0.7)
-        moments = np.linspace(0, SHOWN_S, 201)
-        model = [
-            delivered_bytes(
-                float(moment),
-                rtt_s=rtts[system],
-                segment_bytes=SEGMENT,
-                ceiling_bit_s=ceiling,
-                initial_window=window,
+        of = [course for (name, _), course in courses.items() if name == system]
+        for number, (time, value) in enumerate(of):
+            label = None if number else f"{len(of)} connections"
+            axes.step(time, value * SEGMENT / 1e6, where="post", color=colour, linewidth=0.7, label=label)
+        equivalent_ms = 500 * rtts[system]
+        model = _model_mb(moments, equivalent_ms, window)
+        label = f"slow start with {equivalent_ms:.0f} ms one way, no DAMA"
+        axes.plot(moments, model, color=INK, linestyle=PREDICTED, label=label)
+        if (stated := paper.get(f"startup-delay-{system.lower()}")) is not None:
+            slow, fast = (
+                _model_mb(moments, stated.value + side * stated.tolerance, window) for side in (1, -1)
             )
-            for moment in moments
-        ]
-        axes.plot(moments, np.array(model) / 1e6, color=INK, linestyle=PREDICTED)
-        axes.set_title(
-            f"{system}: nine connections; dashed: slow start with {500 * rtts[system]:.0f} ms one way, no DAMA"
-        )
+            label = f"paper: {stated.value:g} ± {stated.tolerance:g} ms"
+            axes.fill_between(moments, slow, fast, color=INK, alpha=0.18, linewidth=0, label=label)
+        if f"startup-exponential-{system.lower()}" in paper:
+            end_s = float(np.mean([reached_s(*course, FIT_SEGMENTS[1]) for course in of]))
+            mark_words(axes, (0.0, end_s), "exponential", height=0.3)
+        if f"startup-linear-{system.lower()}" in paper:
+            mark_words(axes, (SHOWN_S - LINEAR_S, SHOWN_S), "linear", height=0.3)
+        axes.set_title(f"{system}: initial window of {window} segment{'s' if window > 1 else ''}")
         axes.set_ylabel("acknowledged (MB)")
         axes.set_xlim(0, SHOWN_S)
         axes.set_ylim(0, None)
+        axes.legend(loc="upper left")
     both[-1].set_xlabel("time since the connection was opened (s)")
     return figure
+
+
+def _model_mb(moments_s: FloatArray, delay_ms: float, window: int) -> FloatArray:
+    """Returns the data by the analytical model with a one-way delay, in MB."""
+    return np.array(
+        [
+            delivered_bytes(
+                float(moment),
+                rtt_s=delay_ms / 500,
+                segment_bytes=SEGMENT,
+                ceiling_bit_s=goodput_ceiling_bit_s(RATE_BIT_S, SEGMENT),
+                initial_window=window,
+            )
+            / 1e6
+            for moment in moments_s
+        ]
+    )

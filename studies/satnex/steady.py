@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import duration_s, trace_of
+from bentpipe.plots.published import legend_entries, mark_value
 from bentpipe.plots.style import COLOURS, INK, figure_function, panels
 from bentpipe.results.runs import Run
 from bentpipe.statistics import Mean, mean_of
@@ -44,14 +45,6 @@ class Flow:
     recovery: str
     #: Frame error rate.
     frame_errors: float
-    #: Mean and median RTT that the paper measured.
-    rtt_s: tuple[float, float]
-    #: Mean and median congestion window that the paper measured, in packets.
-    cwnd: tuple[float, float]
-    #: Mean and median goodput that the paper measured, as a fraction of the capacity.
-    goodput: tuple[float, float]
-    #: Number of time-outs that the paper counted.
-    timeouts: int
 
     @property
     def name(self) -> str:
@@ -63,20 +56,20 @@ class Flow:
 #: The two flows of each trial of table I, by the number of the trial.
 TRIALS: Final = {
     1: (
-        Flow("reno", "newreno", 2.6e-3, (1.56, 1.23), (59.6, 50.2), (0.32, 0.38), 16),
-        Flow("reno", "sack", 3.3e-3, (2.03, 1.37), (119, 63), (0.39, 0.42), 11),
+        Flow("reno", "newreno", 2.6e-3),
+        Flow("reno", "sack", 3.3e-3),
     ),
     2: (
-        Flow("westwood", "newreno", 4.6e-3, (1.83, 1.24), (101, 54), (0.31, 0.33), 21),
-        Flow("westwood", "sack", 3.9e-3, (1.72, 1.09), (78, 45), (0.32, 0.32), 12),
+        Flow("westwood", "newreno", 4.6e-3),
+        Flow("westwood", "sack", 3.9e-3),
     ),
     3: (
-        Flow("reno", "newreno", 1.4e-3, (1.90, 1.30), (58.9, 55), (0.27, 0.28), 21),
-        Flow("westwood", "newreno", 1.1e-3, (1.65, 1.34), (58.3, 56), (0.30, 0.28), 11),
+        Flow("reno", "newreno", 1.4e-3),
+        Flow("westwood", "newreno", 1.1e-3),
     ),
     4: (
-        Flow("reno", "sack", 3.1e-4, (3.99, 3.99), (196, 170), (0.46, 0.45), 1),
-        Flow("westwood", "sack", 4.3e-4, (4.05, 4.10), (213, 224), (0.50, 0.52), 2),
+        Flow("reno", "sack", 3.1e-4),
+        Flow("westwood", "sack", 4.3e-4),
     ),
 }
 
@@ -215,10 +208,19 @@ def measures(run: Run, flow: str, setup: Setup) -> dict[str, float]:
     }
 
 
+def row_of(trial: int, number: int) -> str:
+    """Returns the begin of the ids of statements about a flow (0 or 1) of a trial.
+
+    >>> row_of(1, 0)
+    'steady-1a'
+    """
+    return f"steady-{trial}{'ab'[number]}"
+
+
 def ours_of(outcome: Outcome) -> dict[str, float | None]:
     """Returns the values for the rows of table I, by the ids of statements."""
     return {
-        f"steady-{trial}{'ab'[number]}-{quantity}": round(of[quantity].value, 4)
+        f"{row_of(trial, number)}-{quantity}": round(of[quantity].value, 4)
         for (trial, number), of in outcome.items()
         for quantity in QUANTITIES
     }
@@ -243,26 +245,29 @@ def ratios(outcome: Outcome) -> dict[str, float | None]:
     }
 
 
-def table_of(title: str, outcome: Outcome) -> Table:
-    """Returns table I with our values, and the paper's values in brackets."""
+def table_of(title: str, outcome: Outcome, statements: Sequence[Statement]) -> Table:
+    """Returns table I with our values, and the values of the paper's statements in brackets."""
+    paper = {statement.id: statement.value for statement in statements}
     rows = []
     for (trial, number), of in outcome.items():
         flow = TRIALS[trial][number]
 
-        def both(quantity: str, paper: tuple[float, float], digits: int, of: Mapping[str, Mean] = of) -> str:
+        def both(
+            quantity: str, digits: int, row: str = row_of(trial, number), of: Mapping[str, Mean] = of
+        ) -> str:
             mean, middle = of[quantity], of[f"{quantity}-median"]
-            ours = f"{mean.text(digits)}, {middle.value:.{digits}f}"
-            return f"{ours} ({paper[0]:g}, {paper[1]:g})"
+            stated = f"{paper[f'{row}-{quantity}']:g}, {paper[f'{row}-{quantity}-median']:g}"
+            return f"{mean.text(digits)}, {middle.value:.{digits}f} ({stated})"
 
         rows.append(
             [
                 str(trial),
                 flow.name,
                 f"{flow.frame_errors:.1e}",
-                both("goodput", flow.goodput, 2),
-                both("rtt", flow.rtt_s, 2),
-                both("cwnd", flow.cwnd, 0),
-                f"{of['timeouts'].value:.1f} ({flow.timeouts})",
+                both("goodput", 2),
+                both("rtt", 2),
+                both("cwnd", 0),
+                f"{of['timeouts'].value:.1f} ({paper[f'{row_of(trial, number)}-timeouts']:g})",
             ]
         )
     return Table(title, ["trial", "variant", "FER", "goodput", "RTT s", "cwnd", "RTOs"], rows)
@@ -272,15 +277,14 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
     """Returns the table of the effect of each assumption: the number of statements of table I that
     hold, and several measures, with four seeds."""
     known = read_published(HERE / "published.csv", "votos-steady")
+    paper = {statement.id: statement.value for statement in known}
     claims = {statement.id for statement in known if statement.role == "claim"}
     rows = []
     for number, setup in enumerate(SETUPS):
         outcome = simulate(setup, f"votos-steady-{number}", out, json, SEEDS // 2)
         verdicts = judge(known, ours_of(outcome) | ratios(outcome))
         held = sum(verdict.outcome == "holds" and verdict.statement.id in claims for verdict in verdicts)
-        errors = [
-            abs(of["goodput"].value - TRIALS[trial][flow].goodput[0]) for (trial, flow), of in outcome.items()
-        ]
+        errors = [abs(of["goodput"].value - paper[f"{row_of(*key)}-goodput"]) for key, of in outcome.items()]
         rtt = [np.mean([outcome[trial, flow]["rtt"].value for flow in (0, 1)]) for trial in (1, 4)]
         timeouts = [sum(outcome[trial, flow]["timeouts"].value for flow in (0, 1)) for trial in TRIALS]
         # Median window divided by mean window, for each flow.
@@ -312,37 +316,50 @@ def explain(statements: Sequence[Statement], out: Path, json: bool) -> Reproduct
 def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
     """Simulates the trials of table I and judges the statements."""
     outcome = simulate(STUDY, "votos-steady", out, json)
-    figure = draw(outcome)
+    figure = draw(outcome, statements)
     title = "Table I, ours (paper): means over seeds with 95 % confidence intervals, medians"
     return Reproduction(
         judge(statements, ours_of(outcome) | ratios(outcome)),
         figures={"table-i-steady": figure},
-        tables=[table_of(title, outcome)],
+        tables=[table_of(title, outcome, statements)],
     )
 
 
 @figure_function
-def draw(outcome: Outcome) -> Figure:
-    """Draws the goodput, round-trip time and window of each flow of table I. Bars: our values with
-    confidence intervals. Diamonds: the paper's values."""
-    figure, all_three = panels([2.2, 2.2, 2.2])
+def draw(outcome: Outcome, statements: Sequence[Statement]) -> Figure:
+    """Draws table I: goodput, round-trip time, window and time-outs of each flow. Bars: our values
+    with confidence intervals. Circles: the paper's values with their tolerances."""
+    figure, all_four = panels([2.0, 2.0, 2.0, 1.6])
     positions = [3 * trial + number for trial, number in outcome]
     names = [f"{trial}: {TRIALS[trial][number].name}" for trial, number in outcome]
-    rows = [TRIALS[trial][number] for trial, number in outcome]
-    for axes, quantity, label, paper in zip(
-        all_three,
-        ("goodput", "rtt", "cwnd"),
-        ("goodput / 1408 kbit/s", "mean RTT (s)", "mean cwnd (packets)"),
-        ([of.goodput[0] for of in rows], [of.rtt_s[0] for of in rows], [of.cwnd[0] for of in rows]),
+    paper = {statement.id: statement for statement in statements}
+    for axes, quantity, label in zip(
+        all_four,
+        ("goodput", "rtt", "cwnd", "timeouts"),
+        ("goodput / 1408 kbit/s", "RTT (s)", "cwnd (packets)", "time-outs"),
         strict=True,
     ):
-        values = [of[quantity].value for of in outcome.values()]
-        widths = [of[quantity].half_width for of in outcome.values()]
-        axes.bar(positions, values, yerr=widths, color=COLOURS[0], label="simulated")
-        axes.plot(positions, paper, linestyle="", marker="D", color=INK, label="Table I")
+        bars = {"mean": quantity, "median": f"{quantity}-median"}
+        if quantity == "timeouts":
+            bars = {"number": quantity}
+        for index, (name, measure) in enumerate(bars.items()):
+            at = np.array(positions) + 0.42 * (index - (len(bars) - 1) / 2)
+            axes.bar(
+                at,
+                [of[measure].value for of in outcome.values()],
+                0.4,
+                yerr=[of[measure].half_width for of in outcome.values()],
+                color=COLOURS[0 if index == 0 else 5],
+                error_kw={"elinewidth": 0.8, "ecolor": INK, "capsize": 2},
+                label=f"{name}, simulated",
+            )
+            for position, (trial, number) in zip(at, outcome, strict=True):
+                if (stated := paper.get(f"{row_of(trial, number)}-{measure}")) is not None:
+                    mark_value(axes, stated, float(position), face="white")
         axes.set_ylabel(label)
         axes.set_ylim(0, None)
+        axes.grid(visible=False, axis="x")
         axes.set_xticks(positions, [""] * len(positions))
-    all_three[0].legend(loc="upper left")
-    all_three[2].set_xticks(positions, names, rotation=30, ha="right")
+    figure.legend(handles=legend_entries(all_four[0]), loc="outside upper right", ncols=3)
+    all_four[-1].set_xticks(positions, names, rotation=30, ha="right")
     return figure

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.published import legend_entries, mark_level, mark_value
 from bentpipe.plots.style import COLOURS, DASHES, figure_function, panels
 from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
@@ -67,6 +68,9 @@ DEEP_LOADS_MBIT_S: Final = (1.4, 1.2, 1.1)
 
 #: Numbers of simultaneous calls, which have at most 80 kbit/s each and share 1408 kbit/s.
 SEVERAL: Final = (1, 10, 20, 30, 40, 50)
+
+#: Time of the conversation.
+TALKS_S: Final = (15, 300)
 
 #: Name of a case, and seed.
 Key = tuple[str, int]
@@ -136,7 +140,7 @@ def rates_kbit_s(run: Run) -> FloatArray:
     """Returns the rate of the caller's exchange during the conversation for each second, IP and UDP
     headers included."""
     time, rate = trace_of(run, "exchange.rate")["calls.source"]
-    talks = (time > 15) & (time < 300)
+    talks = (time > TALKS_S[0]) & (time < TALKS_S[1])
     return rate[talks] / 1e3
 
 
@@ -185,9 +189,12 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     ours["voip-jitter-deviation"] = round(float(jitters.std()), 3)
     rows = []
     set_up, better = [], []
+    opinions: dict[str, Mapping[float, tuple[str, float, float]]] = {}
     for name in CODECS:
         row = [name]
-        outcomes = {load: opinion([runs[f"{name}-{load}", seed] for seed in SEEDS]) for load in LOADS_MBIT_S}
+        outcomes = opinions[name] = {
+            load: opinion([runs[f"{name}-{load}", seed] for seed in SEEDS]) for load in LOADS_MBIT_S
+        }
         set_up.append(outcomes[1.2][2])
         better.append(min(outcomes[load][1] for load in LOADS_MBIT_S[2:]) - outcomes[1.2][1])
         for load, paper in zip(LOADS_MBIT_S, PAPER[name], strict=True):
@@ -204,7 +211,12 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         ["codec", *(f"{load} Mbit/s" for load in LOADS_MBIT_S)],
         rows,
     )
-    figure = draw(rate)
+    courses = {name: rates_kbit_s(runs[name, SEEDS[0]]) for name in _OF_GSM}
+    figures = {
+        "figure-08-voip": draw_distribution(rate, statements),
+        "figure-09-voip-sip-iax": draw_courses(courses, statements),
+        "table-ii-opinions": draw_opinions(opinions, statements),
+    }
     tables = [
         picture("One call or several calls (figures 6 and 7)", HERE / "voip.toml"),
         picture("A conference", HERE / "voip-conference.toml"),
@@ -212,7 +224,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         several(runs),
         conference(out, json),
     ]
-    return Reproduction(judge(statements, ours), figures={"figure-08-voip": figure}, tables=tables)
+    return Reproduction(judge(statements, ours), figures=figures, tables=tables)
 
 
 def several(runs: Mapping[Key, Run]) -> Table:
@@ -309,30 +321,115 @@ def conference(out: Path, json: bool) -> Table:
 
 
 @figure_function
-def draw(rates: Mapping[str, FloatArray]) -> Figure:
-    """Draws figures 8 and 9: the distribution of the rate of a call, without and with interfering
-    traffic."""
-    figure, (above, below) = panels([2.2, 2.2])
-    edges = [2.5 * edge for edge in range(36)]
-    of_each = (
-        {"sip": "G.711u, SIP", "iax": "G.711u, IAX2", "gsm": "GSM, SIP", "gsm-iax": "GSM, IAX2"},
-        {"gsm-sip-loaded": "GSM, SIP", "gsm-iax-loaded": "GSM, IAX2"},
-    )
-    for axes, labels in zip((above, below), of_each, strict=True):
-        for (name, label), colour, dashes in zip(labels.items(), COLOURS, DASHES, strict=False):
-            shares = np.full(len(rates[name]), 1 / len(rates[name]))
-            axes.hist(
-                rates[name],
-                edges,
-                weights=shares,
-                histtype="step",
-                color=colour,
-                linestyle=dashes,
-                label=label,
+def draw_distribution(rates: Mapping[str, FloatArray], statements: Sequence[Statement]) -> Figure:
+    """Draws figure 8: the distribution of the rate of a call. Marks: the paper's mean, and its
+    mean plus a standard deviation."""
+    figure, (axes,) = panels([3.0])
+    edges = [2.5 * edge for edge in range(44)]
+    labels = {"sip": "G.711u, SIP", "iax": "G.711u, IAX2", "gsm": "GSM, SIP"}
+    for (name, label), colour, dashes in zip(labels.items(), COLOURS, DASHES, strict=False):
+        of, mean, deviation = rates[name], rates[name].mean(), rates[name].std()
+        axes.hist(
+            of,
+            edges,
+            weights=np.full(len(of), 1 / len(of)),
+            histtype="step",
+            color=colour,
+            linestyle=dashes,
+            label=f"{label}: {mean:.1f} ± {deviation:.1f} kbit/s",
+        )
+    paper = {statement.id: statement for statement in statements}
+    axes.set_xlim(0, edges[-1])
+    if (mean_of_paper := paper.get("voip-g711-mean")) is not None:
+        mark_level(axes, mean_of_paper, along="x", colour=COLOURS[0], note="paper: mean")
+        if (deviation := paper.get("voip-g711-deviation")) is not None:
+            height = 0.6 * axes.get_ylim()[1]
+            begin, end = mean_of_paper.value, mean_of_paper.value + deviation.value
+            axes.plot([begin, end], [height] * 2, color=COLOURS[0], linewidth=0.8)
+            mark_value(axes, deviation, height, along="x", base=begin, colour=COLOURS[0])
+            axes.annotate(
+                "mean + deviation",
+                (end, height),
+                (0, 8),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7.5,
             )
-        axes.set_ylabel("fraction of seconds")
-        axes.legend()
-    above.set_title("Rate of a call over each second, in steps of 2.5 kbit/s")
-    below.set_title(f"With {FULL_MBIT_S} Mbit/s of UDP")
-    below.set_xlabel("rate at the network layer (kbit/s)")
+    axes.set_title("Rate of a call over each second, in steps of 2.5 kbit/s (mean ± deviation)")
+    axes.set_ylabel("fraction of seconds")
+    axes.set_xlabel("rate at the network layer (kbit/s)")
+    figure.legend(handles=legend_entries(axes), loc="outside lower center", ncols=2)
+    return figure
+
+
+#: The cases of figure 9: without and with interfering traffic over SIP, and over IAX2.
+_OF_GSM: Final = ("gsm", "gsm-sip-loaded", "gsm-iax", "gsm-iax-loaded")
+
+
+@figure_function
+def draw_courses(rates: Mapping[str, FloatArray], statements: Sequence[Statement]) -> Figure:
+    """Draws figure 9: the rate of a call with GSM over SIP and over IAX2 against time, without and
+    with interfering traffic. Marks: the mean rate over IAX2 times the paper's ratio, without the
+    traffic in the first half, and with it in the second."""
+    figure, both = panels([2.0, 2.0])
+    paper = {statement.id: statement for statement in statements}
+    # The curves overlap.
+    styles: list[dict[str, Any]] = [{"linewidth": 3.5, "alpha": 0.4}, {"linewidth": 0.8}]
+    for axes, title, names in zip(
+        both, ("9a: GSM over SIP", "9b: GSM over IAX2"), (_OF_GSM[:2], _OF_GSM[2:]), strict=True
+    ):
+        for name, colour, label, style in zip(
+            names,
+            COLOURS,
+            ("alone", f"beside {FULL_MBIT_S} Mbit/s of UDP"),
+            styles,
+            strict=False,
+        ):
+            seconds = TALKS_S[0] + 1 + np.arange(len(rates[name]))
+            axes.plot(seconds, rates[name], color=colour, label=label, **style)
+        axes.set_title(title)
+        axes.set_ylabel("rate (kbit/s)")
+        axes.set_xlim(0, TALKS_S[1])
+        axes.set_ylim(0, None)
+    middle = sum(TALKS_S) / 2
+    for statement, part, name, colour in (
+        ("voip-sip-iax", (TALKS_S[0], middle), "gsm-iax", COLOURS[0]),
+        ("voip-sip-iax-loaded", (middle, TALKS_S[1]), "gsm-iax-loaded", COLOURS[1]),
+    ):
+        if statement in paper:
+            mean = float(rates[name].mean())
+            mark_level(
+                both[0], paper[statement], part, colour=colour, scale=mean, note="paper: as IAX2", below=True
+            )
+    both[-1].set_xlabel("time (s)")
+    both[0].legend(handles=legend_entries(both[0]), loc="lower right")
+    return figure
+
+
+@figure_function
+def draw_opinions(
+    opinions: Mapping[str, Mapping[float, tuple[str, float, float]]], statements: Sequence[Statement]
+) -> Figure:
+    """Draws table II: the mean opinion score and the fraction of calls that are set up against the
+    rate of the interfering traffic, by codec. The codecs are next to each other."""
+    figure, (above, below) = panels([3.0, 1.8])
+    paper = {statement.id: statement for statement in statements}
+    for number, (name, outcomes) in enumerate(opinions.items()):
+        loads, colour = list(outcomes), COLOURS[number]
+        at = np.arange(len(loads)) + 0.22 * (number - 1)
+        for axes, index in ((above, 1), (below, 2)):
+            values = [outcome[index] for outcome in outcomes.values()]
+            axes.plot(at, values, "osD"[number], color=colour, markersize=4, label=name)
+        for position, load in zip(at, loads, strict=True):
+            if (statement := paper.get(f"voip-{_word(name)}-{_word(load)}")) is not None:
+                # The statements about the highest load are about the calls that are set up.
+                axes = below if load == LOADS_MBIT_S[0] else above
+                mark_value(axes, statement, float(position), colour=colour)
+    above.set_ylabel("mean opinion score")
+    above.set_ylim(0.8, 5)
+    below.set_ylabel("calls set up")
+    below.set_ylim(-0.1, 1.1)
+    below.set_xticks(range(len(LOADS_MBIT_S)), [f"{load:g}" for load in LOADS_MBIT_S])
+    below.set_xlabel("interfering UDP (Mbit/s)")
+    figure.legend(handles=legend_entries(above), loc="outside lower center", ncols=5)
     return figure

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json as json_format
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.errors import InputError
 from bentpipe.frames.outcomes import survival
 from bentpipe.plots.data import trace_of
+from bentpipe.plots.published import mark_curve, mark_value, mark_words
 from bentpipe.plots.style import COLOURS, INK, figure_function, line
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
@@ -334,10 +336,12 @@ def reproduce(
         "wichmo-frame": frame_ms(out, json),
     }
     figures = {
-        "figure-10-lengths": draw_lengths(receivers),
-        "figure-11-goodput": draw_goodput(fer, found),
+        "figure-10-lengths": draw_lengths(receivers, statements),
+        "figure-11-goodput": draw_goodput(fer, found, statements),
         "figure-12-states": draw_states(),
-        "figure-13-adaptation": draw_adaptations({name: outcomes for name, (outcomes, _) in adapted.items()}),
+        "figure-13-adaptation": draw_adaptations(
+            {name: outcomes for name, (outcomes, _) in adapted.items()}, statements
+        ),
     }
     middle = min(range(len(receivers)), key=lambda index: abs(fer[index] - 0.05))
     first = DECLARED if traces is None else f"The traces are those in {traces}."
@@ -396,15 +400,16 @@ def reproduce(
 
 
 @figure_function
-def draw_lengths(receivers: Sequence[Position]) -> Figure:
+def draw_lengths(receivers: Sequence[Position], statements: Sequence[Statement]) -> Figure:
     """Draws figure 10: mean lengths of bursts and gaps against the frame error rate. Dashed lines:
-    independent losses."""
+    independent losses, and the factor above them that the paper states."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
     fer = np.array([receiver.trace.loss for receiver in receivers])
     grid = np.geomspace(fer.min() / 1.3, min(0.9, fer.max() * 1.3), 100)
-    for axes, values, curve, label in zip(
+    paper = {statement.id: statement for statement in statements}
+    for axes, values, curve, label, statement in zip(
         figure.subplots(1, 2),
         (
             [receiver.trace.mean_burst for receiver in receivers],
@@ -412,18 +417,23 @@ def draw_lengths(receivers: Sequence[Position]) -> Figure:
         ),
         (1 / (1 - grid), 1 / grid),
         ("mean burst (frames)", "mean gap (frames)"),
+        ("wichmo-bursts", "wichmo-gaps"),
         strict=True,
     ):
         axes.loglog(fer, values, "o", color=COLOURS[0], label="traces")
-        axes.loglog(grid, curve, color=INK, linestyle=(0, (4, 2)), label="independent losses")
+        axes.loglog(grid, curve, color=INK, linestyle=":", label="independent losses")
+        if statement in paper:
+            mark_curve(axes, paper[statement], grid, curve)
         axes.set_xlabel("frame error rate")
         axes.set_ylabel(label)
-        axes.legend()
+    figure.axes[0].legend()
     return figure
 
 
 @figure_function
-def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[float]]) -> Figure:
+def draw_goodput(
+    fer: Sequence[float], found: Mapping[tuple[int, str], list[float]], statements: Sequence[Statement]
+) -> Figure:
     """Draws figure 11: goodput against the frame error rate of the trace, as mean, minimum and
     maximum."""
     from matplotlib.figure import Figure
@@ -431,6 +441,7 @@ def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[floa
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axes = figure.subplots()
     order = np.argsort(fer)
+    paper = {statement.id for statement in statements}
     for number, (letter, name) in enumerate(PROCESSES.items()):
         of = [np.array(found[int(index), letter]) / 1e6 for index in order]
         mean = np.array([one.mean() for one in of])
@@ -448,28 +459,57 @@ def draw_goodput(fer: Sequence[float], found: Mapping[tuple[int, str], list[floa
     axes.set_xlabel("frame error rate of the trace")
     axes.set_ylabel("goodput (Mbit/s)")
     axes.set_ylim(0, None)
+    for height, (words, ids) in zip(
+        (0.84, 0.76, 0.68),
+        {
+            "(a) not convex; (b) and (e) convex": [f"wichmo-convex-{letter}" for letter in "abe"],
+            "(d) nearest to (e)": ["wichmo-best"],
+            "(c) farthest from (e)": ["wichmo-farthest"],
+        }.items(),
+        strict=True,
+    ):
+        if paper >= set(ids):
+            between = (math.sqrt(min(fer) * max(fer)), max(fer))
+            mark_words(axes, between, words, height=height)
     axes.legend()
     return figure
 
 
 @figure_function
-def draw_adaptations(adapted: Mapping[str, Outcomes]) -> Figure:
-    """Draws figure 13: the distributions of error bursts and of success bursts on the air, by rate
-    adaptation."""
+def draw_adaptations(adapted: Mapping[str, Outcomes], statements: Sequence[Statement]) -> Figure:
+    """Draws figure 13: the distributions of error bursts and of success bursts on the air. Each
+    column has one rate adaptation; thin lines in grey are those without adaptation. Vertical lines:
+    means. Marks: the means of success bursts by the paper."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 3.2), layout="constrained")
-    both = figure.subplots(1, 2)
-    for number, (name, outcomes) in enumerate(adapted.items()):
-        for axes, lengths in zip(both, (outcomes.bursts, outcomes.gaps), strict=True):
-            values, part = survival(lengths)
-            style = line(number)
-            if number == len(adapted) - 1:
-                # This curve overlaps the previous curve.
-                style["linestyle"] = (0, (4, 4))
-            axes.loglog(values, part, label=name, **style)
-    for axes, label in zip(both, ("error burst (frames)", "success burst (frames)"), strict=True):
-        axes.set_xlabel(label)
-        axes.set_ylabel("part at least as long")
-    both[0].legend()
+    figure = Figure(figsize=(7.2, 4.8), layout="constrained")
+    paper = {statement.id: statement for statement in statements}
+    fixed, *others = adapted
+    rows = figure.subplots(2, len(others), sharex="row", sharey="row")
+    for column, name in enumerate(others):
+        # The paper compares ARF with no adaptation, and LD-ARF with ARF.
+        before = others[column - 1] if column else fixed
+        for axes, quantity in zip(rows[:, column], ("bursts", "gaps"), strict=True):
+            styles: dict[str, dict[str, Any]] = {
+                fixed: {"color": INK, "linewidth": 0.8, "alpha": 0.6},
+                name: {"color": COLOURS[column], "linewidth": 1.4},
+            }
+            for of, style in styles.items():
+                lengths = getattr(adapted[of], quantity)
+                values, part = survival(lengths)
+                label = f"{'fixed rate' if of == fixed else of}: mean {np.mean(lengths):.3g}"
+                axes.loglog(values, part, label=label, **style)
+                axes.axvline(float(np.mean(lengths)), linestyle=":", **style)
+        statement = paper.get(f"wichmo-{name.lower()}")
+        if statement is not None:
+            mean = adapted[before].mean_gap
+            mark_value(rows[1, column], statement, 0.3, along="x", scale=mean, colour=COLOURS[column])
+        rows[0, column].set_title(name)
+        rows[0, column].set_xlabel("error burst (frames)")
+        rows[1, column].set_xlabel("success burst (frames)")
+    for row in rows:
+        row[0].set_ylabel("part at least as long")
+    for row, location in zip(rows, ("upper right", "lower left"), strict=True):
+        for axes in row:
+            axes.legend(loc=location, handlelength=1.5, frameon=True, edgecolor="none", framealpha=0.8)
     return figure

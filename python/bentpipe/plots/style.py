@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from bentpipe.errors import InputError, unknown
 from bentpipe.quantities import listed
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
 
     from bentpipe.results.runs import Run
 
@@ -336,12 +337,16 @@ def legend_of_all(figure: Figure, axes: Sequence[Axes]) -> None:
         )
 
 
+#: Lines without a label that are not predictions.
+NOT_PREDICTED: Final[WeakSet[Line2D]] = WeakSet()
+
+
 def _handles(axes: Axes) -> dict[str, Any]:
     from matplotlib.lines import Line2D
 
     handles, labels = axes.get_legend_handles_labels()
     named = dict(zip(labels, handles, strict=True))
-    if any(str(one.get_label()).startswith("_") for one in axes.lines):
+    if any(str(one.get_label()).startswith("_") and one not in NOT_PREDICTED for one in axes.lines):
         named["predicted"] = Line2D([], [], color=INK, linestyle=PREDICTED)
     return named
 

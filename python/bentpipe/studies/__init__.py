@@ -12,7 +12,8 @@ imports the other files of the folder as ``from .name import ...``.
 
 The name of a figure of the paper is ``figure-NUMBER-WORDS`` or ``table-NUMBER-WORDS``, such as
 ``figure-5b-breaks``: the page of the study shows it next to the statements whose ``source``
-names this figure or table (:func:`labels`).
+names this figure or table (:func:`labels`). A figure draws the paper's values from
+``published.csv`` with the functions of :mod:`bentpipe.plots.published`.
 
 Optional arguments of ``reproduce``, and optional constants of ``study.py``:
 

@@ -69,7 +69,7 @@ class PaperFigure:
 
     #: The test that draws it.
     test: str
-    #: One sentence about its content.
+    #: Its content, and the meaning of its marks where a reader needs it.
     caption: str
 
 

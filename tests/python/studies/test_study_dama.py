@@ -34,8 +34,8 @@ def results(out: Path) -> list[studies.Result]:
     return results_of("dama", QUICK, out)
 
 
-def test_results_match_the_record(results: list[studies.Result]) -> None:
-    check("dama", results)
+def test_results_match_the_record(results: list[studies.Result], out: Path) -> None:
+    check("dama", results, out)
 
 
 def test_figures_have_no_embedded_images(results: list[studies.Result], out: Path) -> None:

@@ -33,13 +33,8 @@ QUICK = (
 )
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> list[studies.Result]:
-    return results_of("handover", QUICK, tmp_path_factory.mktemp("handover"))
-
-
-def test_results_match_the_record(results: list[studies.Result]) -> None:
-    check("handover", results)
+def test_results_match_the_record(tmp_path: Path) -> None:
+    check("handover", results_of("handover", QUICK, tmp_path), tmp_path)
 
 
 def test_a_study_with_fixed_clocks_rejects_other_clocks(tmp_path: Path) -> None:

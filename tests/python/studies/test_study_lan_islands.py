@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not hasattr(native, "__file__"), reason="the eng
 
 def test_results_match_the_record(tmp_path: Path) -> None:
     tests = study("lan_islands").tests
-    check("lan_islands", results_of("lan_islands", tests, tmp_path))
+    check("lan_islands", results_of("lan_islands", tests, tmp_path), tmp_path)
 
 
 def test_an_unknown_clock_is_rejected(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ QUICK = (
 
 @pytest.mark.parametrize("test", QUICK)
 def test_results_match_the_record(test: str, tmp_path: Path) -> None:
-    check("satnex", results_of("satnex", [test], tmp_path))
+    check("satnex", results_of("satnex", [test], tmp_path), tmp_path)
 
 
 @pytest.fixture(scope="module")
