@@ -191,7 +191,7 @@ _SLOW_FIRST: Final = (
 #: The experiment whose sender stops at :data:`DURATION_S`.
 TAIL: Final = "satellite-tail"
 #: Duration of the run of :data:`TAIL`, in which the last packets arrive.
-TAIL_UNTIL_S: Final = 100.0
+TAIL_UNTIL_S: Final = 130.0
 
 #: Experiments by name. ``loss`` has the round-trip time of :attr:`Setup.loss_rtt_ms`.
 EXPERIMENTS: Final[dict[str, Experiment]] = {
