@@ -85,13 +85,11 @@ def _growth(own: Points, _: str) -> dict[str, float]:
     return ours
 
 
-def _extremes(own: Points, constellation: str) -> dict[str, float]:
+def _extremes(own: Points, _: str) -> dict[str, float]:
     worst = max(own, key=lambda key: own[key]["delay_s"].value)
     return {
         "worst-delay": own[worst]["delay_s"].value,
         "worst-delay-size": worst.size_kb,
-        "loss-low": own[PointKey(constellation, 500.0, 1.0, 1e-7)]["loss"].value,
-        "loss-high": own[PointKey(constellation, 2000.0, 10.0, 1e-5)]["loss"].value,
         "loss-most": max(of["loss"].value for of in own.values()),
     }
 
@@ -134,7 +132,6 @@ def _models(own: Points, constellation: str) -> dict[str, float]:
 def _both(points: Points) -> dict[str, float]:
     """Returns the values that compare the constellations."""
     leo, geo = (timers(points, name) for name in ("LEO", "GEO"))
-    loss = {name: points[PointKey(name, 2000.0, 10.0, 1e-5)]["loss"].value for name in ("LEO", "GEO")}
     errors = {
         name: fmean(abs(distance) for distance in _distances(of_constellation(points, name)))
         for name in ("LEO", "GEO")
@@ -154,7 +151,6 @@ def _both(points: Points) -> dict[str, float]:
         "deviation-ratio": leo.deviation_s / geo.deviation_s,
         "timeout-ratio": geo.timeout_s / leo.timeout_s,
         "delay-higher-geo": min(higher),
-        "loss-ratio": loss["GEO"] / loss["LEO"],
         "model-better-geo": errors["LEO"] - errors["GEO"],
         "model-short-leo": median(short),
     }

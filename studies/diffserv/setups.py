@@ -93,8 +93,31 @@ MAX_LOSS: Final[dict[str, Any]] = {**WORST, BER: [1e-5]}
 
 #: Seed of random arrivals and file sizes that differ from the study's.
 DRAW: Final = 3
-#: Number of replications of a single point.
+#: Number of draws of a single point.
 DRAWS: Final = 10
+
+
+def draws(scenario: Path, out: Path, *, quiet: bool) -> tuple[dict[str, float | None], Table]:
+    """Runs the test ``draws``: the points of minimum and maximum loss that the paper names, with
+    ten random draws each. Returns its values and a table of the means."""
+    loss = {
+        (name, key.constellation): of["loss"]
+        for name, vary in (("low", MIN_LOSS), ("high", MAX_LOSS))
+        for key, of in points_of(scenario, out / name, DRAWS, vary=vary, quiet=quiet).items()
+    }
+    ours: dict[str, float | None] = {
+        f"loss-{name}-{constellation.lower()}": mean.value for (name, constellation), mean in loss.items()
+    }
+    rows = [
+        [name, constellation, f"{mean.value:.5f}", f"{mean.half_width:.5f}"]
+        for (name, constellation), mean in loss.items()
+    ]
+    table = Table(
+        f"Loss ratio at the points of minimum and maximum loss: means of {DRAWS} draws, 95 %",
+        ["point", "constellation", "mean", "+-"],
+        rows,
+    )
+    return ours | {"loss-ratio": loss["high", "GEO"].value / loss["high", "LEO"].value}, table
 
 
 def causes(scenario: Path, out: Path, *, quiet: bool) -> dict[str, float | None]:
@@ -103,14 +126,11 @@ def causes(scenario: Path, out: Path, *, quiet: bool) -> dict[str, float | None]
     - RED drops each packet independently, with a probability by the average queue only: maximum
       delay and loss.
     - All hours have different random arrivals and file sizes.
-    - The points of minimum and maximum loss have ten replications.
     - The models use each hour's own round-trip time."""
     independent = points_of(
         scenario, out / "causes", 1, overrides=(f"{SPACING}=geometric",), vary=WORST, quiet=quiet
     )
     draw = points_of(scenario, out / "draw", 1, overrides=(f"seed={DRAW}",), quiet=quiet)
-    least = points_of(scenario, out / "low", DRAWS, vary=MIN_LOSS, quiet=quiet)
-    worst = points_of(scenario, out / "high", DRAWS, vary=MAX_LOSS, quiet=quiet)
 
     def maximum(points: Points, constellation: str, measure: str) -> float:
         return max(of[measure].value for of in of_constellation(points, constellation).values())
@@ -122,9 +142,6 @@ def causes(scenario: Path, out: Path, *, quiet: bool) -> dict[str, float | None]
         "draw-deviation-geo": deviations["GEO"],
         "draw-deviation-ratio": deviations["LEO"] / deviations["GEO"],
         "draw-loss-most-geo": maximum(draw, "GEO", "loss"),
-        "draws-loss-low-leo": maximum(least, "LEO", "loss"),
-        "draws-loss-low-geo": maximum(least, "GEO", "loss"),
-        "draws-loss-ratio": maximum(worst, "GEO", "loss") / maximum(worst, "LEO", "loss"),
         **measure_own_round_trips(points_of(scenario, out / "campaign", 1, quiet=quiet)),
     }
 

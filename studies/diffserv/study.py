@@ -12,7 +12,7 @@ from .figures import draw
 from .measures import measure, measure_bends, measure_few, table_3
 from .points import points_of
 from .segments import captures
-from .setups import causes, day, setups
+from .setups import causes, day, draws, setups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +42,8 @@ TESTS: Final = (
     # The causes of differences: random drops by RED, different random arrivals and file sizes, and
     # the models with each hour's own round-trip time.
     "causes",
+    # The points of minimum and maximum loss with ten random draws.
+    "draws",
     # Delay and jitter, measured from the first transmission of each segment.
     "first",
     # The table of the effects of each assumption.
@@ -96,6 +98,10 @@ def reproduce(test: str, out: Path, json: bool, replications: int = 1) -> Reprod
         ours |= measure_bends(points_of(scenario, out / "bends", 1, vary=BENDS, quiet=json))
     if test == "causes":
         ours |= causes(scenario, out, quiet=json)
+    if test == "draws":
+        values, table = draws(scenario, out, quiet=json)
+        ours |= values
+        tables.append(table)
     if test == "first":
         values, table = captures(out, quiet=json)
         ours |= values
