@@ -100,6 +100,7 @@ __all__ = [
     "Proxy",
     "Quantity",
     "Queue",
+    "QueueAccess",
     "Rate",
     "RateAdaptation",
     "RateOrZero",
@@ -2609,6 +2610,10 @@ class Class(TypedDict):
     """Queue discipline of the class. If unset, the return link's discipline applies."""
 
 
+#: Access of a terminal's packets to its slots.
+QueueAccess: TypeAlias = 'Literal["immediate", "superframe"]'
+
+
 class ProportionalAllocator(TypedDict):
     """Allocator of the kind `proportional`. Slots in proportion to the demands, as in the study (Luglio,
     Roseti, Zampognaro 2009)."""
@@ -2816,6 +2821,10 @@ Scheme: TypeAlias = 'CraScheme | RbdcScheme | VbdcScheme | AvbdcScheme | FcaSche
 class Dama(TypedDict):
     """Demand-assigned multiple access (DAMA): the request and the assignment of slots."""
 
+    access: NotRequired[QueueAccess]
+    """Slots that a packet may use: all that start after its arrival, by default, or those of later
+    superframes only. It applies to constant and to requested slots. With `superframe`, packets that arrive in
+    different superframes do not share a unit of the framing."""
     allocator: NotRequired[Allocator]
     """Division of the free slots if the requests exceed them; in proportion to the requests by default."""
     cra: NotRequired[RateOrZero]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: The parts of a wait in order of time: column of the trace, and label.
 PARTS: Final = {
+    "wait_superframe": "next superframe",
     "wait_earlier": "earlier slots",
     "wait_request": "request slot",
     "wait_lost": "lost requests",
@@ -33,6 +34,7 @@ PARTS: Final = {
 
 #: Explanation of each part.
 ABOUT: Final = {
+    "wait_superframe": "the first superframe after its arrival",
     "wait_earlier": "slots that needed no request of its own",
     "wait_request": "an opportunity to send a request",
     "wait_lost": "repetition of lost requests",
@@ -70,8 +72,8 @@ class Wait:
     def timeline(self) -> list[tuple[int, str]]:
         """Times and events, in order."""
         moments = [(self.arrival_ns, "arrived at the terminal")]
-        at = self.arrival_ns
         parts = self.parts_ns
+        at = self.arrival_ns + parts["wait_superframe"]
         asked = at + parts["wait_request"]
         if parts["wait_lost"]:
             moments.append((asked, "requested; the request was lost"))
@@ -132,6 +134,8 @@ def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
         raise unknown("terminal", terminal, names, str(run.path))
     import polars as pl
 
+    if "wait_superframe" not in frame.columns:  # in runs of versions without this part
+        frame = frame.with_columns(pl.lit(0).alias("wait_superframe"))
     return frame.filter(pl.col("terminal") == terminal)
 
 

@@ -57,6 +57,25 @@ def test_the_response_emerges_where_it_is_not_imposed() -> None:
     assert arguments(scenario=star)["response_superframes"] == 6
 
 
+def test_access_per_superframe_adds_the_wait_of_equation_11(tmp_path: Path) -> None:
+    """Segments every 100 ms meet superframes of 94 ms at all phases, so the mean wait is half a
+    superframe, 47 ms. A slot takes 0.73 ms, and 0.37 ms pass on average until one starts."""
+    app = {"kind": "cbr", "rate": "8 kbit/s", "datagram": "100 B"}
+    sparse = STAR | {"flow": [UPLOAD | {"app": app}]}
+    cra = "network.sat.return.dama.scheme=cra"
+    means = {}
+    for access in ("immediate", "superframe"):
+        changes = [cra, f"network.sat.return.dama.access={access}"]
+        (dama,) = (one for one in facts(bp.load(sparse, changes))["flows"][0]["there"][0]["access"])
+        assert dama["access_wait_s"] == pytest.approx({"immediate": 0, "superframe": 0.047}[access])
+        run = bp.simulate(sparse, overrides=changes, out=tmp_path / access)
+        means[access] = run.flows["rtt_mean"][0]
+    assert means["immediate"] == pytest.approx(0.501, abs=0.001)
+    predicted = predict_scenario(STAR, [cra, "network.sat.return.dama.access=superframe"])["up"].prediction
+    assert predicted is not None and predicted.round_trip.mean_s == pytest.approx(0.547)
+    assert means["superframe"] == pytest.approx(predicted.round_trip.mean_s, abs=0.001)
+
+
 def test_positions_give_the_propagation_delay() -> None:
     rome = {"latitude": "41.9 deg", "longitude": "12.5 deg"}
     star = bp.load(STAR).data

@@ -223,6 +223,7 @@ impl Star<'_> {
                     Planning::Boundary => "boundary",
                     Planning::JustInTime => "just-in-time",
                 },
+                access_wait_s: dama.mean_access_wait(self.frame.superframe()).as_secs_f64(),
                 constant_bit_s: rate(member.constant) * framed.efficiency,
             })]
             .into_iter()
@@ -268,6 +269,7 @@ impl Star<'_> {
             allocator: _,
             processing: _,
             planning: _,
+            access: _,
             requests,
             request_error,
             plan_error,

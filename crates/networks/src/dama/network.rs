@@ -195,6 +195,7 @@ impl<'a> StarBuilder<'a> {
             grants: (config.quick_start.map(|share| Grants::new(share.value())), link.rate),
             requester: dama.scheme.requester(&self.scheme_context(member)),
             opportunities: dama.requests.build(terminal, self.response),
+            access: dama.access,
             shared: (dama.requests.shared_slots(), dama.requests.data()),
             controller: self.controller,
             board: self.reads_board(member).then(|| self.board.clone()),

@@ -259,6 +259,6 @@ fn request_is_piggybacked_on_the_first_burst() {
     // 250 ms.
     let waits = rig.waits();
     let row = &waits[0].1;
-    assert_eq!((row[5], row[11]), (94e6, 1e6));
-    assert_eq!(row[13], 250e6 + 1_468_750.0 + 250e6, "the burst's end, and both ways");
+    assert_eq!((row[5], row[12]), (94e6, 1e6));
+    assert_eq!(row[14], 250e6 + 1_468_750.0 + 250e6, "the burst's end, and both ways");
 }
