@@ -2829,8 +2829,8 @@ class Dama(TypedDict):
     """Division of the free slots if the requests exceed them; in proportion to the requests by default."""
     cra: NotRequired[RateOrZero]
     """Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is one slot.
-    With the scheme `cra`, which has no other slots, it is an equal share of the slots that are not taken by
-    terminals with their own `cra`."""
+    If all terminals have the scheme `cra`, which has no other slots, it is an equal share of the slots that
+    are not taken by terminals with their own `cra`."""
     plan_error: NotRequired[Error]
     """Errors that hit burst time plans in addition to those of the forward link; none by default. They are
     drawn separately for each terminal."""
@@ -2848,7 +2848,8 @@ class Dama(TypedDict):
     waits for superframe boundaries."""
     scheme: NotRequired[Scheme]
     """Scheme by which terminals request slots beyond their constant slots: a capacity category of EN 301 790,
-    section 6.6.1.2, or a mix of several. The default `cra` requests none."""
+    section 6.6.1.2, or a mix of several. The default `cra` requests none. Terminals may have their own scheme
+    (`terminals`)."""
 
 
 class Return(TypedDict):
@@ -2916,6 +2917,9 @@ class Group(TypedDict):
     appended to it."""
     period: NotRequired[Span]
     """Period after which logon and logoff repeat. If unset, they happen once."""
+    scheme: NotRequired[Scheme]
+    """Scheme by which each terminal requests slots, instead of the network's. Changes of the network's scheme
+    during a run do not affect it."""
     site: NotRequired[Site]
     """Position of the terminals, if propagation is computed from positions."""
     weight: NotRequired[int]

@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError, in_order, unknown
+from bentpipe.scenario.facts import dama_of
 from bentpipe.scenario.topology import ranges
+
+from .predictions import facts_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -158,6 +161,17 @@ def explain(run: Run, terminal: str | None, at_s: float) -> list[Wait]:
         raise InputError(f"no packet waited at {at_s:g} s or arrived later: {shown}")
     flows = run.flow_names
     return [_wait(row, flows) for row in there.iter_rows(named=True)]
+
+
+def scheme(run: Run, terminal: str) -> str | None:
+    """Returns the scheme by which a terminal requests capacity, as in a scenario; None if the
+    scenario is from an older version and is refused."""
+    hops = (hop for flow in facts_of(run) for hop in (*(flow["there"] or ()), *(flow["back"] or ())))
+    for hop in hops:
+        # The name includes the network's if several networks have a terminal at this node.
+        if terminal in (hop["from"], f"{hop['network']}.{hop['from']}") and (dama := dama_of(hop)):
+            return dama["scheme"]
+    return None
 
 
 def summary(frame: pl.DataFrame) -> dict[str, tuple[float, float, float]]:

@@ -177,11 +177,12 @@ pub enum Access {
 #[serde(deny_unknown_fields, default)]
 pub struct Dama {
     /// Scheme by which terminals request slots beyond their constant slots: a capacity category of
-    /// EN 301 790, section 6.6.1.2, or a mix of several. The default `cra` requests none.
+    /// EN 301 790, section 6.6.1.2, or a mix of several. The default `cra` requests none. Terminals
+    /// may have their own scheme (`terminals`).
     pub scheme: scheme::Config,
     /// Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is
-    /// one slot. With the scheme `cra`, which has no other slots, it is an equal share of the slots
-    /// that are not taken by terminals with their own `cra`.
+    /// one slot. If all terminals have the scheme `cra`, which has no other slots, it is an equal
+    /// share of the slots that are not taken by terminals with their own `cra`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
     /// Division of the free slots if the requests exceed them; in proportion to the requests by
@@ -379,9 +380,14 @@ impl Config {
     }
 
     /// Returns the number of constant slots of a terminal without its own `cra`: one, or an equal
-    /// share if the scheme has no other slots.
+    /// share if no terminal has other slots.
     fn default_slots(&self) -> u32 {
-        let scheme::Config::Cra(_) = self.return_link.dama.scheme else { return 1 };
+        let network = &self.return_link.dama.scheme;
+        let is_constant =
+            |entry: &Terminals| matches!(entry.own_scheme().unwrap_or(network), scheme::Config::Cra(_));
+        if !self.terminals.iter().all(is_constant) {
+            return 1;
+        }
         let mut plan = Plan::new(&self.carriers().unwrap_or_default());
         let mut sharing = 0;
         for entry in &self.terminals {

@@ -74,6 +74,8 @@ pub struct Parts {
     pub(super) traffic: Vec<Traffic>,
     /// The scheme's part at the terminal.
     pub requester: Box<dyn Requester>,
+    /// True if the scheme is the terminal's own, which the network's changes do not affect.
+    pub has_own_scheme: bool,
     /// Opportunities of the terminal to send requests.
     pub opportunities: Box<dyn RequestOpportunities>,
     /// Board on which the terminal reads plans and posts requests, if it is logged on for the whole
@@ -478,7 +480,9 @@ impl Stage for Terminal {
         if before.error != after.error {
             self.parts.errors = after.error.errors();
         }
-        self.parts.requester.change(&after.dama.scheme);
+        if !self.parts.has_own_scheme {
+            self.parts.requester.change(&after.dama.scheme);
+        }
     }
 
     #[inline]
