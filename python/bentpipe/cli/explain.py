@@ -74,7 +74,9 @@ def explain(
                 part: {"mean_s": mean, "p95_s": p95, "share": share}
                 for part, (mean, p95, share) in parts.items()
             }
-            print_json({"terminal": name, "scheme": category, "packets": frame.height, "parts": rows, "figure": file})
+            print_json(
+                {"terminal": name, "scheme": category, "packets": frame.height, "parts": rows, "figure": file}
+            )
             return
         print_table(
             ["waited for", "meaning", "mean\nms", "p95\nms", "share\n%"],

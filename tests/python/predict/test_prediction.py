@@ -9,7 +9,7 @@ import bentpipe as bp
 import numpy as np
 import pytest
 from bentpipe.predict.prediction import predict_scenario
-from bentpipe.scenario.facts import facts
+from bentpipe.scenario.facts import dama_of, facts
 from helpers import ROOT
 
 UPLOAD = {"name": "up", "from": "st1", "to": "gw", "app": "bulk", "transport": {"kind": "tcp"}}
@@ -66,8 +66,12 @@ def test_access_per_superframe_adds_the_wait_of_equation_11(tmp_path: Path) -> N
     means = {}
     for access in ("immediate", "superframe"):
         changes = [cra, f"network.sat.return.dama.access={access}"]
-        (dama,) = (one for one in facts(bp.load(sparse, changes))["flows"][0]["there"][0]["access"])
-        assert dama["access_wait_s"] == pytest.approx({"immediate": 0, "superframe": 0.047}[access])
+        hops = facts(bp.load(sparse, changes))["flows"][0]["there"]
+        assert hops is not None
+        dama = dama_of(hops[0])
+        assert dama is not None and dama["access_wait_s"] == pytest.approx(
+            {"immediate": 0, "superframe": 0.047}[access]
+        )
         run = bp.simulate(sparse, overrides=changes, out=tmp_path / access)
         means[access] = run.flows["rtt_mean"][0]
     assert means["immediate"] == pytest.approx(0.501, abs=0.001)

@@ -23,7 +23,7 @@ impl Config {
         for entry in &self.terminals {
             let group = entry.group();
             let constant = self.slots_of(group.cra).expect("check has passed");
-            let scheme = group.scheme.as_ref().unwrap_or(&self.return_link.dama.scheme);
+            let scheme = group.scheme.as_deref().unwrap_or(&self.return_link.dama.scheme);
             let legs = self.propagation.legs(group.site.as_ref()).expect("check has passed");
             let slots = |rate: Option<RateOrZero>| {
                 rate.map(|rate| self.link().whole_slots(rate).expect("check has passed"))

@@ -25,7 +25,7 @@ pub struct Group {
     /// Scheme by which each terminal requests slots, instead of the network's. Changes of the
     /// network's scheme during a run do not affect it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheme: Option<scheme::Config>,
+    pub scheme: Option<Box<scheme::Config>>,
     /// Constant rate of each terminal (CRA), instead of the network's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
@@ -142,7 +142,7 @@ impl Terminals {
     pub(super) fn own_scheme(&self) -> Option<&scheme::Config> {
         match self {
             Terminals::Name(_) => None,
-            Terminals::Group(group) => group.scheme.as_ref(),
+            Terminals::Group(group) => group.scheme.as_deref(),
         }
     }
 

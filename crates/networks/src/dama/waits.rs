@@ -5,7 +5,7 @@
 //!
 //! | part | cause | ends |
 //! | --- | --- | --- |
-//! | `wait_superframe` | with `access = "superframe"`: access to slots, which begins with a superframe | at the start of the first superframe after the arrival |
+//! | `wait_superframe` | access per superframe | at the first superframe after the arrival |
 //! | `wait_earlier` | slots available without a request for the packet: constant, spare, or requested before the packet arrived | at the start of the superframe with the packet's last byte |
 //! | `wait_request` | waiting for a request slot | when the first request after the arrival is made |
 //! | `wait_lost` | lost requests | when the first request is made that reaches the control centre |
@@ -14,11 +14,11 @@
 //! | `wait_competition` | slots of other terminals or earlier packets, lost plans | at the start of the superframe with the packet's last byte |
 //! | `wait_slot` | the slot's position in that superframe, and transmission | at the end of the slot |
 //!
-//! A packet has either `wait_earlier` or the five parts that follow it. Requests of boundary planning
-//! are made when a superframe starts, so `wait_superframe` then includes the wait for the request. If
-//! the request is made earlier, `wait_superframe` is 0, because it did not delay the packet. If the superframe with its
-//! last byte starts before the first request after its arrival can be served, the slot was not
-//! assigned by that request, and the packet did not wait for it.
+//! A packet has either `wait_earlier` or the five parts that follow it. Requests of boundary
+//! planning are made when a superframe starts, so `wait_superframe` then includes the wait for the
+//! request. If the request is made earlier, `wait_superframe` is 0, because it did not delay the
+//! packet. If the superframe with its last byte starts before the first request after its arrival
+//! can be served, the slot was not assigned by that request, and the packet did not wait for it.
 
 use super::frame::Frame;
 use super::timing::Timeline;

@@ -9,9 +9,9 @@
 //! the next superframe's assignment.
 //!
 //! A packet may use the slots that start after its arrival or, with `access = "superframe"`
-//! ([`Access`]), the slots of superframes that start after its arrival. This applies to constant and
-//! to requested slots. (Study, section 4.1: "access to the MAC queue is performed on a superframe
-//! basis".)
+//! ([`Access`]), the slots of superframes that start after its arrival. This applies to constant
+//! and to requested slots. (Study, section 4.1: "access to the MAC queue is performed on a
+//! superframe basis".)
 //!
 //! At the start of a superframe the terminal first makes its request from its present queue, and
 //! then sends. An idle terminal sleeps. It wakes at the end of a superframe in which data waited or

@@ -2,9 +2,9 @@
 
 use super::*;
 
-/// Runs two packets of 752 bytes in every superframe of 94 ms, at 20 ms and at 60 ms after its start,
-/// and returns for each of the last twenty the time from its arrival to the gateway, and the row of
-/// the trace `waits`.
+/// Runs two packets of 752 bytes in every superframe of 94 ms, at 20 ms and at 60 ms after its
+/// start, and returns for each of the last twenty the time from its arrival to the gateway, and the
+/// row of the trace `waits`.
 fn constant_rate(dama: &str) -> Vec<(u64, Vec<f64>)> {
     let mut rig = Rig::new(&config(dama, r#"["a"]"#));
     for superframe in 0..200 {
@@ -21,16 +21,16 @@ fn constant_rate(dama: &str) -> Vec<(u64, Vec<f64>)> {
     delays.zip(rows[380..].iter().map(|(_, row)| row.clone())).collect()
 }
 
-/// The wait of the two packets in the superframe in which they leave. Two slots of 188 bytes in each
-/// of four frames carry two packets of 752 bytes: the first packet ends with slot 1 of frame 1, at
-/// 23.5 ms + 2 x 0.734 375 ms, and the second one with slot 1 of frame 3.
+/// The wait of the two packets in the superframe in which they leave. Two slots of 188 bytes in
+/// each of four frames carry two packets of 752 bytes: the first packet ends with slot 1 of frame
+/// 1, at 23.5 ms + 2 x 0.734 375 ms, and the second one with slot 1 of frame 3.
 const SLOT: [u64; 2] = [23_500_000 + 1_468_750, 3 * 23_500_000 + 1_468_750];
 
 #[test]
 fn constant_rate_over_rbdc_waits_as_over_cra() {
     // Equation 11: RTT_DAMA is Delta_SF for CRA, and for RBDC at a constant rate once its capacity
-    // has been allocated. Delta_SF is 94 - 20 = 74 ms and 94 - 60 = 34 ms. The queue at the start of
-    // a superframe is what arrived in the previous one, two slots, and so is each request.
+    // has been allocated. Delta_SF is 94 - 20 = 74 ms and 94 - 60 = 34 ms. The queue at the start
+    // of a superframe is what arrived in the previous one, two slots, and so is each request.
     let cra = constant_rate(r#"{"scheme": {"cra": {}}, "cra": "128 kbit/s", "access": "superframe"}"#);
     let rbdc = constant_rate(
         r#"{"scheme": {"rbdc": {}}, "cra": "0 bit/s", "response": 11, "access": "superframe"}"#,
@@ -47,9 +47,9 @@ fn constant_rate_over_rbdc_waits_as_over_cra() {
 
 #[test]
 fn volume_requests_wait_for_the_superframe_once() {
-    // Equation 11: RTT_DAMA = L D_SF + Delta_SF. The request of a packet is made when its superframe
-    // starts, so the wait for the superframe is not added to the wait for the request: 11 x 94 ms, of
-    // which 500 ms are propagation, and Delta_SF = 94 - 20 = 74 ms.
+    // Equation 11: RTT_DAMA = L D_SF + Delta_SF. The request of a packet is made when its
+    // superframe starts, so the wait for the superframe is not added to the wait for the request:
+    // 11 x 94 ms, of which 500 ms are propagation, and Delta_SF = 94 - 20 = 74 ms.
     for access in ["immediate", "superframe"] {
         let dama = format!(
             r#"{{"scheme": {{"vbdc": {{}}}}, "cra": "0 bit/s", "response": 11, "access": "{access}"}}"#
@@ -70,9 +70,10 @@ fn volume_requests_wait_for_the_superframe_once() {
 
 #[test]
 fn packets_of_different_superframes_do_not_share_units() {
-    // ULE packs packets of 40 bytes, which take 48, into MPEG packets of 188 bytes, one per slot. The
-    // first packet waits for superframe 1. The second one could fill the rest of the same slot, but
-    // arrives when superframe 1 has begun, and leaves in superframe 2. The third one shares its slot.
+    // ULE packs packets of 40 bytes, which take 48, into MPEG packets of 188 bytes, one per slot.
+    // The first packet waits for superframe 1. The second one could fill the rest of the same slot,
+    // but arrives when superframe 1 has begun, and leaves in superframe 2. The third one shares its
+    // slot.
     let mut config =
         config(r#"{"scheme": {"cra": {}}, "cra": "64 kbit/s", "access": "superframe"}"#, r#"["a"]"#);
     config.return_link.framing = serde_json::from_str(r#"{"ule": {}}"#).unwrap();

@@ -277,9 +277,9 @@ fn each_terminal_requests_by_its_own_scheme() {
     }
     rig.run(ms(30_000));
     assert_eq!(rig.arrived.len(), 3);
-    // In superframe 1 the terminals request a rate of 31 slots and a volume of 31 slots. One slot of
-    // 32 is constant. In superframe 12, the proportional allocator divides the other 31 slots into
-    // 16 and 15: equal requests get 15.5, and the first terminal gets the remaining slot.
+    // In superframe 1 the terminals request a rate of 31 slots and a volume of 31 slots. One slot
+    // of 32 is constant. In superframe 12, the proportional allocator divides the other 31 slots
+    // into 16 and 15: equal requests get 15.5, and the first terminal gets the remaining slot.
     let of = |rig: &mut Rig, terminal: &str, column: &str, superframe: u64| {
         rig.trace(terminal, column).iter().find(|(n, _)| *n == superframe).map(|(_, value)| *value)
     };
