@@ -100,6 +100,7 @@ __all__ = [
     "Proxy",
     "Quantity",
     "Queue",
+    "QueueAccess",
     "Rate",
     "RateAdaptation",
     "RateOrZero",
@@ -2609,6 +2610,10 @@ class Class(TypedDict):
     """Queue discipline of the class. If unset, the return link's discipline applies."""
 
 
+#: Access of a terminal's packets to its slots.
+QueueAccess: TypeAlias = 'Literal["immediate", "superframe"]'
+
+
 class ProportionalAllocator(TypedDict):
     """Allocator of the kind `proportional`. Slots in proportion to the demands, as in the study (Luglio,
     Roseti, Zampognaro 2009)."""
@@ -2816,12 +2821,16 @@ Scheme: TypeAlias = 'CraScheme | RbdcScheme | VbdcScheme | AvbdcScheme | FcaSche
 class Dama(TypedDict):
     """Demand-assigned multiple access (DAMA): the request and the assignment of slots."""
 
+    access: NotRequired[QueueAccess]
+    """Slots that a packet may use: all that start after its arrival, by default, or those of later
+    superframes only. It applies to constant and to requested slots. With `superframe`, packets that arrive in
+    different superframes do not share a unit of the framing."""
     allocator: NotRequired[Allocator]
     """Division of the free slots if the requests exceed them; in proportion to the requests by default."""
     cra: NotRequired[RateOrZero]
     """Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is one slot.
-    With the scheme `cra`, which has no other slots, it is an equal share of the slots that are not taken by
-    terminals with their own `cra`."""
+    If all terminals have the scheme `cra`, which has no other slots, it is an equal share of the slots that
+    are not taken by terminals with their own `cra`."""
     plan_error: NotRequired[Error]
     """Errors that hit burst time plans in addition to those of the forward link; none by default. They are
     drawn separately for each terminal."""
@@ -2839,7 +2848,8 @@ class Dama(TypedDict):
     waits for superframe boundaries."""
     scheme: NotRequired[Scheme]
     """Scheme by which terminals request slots beyond their constant slots: a capacity category of EN 301 790,
-    section 6.6.1.2, or a mix of several. The default `cra` requests none."""
+    section 6.6.1.2, or a mix of several. The default `cra` requests none. Terminals may have their own scheme
+    (`terminals`)."""
 
 
 class Return(TypedDict):
@@ -2907,6 +2917,9 @@ class Group(TypedDict):
     appended to it."""
     period: NotRequired[Span]
     """Period after which logon and logoff repeat. If unset, they happen once."""
+    scheme: NotRequired[Scheme]
+    """Scheme by which each terminal requests slots, instead of the network's. Changes of the network's scheme
+    during a run do not affect it."""
     site: NotRequired[Site]
     """Position of the terminals, if propagation is computed from positions."""
     weight: NotRequired[int]

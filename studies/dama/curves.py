@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
-from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job
 from bentpipe.plots.data import FloatArray, duration_s, rate, superframes, trace_of
 from bentpipe.quantities import base_value
 from bentpipe.results.predictions import predict_run
 from bentpipe.results.runs import Run
 from bentpipe.simulation import Progress
+
+from .setups import PAPER, Setup
 
 HERE: Final = Path(__file__).parent
 
@@ -203,15 +205,16 @@ class Series:
         return Course(middles, mean * factor)
 
 
-def simulate_all(curves: Sequence[Curve], out: Path, progress: Progress) -> dict[Curve, Series]:
+def simulate_all(
+    curves: Sequence[Curve], out: Path, progress: Progress, setup: Setup = PAPER
+) -> dict[Curve, Series]:
     """Runs the curves and returns their time series. A curve's run folder is ``out/NAME``.
     ``progress`` receives the completed fraction of all runs."""
     jobs = {curve: Job(curve.name, curve.scenario, tuple(curve.overrides)) for curve in curves}
-    runs = run_all(list(jobs.values()), out, progress)
-    return {curve: Series(curve, runs[job]) for curve, job in jobs.items()}
+    return {curve: Series(curve, run) for curve, run in setup.run(jobs, out, progress).items()}
 
 
-def simulate_constant(out: Path, progress: Progress) -> dict[Scheme, float]:
+def simulate_constant(out: Path, progress: Progress, setup: Setup = PAPER) -> dict[Scheme, float]:
     """Runs a flow of constant rate and returns its mean one-way delay over CRA and RBDC, in
     milliseconds."""
     schemes: tuple[Scheme, ...] = ("cra", "rbdc")
@@ -226,5 +229,5 @@ def simulate_constant(out: Path, progress: Progress) -> dict[Scheme, float]:
         )
         for scheme in schemes
     }
-    runs = run_all(list(jobs.values()), out, progress)
-    return {scheme: 1e3 * float(runs[job].flows["delay_mean"][0]) for scheme, job in jobs.items()}
+    runs = setup.run(jobs, out, progress)
+    return {scheme: 1e3 * float(run.flows["delay_mean"][0]) for scheme, run in runs.items()}

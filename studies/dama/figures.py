@@ -210,7 +210,7 @@ def _mark_rtt(axes: Axes, statement: Statement, series: Mapping[Curve, Series]) 
         case "rtt" if first == "ret":
             mark_level(axes, statement, SETTLED_RTT_S, colour=colour)
         case "rtt-low" | "rtt-high":
-            mark_level(axes, statement, (0.0, time_to_full_s(one) or SHOWN_S[1]), colour=colour)
+            mark_level(axes, statement, (0.0, time_to_full_s(one)), colour=colour)
         case "rtt" | "rtt-shown":
             mark_level(axes, statement, SHOWN_S, colour=colour)
 

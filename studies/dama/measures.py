@@ -169,7 +169,7 @@ def _return(of: Chosen, ours: dict[str, float | None]) -> None:
     reno_cra, reno_rbdc, reno_vbdc = (of("reno", scheme) for scheme in SCHEMES)
     for scheme in SCHEMES:
         ours[f"ret-full-reno-{scheme}"] = time_to_full_s(of("reno", scheme))
-    full_s = {one: time_to_full_s(one) or one.duration_s for one in (reno_cra, reno_rbdc)}
+    full_s = {one: time_to_full_s(one) for one in (reno_cra, reno_rbdc)}
     ours["ret-rtt-reno-cra"] = mean(reno_cra.rtt_ms, (0.0, full_s[reno_cra]))
     ours["ret-rtt-shown-reno-cra"] = mean(reno_cra.rtt_ms, SHOWN_S)
     growing = reno_rbdc.rtt_ms.between(0.0, full_s[reno_rbdc])
@@ -179,9 +179,7 @@ def _return(of: Chosen, ours: dict[str, float | None]) -> None:
     ours["ret-rtt-varies-reno-vbdc"] = spread(reno_vbdc.rtt_ms, SETTLED_RTT_S)
     difference = of("vegas", "cra").goodput_kbit_s.value.mean() - reno_rbdc.goodput_kbit_s.value.mean()
     ours["ret-equal-vegas-cra"] = 100 * float(difference) / reno_cra.ceiling_kbit_s
-    full_vegas_s, full_reno_s = time_to_full_s(of("vegas", "cra")), time_to_full_s(reno_cra)
-    if full_vegas_s is not None and full_reno_s is not None:
-        ours["ret-later-vegas-cra"] = full_vegas_s - full_reno_s
+    ours["ret-later-vegas-cra"] = time_to_full_s(of("vegas", "cra")) - time_to_full_s(reno_cra)
     ours["ret-slots-vegas-rbdc"] = mean(of("vegas", "rbdc").slots, STEADY_S)
     for scheme in ON_DEMAND:
         ours[f"ret-rate-vegas-{scheme}"] = mean(of("vegas", scheme).goodput_kbit_s, STEADY_S)
@@ -256,12 +254,12 @@ def swings(values: FloatArray) -> int:
     return turns
 
 
-def time_to_full_s(series: Series) -> float | None:
+def time_to_full_s(series: Series) -> float:
     """Returns the middle of the first window whose goodput is at least :data:`FULL` of the ceiling,
-    if any."""
+    or the duration of the run, a lower bound, if there is none."""
     goodput = series.goodput_kbit_s
     reached = np.flatnonzero(goodput.value >= FULL * series.ceiling_kbit_s)
-    return float(goodput.time_s[reached[0]]) if len(reached) else None
+    return float(goodput.time_s[reached[0]]) if len(reached) else series.duration_s
 
 
 def share(series: Series, interval_s: tuple[float, float]) -> float:
@@ -270,10 +268,13 @@ def share(series: Series, interval_s: tuple[float, float]) -> float:
 
 
 def onset_s(series: Series) -> float | None:
-    """Returns the first time at which the RTT exceeds RTT_0 + D_SF, the maximum with constant slots
-    only, if any."""
-    rtt = series.rtt_ms
-    reached = np.flatnonzero(rtt.value > RTT0_MS + SUPERFRAME_MS)
+    """Returns the first time at which the RTT exceeds the maximum with constant slots only, if any.
+
+    This maximum is RTT_0 + D_SF, because a slot comes in every frame. If packets wait for the next
+    superframe before they wait for a slot in it, the maximum is RTT_0 + 2 D_SF."""
+    rtt, dama = series.rtt_ms, series.run.scenario["network"]["sat"]["return"]["dama"]
+    waits = 2 if dama["access"] == "superframe" else 1
+    reached = np.flatnonzero(rtt.value > RTT0_MS + waits * SUPERFRAME_MS)
     return float(rtt.time_s[reached[0]]) if len(reached) else None
 
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job
 from bentpipe.plots.data import FloatArray, duration_s, rate, trace_of
 from bentpipe.predict import jain_index
 from bentpipe.results.runs import Run
 from bentpipe.simulation import Progress
 
 from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, Congestion, Course, Scheme
+from .setups import PAPER, Setup
 
 HERE: Final = Path(__file__).parent
 
@@ -228,11 +229,12 @@ def _lifetime_s(flow: Mapping[str, object]) -> tuple[float, float]:
     return start, start + float(base_value(duration)) if duration else float("inf")
 
 
-def simulate_sharing(cases: list[Case], out: Path, progress: Progress) -> dict[Case, Sharing]:
+def simulate_sharing(
+    cases: list[Case], out: Path, progress: Progress, setup: Setup = PAPER
+) -> dict[Case, Sharing]:
     """Runs cases of T_II and returns their results."""
-    jobs = {case: case.job for case in cases}
-    runs = run_all(list(jobs.values()), out, progress)
-    return {case: Sharing(runs[job]) for case, job in jobs.items()}
+    runs = setup.run({case: case.job for case in cases}, out, progress)
+    return {case: Sharing(run) for case, run in runs.items()}
 
 
 #: A change of T_III: the initial slow-start threshold of Vegas is 2, so its slow start ends at
@@ -248,7 +250,9 @@ _VEGAS_OVERRIDES: Final = {
 }
 
 
-def simulate_friendliness(out: Path, progress: Progress, change: str = "") -> dict[Scheme, Sharing]:
+def simulate_friendliness(
+    out: Path, progress: Progress, change: str = "", setup: Setup = PAPER
+) -> dict[Scheme, Sharing]:
     """Runs T_III with each scheme and returns the results.
 
     ``change`` is empty, :data:`VEGAS_THRESHOLD_2` or :data:`WITHOUT_VEGAS`."""
@@ -261,5 +265,4 @@ def simulate_friendliness(out: Path, progress: Progress, change: str = "") -> di
         )
         for scheme in SCHEMES
     }
-    runs = run_all(list(jobs.values()), out, progress)
-    return {scheme: Sharing(runs[job]) for scheme, job in jobs.items()}
+    return {scheme: Sharing(run) for scheme, run in setup.run(jobs, out, progress).items()}

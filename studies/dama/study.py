@@ -3,7 +3,7 @@ Roseti, Zampognaro 2009). See README.md."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,6 +14,7 @@ from bentpipe.studies import PaperFigure, Reproduction, Statement, Table, bar, j
 from .curves import CAUSES, CURVES, simulate_all, simulate_constant
 from .figures import draw_all, draw_sections
 from .measures import measure, measure_causes
+from .setups import I_PEP, IMMEDIATE, PAPER, Setup
 from .sharing import CAUSES as SHARING_CAUSES
 from .sharing import (
     FIVE_FLOW_CASES,
@@ -86,10 +87,13 @@ def reproduce(test: str, out: Path, json: bool) -> Reproduction:
 
 def _steady(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
     series = simulate_all(CURVES, out, progress)
-    results.ours |= measure(series)
-    delay_ms = simulate_constant(out, progress)
-    results.ours["rbdc-constant-rate"] = round(delay_ms["rbdc"] - delay_ms["cra"], 6)
+    results.ours |= measure(series) | _constant(out, progress)
     results.figures |= draw_all(series, statements)
+
+
+def _constant(out: Path, progress: Progress, setup: Setup = PAPER) -> dict[str, float | None]:
+    delay_ms = simulate_constant(out, progress, setup)
+    return {"rbdc-constant-rate": round(delay_ms["rbdc"] - delay_ms["cra"], 6)}
 
 
 def _steady_causes(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
@@ -143,15 +147,51 @@ def _files_causes(out: Path, progress: Progress, results: Results, _: Sequence[S
 def _pages(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
     times = simulate_pages(out, progress)
     results.ours |= measure_pages(times) | measure_page_comparisons(times)
-    slots = small_page_slots(out, progress)
-    results.ours["page-slots-small"] = round(100 * sum(one <= 2 for one in slots) / len(slots), 6)
+    results.ours |= _small_pages(out, progress)
     results.figures["figure-22-web-pages"] = pages(times, statements)
     results.tables.append(table_of_pages(times))
+
+
+def _small_pages(out: Path, progress: Progress, setup: Setup = PAPER) -> dict[str, float | None]:
+    slots = small_page_slots(out, progress, setup)
+    return {"page-slots-small": round(100 * sum(one <= 2 for one in slots) / len(slots), 6)}
 
 
 def _pages_causes(out: Path, progress: Progress, results: Results, _: Sequence[Statement]) -> None:
     results.ours |= measure_pages(simulate_pages(out, progress, objects=OBJECTS_PER_PAGE), "sixteen-")
     results.ours |= measure_pages(simulate_uniform_pages(out, progress), "even-")
+
+
+def _in_setup(setup: Setup) -> Callable[[Path, Progress, Results, Sequence[Statement]], None]:
+    """Returns a test that repeats T_I to T_V in another set-up and counts the claims that hold."""
+
+    def test(out: Path, progress: Progress, results: Results, statements: Sequence[Statement]) -> None:
+        flows = [*FIVE_FLOW_CASES, *TEN_FLOW_CASES]
+        times = simulate_pages(out, progress, setup=setup)
+        ours = measure(simulate_all(CURVES, out, progress, setup))
+        ours |= _constant(out, progress, setup)
+        ours |= measure_fairness(simulate_sharing(flows, out, progress, setup))
+        ours |= measure_friendliness(simulate_friendliness(out, progress, setup=setup))
+        ours |= measure_files(simulate_files(FILES, out, progress, setup))
+        ours |= measure_forward_files(simulate_files(FORWARD_FILES, out, progress, setup))
+        ours |= measure_pages(times) | measure_page_comparisons(times) | _small_pages(out, progress, setup)
+        judged = {statement.id for statement in statements}
+        results.ours |= {name: value for name, value in setup.named(ours).items() if name in judged}
+        results.tables.append(table_of_claims(setup, ours))
+
+    return test
+
+
+def table_of_claims(setup: Setup, ours: Mapping[str, float | None]) -> Table:
+    """Returns the number of the paper's claims that hold in a set-up, by test."""
+    counts: dict[str, tuple[int, int]] = {}
+    for test in ("T_I", "T_II", "T_III", "T_IV", "T_V"):
+        claims = [one for one in read_published(HERE / "published.csv", test) if one.role == "claim"]
+        verdicts = judge(claims, {one.id: ours[one.id] for one in claims})
+        counts[test] = len(claims), sum(verdict.outcome == "holds" for verdict in verdicts)
+    counts["all"] = sum(one for one, _ in counts.values()), sum(one for _, one in counts.values())
+    rows = [[test, f"{claims}", f"{hold}"] for test, (claims, hold) in counts.items()]
+    return Table(f"The paper's claims in the set-up {setup.name}", ["test", "claims", "hold"], rows)
 
 
 _EQUATIONS: Final = "Dotted: equations 1 to 11."
@@ -173,7 +213,7 @@ FIGURES: Final = {
         "T_I",
         f"Round-trip time of one transfer over the forward link. {_EQUATIONS} Circles with bars at 20 s: the DAMA "
         "delay appears. Triangle at 100 s: the least range of the oscillation above our 5th percentile. The "
-        "drawing of T_I-causes has acknowledgments of 64 bytes, with which Reno over RBDC oscillates.",
+        "drawing of T_I-causes has acknowledgments of 64 bytes.",
     ),
     "7": PaperFigure("T_I", f"Throughput of one transfer over the forward link. {_EQUATIONS}"),
     "8": PaperFigure("T_I", f"Round-trip time of one transfer over the return link. {_EQUATIONS}"),
@@ -215,4 +255,6 @@ TESTS: Final[dict[str, Callable[[Path, Progress, Results, Sequence[Statement]], 
     "T_IV-causes": _files_causes,
     "T_V": _pages,
     "T_V-causes": _pages_causes,
+    "immediate": _in_setup(IMMEDIATE),
+    "i-pep": _in_setup(I_PEP),
 }

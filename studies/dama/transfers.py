@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from bentpipe.campaign.jobs import Job, run_all
+from bentpipe.campaign.jobs import Job
 from bentpipe.plots.data import superframes
 from bentpipe.predict import count_round_trips, transfer_time
 from bentpipe.results.runs import Run
@@ -16,6 +16,7 @@ from bentpipe.simulation import Progress
 from bentpipe.statistics import Mean, mean_of
 
 from .curves import CONGESTIONS, CONTROLS, CRA, SCHEMES, SECTIONS, Congestion, Scheme
+from .setups import PAPER, Setup
 
 HERE: Final = Path(__file__).parent
 
@@ -167,11 +168,12 @@ Bar = tuple[Congestion, Scheme, Page]
 BARS: Final[list[Bar]] = list(itertools.product(CONGESTIONS, SCHEMES, PAGES))  # type: ignore[arg-type]
 
 
-def simulate_files(files: Sequence[File], out: Path, progress: Progress) -> dict[File, Transfer]:
+def simulate_files(
+    files: Sequence[File], out: Path, progress: Progress, setup: Setup = PAPER
+) -> dict[File, Transfer]:
     """Runs files of T_IV and returns their transfer times."""
-    jobs = {file: file.job for file in files}
-    runs = run_all(list(jobs.values()), out, progress)
-    return {file: _transfer(file, runs[job]) for file, job in jobs.items()}
+    runs = setup.run({file: file.job for file in files}, out, progress)
+    return {file: _transfer(file, run) for file, run in runs.items()}
 
 
 def _transfer(file: File, run: Run) -> Transfer:
@@ -192,17 +194,19 @@ def _transfer(file: File, run: Run) -> Transfer:
     )
 
 
-def simulate_pages(out: Path, progress: Progress, objects: int = 8) -> Mapping[Bar, Mean]:
+def simulate_pages(
+    out: Path, progress: Progress, objects: int = 8, setup: Setup = PAPER
+) -> Mapping[Bar, Mean]:
     """Runs T_V and returns the mean transfer time of a page in seconds, for each bar.
 
     A seed has the same page with every scheme and congestion control.
     """
     return _mean_times(
-        {bar: [Download(*bar, seed, objects).job for seed in SEEDS] for bar in BARS}, out, progress
+        {bar: [Download(*bar, seed, objects).job for seed in SEEDS] for bar in BARS}, out, progress, setup
     )
 
 
-def small_page_slots(out: Path, progress: Progress) -> list[float]:
+def small_page_slots(out: Path, progress: Progress, setup: Setup = PAPER) -> list[float]:
     """Runs the smallest pages over RBDC and VBDC and returns the used slots per frame of all
     superframes in which data were sent."""
     jobs = [
@@ -211,8 +215,8 @@ def small_page_slots(out: Path, progress: Progress) -> list[float]:
         for scheme in SCHEMES[1:]
         for seed in SEEDS
     ]
-    runs = run_all(jobs, out, progress)
-    used = [superframes(runs[job].trace("dama"))["used"] for job in jobs]
+    runs = setup.run({job: job for job in jobs}, out, progress)
+    used = [superframes(run.trace("dama"))["used"] for run in runs.values()]
     return [float(slots) for of in used for slots in of if slots > 0]
 
 
@@ -220,12 +224,17 @@ def simulate_uniform_pages(out: Path, progress: Progress) -> Mapping[Bar, Mean]:
     """Runs T_V with pages of sixteen objects of one size, and returns the mean transfer time of a
     page in seconds, for each bar."""
     return _mean_times(
-        {bar: [UniformDownload(*bar, offset).job for offset in START_OFFSETS] for bar in BARS}, out, progress
+        {bar: [UniformDownload(*bar, offset).job for offset in START_OFFSETS] for bar in BARS},
+        out,
+        progress,
+        PAPER,
     )
 
 
-def _mean_times(jobs: Mapping[Bar, Sequence[Job]], out: Path, progress: Progress) -> Mapping[Bar, Mean]:
-    runs = run_all([job for jobs_of_bar in jobs.values() for job in jobs_of_bar], out, progress)
+def _mean_times(
+    jobs: Mapping[Bar, Sequence[Job]], out: Path, progress: Progress, setup: Setup
+) -> Mapping[Bar, Mean]:
+    runs = setup.run({job: job for jobs_of_bar in jobs.values() for job in jobs_of_bar}, out, progress)
 
     def transfer_s(job: Job) -> float:
         row = runs[job].flows.row(0, named=True)

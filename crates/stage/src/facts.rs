@@ -130,6 +130,9 @@ pub struct Dama {
     pub response_superframes: u64,
     /// Times of requests and plans: `boundary` or `just-in-time`.
     pub planning: &'static str,
+    /// Mean wait in seconds until a packet may use slots: half a superframe if packets wait for the
+    /// first superframe after their arrival, else 0.
+    pub access_wait_s: f64,
     /// Rate of the constant slots (CRA) in bit/s, after framing.
     pub constant_bit_s: f64,
 }

@@ -47,7 +47,7 @@ def explain(
     """
     from bentpipe import plots
     from bentpipe.results.runs import Run
-    from bentpipe.results.waits import ABOUT, PARTS, summary, waits
+    from bentpipe.results.waits import ABOUT, PARTS, scheme, summary, waits
     from bentpipe.results.waits import explain as explain_at
 
     from .amounts import moment
@@ -58,6 +58,8 @@ def explain(
     opened = Run(run)
     frame = waits(opened, terminal)
     name = str(frame["terminal"][0])
+    category = scheme(opened, name)
+    shown = f"{name} ({category})" if category else name
     if at is None:
         figure = plots.waits(opened, name)
     else:
@@ -72,7 +74,9 @@ def explain(
                 part: {"mean_s": mean, "p95_s": p95, "share": share}
                 for part, (mean, p95, share) in parts.items()
             }
-            print_json({"terminal": name, "packets": frame.height, "parts": rows, "figure": file})
+            print_json(
+                {"terminal": name, "scheme": category, "packets": frame.height, "parts": rows, "figure": file}
+            )
             return
         print_table(
             ["waited for", "meaning", "mean\nms", "p95\nms", "share\n%"],
@@ -81,7 +85,7 @@ def explain(
                 for part, (mean, p95, share) in parts.items()
             ],
             text_columns=2,
-            title=f"{name}: {frame.height} packets",
+            title=f"{shown}: {frame.height} packets",
         )
     elif json:
         print_json({"packets": [packet.as_dict() for packet in packets], "figure": file})
@@ -89,7 +93,7 @@ def explain(
     else:
         for packet in packets[:_SHOWN]:
             whose = f"packet {packet.packet} of {packet.flow}" if packet.flow else f"packet {packet.packet}"
-            typer.echo(f"{name}: {whose}, {packet.size} bytes, waited {packet.total_ns / 1e6:.3f} ms")
+            typer.echo(f"{shown}: {whose}, {packet.size} bytes, waited {packet.total_ns / 1e6:.3f} ms")
             for when, what in packet.timeline():
                 typer.echo(f"  {when / 1e9:14.6f} s  {what}")
             for part, waited in packet.parts_ns.items():

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 #: Maximum number of packets in a figure of timelines.
 _ROWS = 40
 
-#: Grey for slots that needed no request, and a colour for each part of a wait with a request.
-_PARTS = ("#8C8C8C", *COLOURS)
+#: Greys for the next superframe and for slots that needed no request, and a colour for each part of
+#: a wait with a request.
+_PARTS = ("#D0D0D0", "#8C8C8C", *COLOURS)
 
 
 @figure_function

@@ -61,6 +61,9 @@ class DelayRange:
 def access_delay(scheme: Scheme, superframe_s: float, response_superframes: int) -> DelayRange:
     """Returns RTT_DAMA, equation 11: the contribution of a DAMA scheme to the round-trip time.
 
+    Delta_SF is the wait for the next superframe, which every packet has in a network with ``access
+    = "superframe"``. With ``access = "immediate"``, it is the upper bound of the wait for a slot.
+
     The contribution is Delta_SF for CRA and for RBDC at a constant rate. It is L D_SF + Delta_SF
     for VBDC and for RBDC with bursty traffic, where D_SF is ``superframe_s`` and L,
     ``response_superframes``, counts superframes from a request to its response. The mean assumes a

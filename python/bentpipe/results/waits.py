@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.errors import InputError, in_order, unknown
+from bentpipe.scenario.facts import dama_of
 from bentpipe.scenario.topology import ranges
+
+from .predictions import facts_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 #: The parts of a wait in order of time: column of the trace, and label.
 PARTS: Final = {
+    "wait_superframe": "next superframe",
     "wait_earlier": "earlier slots",
     "wait_request": "request slot",
     "wait_lost": "lost requests",
@@ -33,6 +37,7 @@ PARTS: Final = {
 
 #: Explanation of each part.
 ABOUT: Final = {
+    "wait_superframe": "the first superframe after its arrival",
     "wait_earlier": "slots that needed no request of its own",
     "wait_request": "an opportunity to send a request",
     "wait_lost": "repetition of lost requests",
@@ -70,8 +75,8 @@ class Wait:
     def timeline(self) -> list[tuple[int, str]]:
         """Times and events, in order."""
         moments = [(self.arrival_ns, "arrived at the terminal")]
-        at = self.arrival_ns
         parts = self.parts_ns
+        at = self.arrival_ns + parts["wait_superframe"]
         asked = at + parts["wait_request"]
         if parts["wait_lost"]:
             moments.append((asked, "requested; the request was lost"))
@@ -132,6 +137,8 @@ def waits(run: Run, terminal: str | None = None) -> pl.DataFrame:
         raise unknown("terminal", terminal, names, str(run.path))
     import polars as pl
 
+    if "wait_superframe" not in frame.columns:  # in runs of versions without this part
+        frame = frame.with_columns(pl.lit(0).alias("wait_superframe"))
     return frame.filter(pl.col("terminal") == terminal)
 
 
@@ -154,6 +161,17 @@ def explain(run: Run, terminal: str | None, at_s: float) -> list[Wait]:
         raise InputError(f"no packet waited at {at_s:g} s or arrived later: {shown}")
     flows = run.flow_names
     return [_wait(row, flows) for row in there.iter_rows(named=True)]
+
+
+def scheme(run: Run, terminal: str) -> str | None:
+    """Returns the scheme by which a terminal requests capacity, as in a scenario; None if the
+    scenario is from an older version and is refused."""
+    hops = (hop for flow in facts_of(run) for hop in (*(flow["there"] or ()), *(flow["back"] or ())))
+    for hop in hops:
+        # The name includes the network's if several networks have a terminal at this node.
+        if terminal in (hop["from"], f"{hop['network']}.{hop['from']}") and (dama := dama_of(hop)):
+            return dama["scheme"]
+    return None
 
 
 def summary(frame: pl.DataFrame) -> dict[str, tuple[float, float, float]]:

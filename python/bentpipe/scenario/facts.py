@@ -43,13 +43,14 @@ class Queue(TypedDict):
 
 class Dama(TypedDict):
     """Demand assignment on a hop. ``response_superframes`` is L, or its maximum over moving
-    satellites."""
+    satellites. ``access_wait_s`` is the mean wait until a packet may use slots."""
 
     kind: Literal["dama"]
     scheme: str
     superframe_s: float
     response_superframes: int
     planning: str
+    access_wait_s: float
     constant_bit_s: float
 
 

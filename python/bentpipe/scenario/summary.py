@@ -471,6 +471,8 @@ def _hop(hop: Hop) -> str:
     if dama := dama_of(hop):
         response = f"L = {dama['response_superframes']} superframes of {span_text(dama['superframe_s'])}"
         parts.append(f"{dama['scheme']}, {response}")
+        if wait := dama["access_wait_s"]:
+            parts.append(f"packets wait {span_text(wait)} on average for the next superframe")
     if orbit := orbit_of(hop):
         parts.append(f"handovers between moving satellites: {orbit['handovers']}")
     if hop["flows"] > 1:

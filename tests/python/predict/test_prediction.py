@@ -9,7 +9,7 @@ import bentpipe as bp
 import numpy as np
 import pytest
 from bentpipe.predict.prediction import predict_scenario
-from bentpipe.scenario.facts import facts
+from bentpipe.scenario.facts import dama_of, facts
 from helpers import ROOT
 
 UPLOAD = {"name": "up", "from": "st1", "to": "gw", "app": "bulk", "transport": {"kind": "tcp"}}
@@ -55,6 +55,29 @@ def test_the_response_emerges_where_it_is_not_imposed() -> None:
     star = bp.load(STAR).data
     del star["network"]["sat"]["return"]["dama"]["response"]
     assert arguments(scenario=star)["response_superframes"] == 6
+
+
+def test_access_per_superframe_adds_the_wait_of_equation_11(tmp_path: Path) -> None:
+    """Segments every 100 ms meet superframes of 94 ms at all phases, so the mean wait is half a
+    superframe, 47 ms. A slot takes 0.73 ms, and 0.37 ms pass on average until one starts."""
+    app = {"kind": "cbr", "rate": "8 kbit/s", "datagram": "100 B"}
+    sparse = STAR | {"flow": [UPLOAD | {"app": app}]}
+    cra = "network.sat.return.dama.scheme=cra"
+    means = {}
+    for access in ("immediate", "superframe"):
+        changes = [cra, f"network.sat.return.dama.access={access}"]
+        hops = facts(bp.load(sparse, changes))["flows"][0]["there"]
+        assert hops is not None
+        dama = dama_of(hops[0])
+        assert dama is not None and dama["access_wait_s"] == pytest.approx(
+            {"immediate": 0, "superframe": 0.047}[access]
+        )
+        run = bp.simulate(sparse, overrides=changes, out=tmp_path / access)
+        means[access] = run.flows["rtt_mean"][0]
+    assert means["immediate"] == pytest.approx(0.501, abs=0.001)
+    predicted = predict_scenario(STAR, [cra, "network.sat.return.dama.access=superframe"])["up"].prediction
+    assert predicted is not None and predicted.round_trip.mean_s == pytest.approx(0.547)
+    assert means["superframe"] == pytest.approx(predicted.round_trip.mean_s, abs=0.001)
 
 
 def test_positions_give_the_propagation_delay() -> None:

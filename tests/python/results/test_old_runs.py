@@ -194,7 +194,8 @@ def test_a_run_with_former_names_is_read_as_one_of_today(tmp_path: Path) -> None
     pl.read_parquet(selection).rename({"multilink": "access"}).write_parquet(selection)
     text = (old / "scenario.toml").read_text()
     former = text.replace("multilink", "access").replace('"waits"', '"access"')
-    assert former.count("access") == text.count("multilink") + 1 == 3
+    # The present key network.NAME.return.dama.access has the same name.
+    assert former.count("access") - text.count("access") == text.count("multilink") + 1 == 3
     (old / "scenario.toml").write_text(former)
     assert Run(old).traces == Run(today).traces and "waits" in Run(old).traces
     for trace in ("waits", "waits.wait_lost", "selection"):

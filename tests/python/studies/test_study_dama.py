@@ -75,9 +75,10 @@ def test_every_statement_names_a_section_and_a_test() -> None:
             "T_I",
             "T_II",
             "T_III",
-            "T_III-causes",
             "T_IV",
             "T_V",
+            "immediate",
+            "i-pep",
         ), statement.id
 
 

@@ -153,6 +153,9 @@ impl Config {
                     if let Terminals::Group(group) = entry {
                         group.check(problems);
                     }
+                    if let Some(scheme) = entry.own_scheme() {
+                        problems.within("scheme", |problems| scheme.check(&link, problems));
+                    }
                     let (forward, back) = (&self.forward.acm, &self.return_link.acm);
                     for (key, own, acm, place) in [
                         ("esn0_db", group.esn0_db, back, "return"),

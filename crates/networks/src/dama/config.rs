@@ -159,16 +159,30 @@ pub enum Planning {
     JustInTime,
 }
 
+/// Access of a terminal's packets to its slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "QueueAccess")]
+pub enum Access {
+    /// A packet may use every slot that starts after its arrival.
+    #[default]
+    Immediate,
+    /// A packet may use slots from the first superframe on that starts after its arrival. It waits
+    /// half a superframe on average (Delta_SF in equation 11 of the study).
+    Superframe,
+}
+
 /// Demand-assigned multiple access (DAMA): the request and the assignment of slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dama {
     /// Scheme by which terminals request slots beyond their constant slots: a capacity category of
-    /// EN 301 790, section 6.6.1.2, or a mix of several. The default `cra` requests none.
+    /// EN 301 790, section 6.6.1.2, or a mix of several. The default `cra` requests none. Terminals
+    /// may have their own scheme (`terminals`).
     pub scheme: scheme::Config,
     /// Constant rate of each terminal (CRA), which must be a whole number of slots. If unset, it is
-    /// one slot. With the scheme `cra`, which has no other slots, it is an equal share of the slots
-    /// that are not taken by terminals with their own `cra`.
+    /// one slot. If all terminals have the scheme `cra`, which has no other slots, it is an equal
+    /// share of the slots that are not taken by terminals with their own `cra`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
     /// Division of the free slots if the requests exceed them; in proportion to the requests by
@@ -178,6 +192,10 @@ pub struct Dama {
     pub processing: Span,
     /// Times of requests and plans within a superframe; at superframe boundaries by default.
     pub planning: Planning,
+    /// Slots that a packet may use: all that start after its arrival, by default, or those of later
+    /// superframes only. It applies to constant and to requested slots. With `superframe`, packets
+    /// that arrive in different superframes do not share a unit of the framing.
+    pub access: Access,
     /// Transmission of requests to the control centre; in dedicated request slots by default.
     pub requests: requests::Config,
     /// Errors that hit requests in addition to those of the return link; none by default.
@@ -216,6 +234,7 @@ impl Default for Dama {
             allocator: allocator::Config::default(),
             processing: Span::ZERO,
             planning: Planning::default(),
+            access: Access::default(),
             requests: requests::Config::default(),
             request_error: channel::Config::default(),
             plan_error: channel::Config::default(),
@@ -235,6 +254,17 @@ impl Forward {
     pub fn signalling_framer(&self) -> Option<Box<dyn Framer>> {
         let bytes = self.acm.as_ref().map(|acm| acm.most_robust().frame_bytes());
         self.framing.build(bytes.filter(|_| self.framing.has_frames()))
+    }
+}
+
+impl Dama {
+    /// Returns the mean wait of a packet before it may use a slot: half of a superframe of this
+    /// length, if packets wait for superframes.
+    pub fn mean_access_wait(&self, superframe: Span) -> Span {
+        match self.access {
+            Access::Immediate => Span::ZERO,
+            Access::Superframe => superframe / 2,
+        }
     }
 }
 
@@ -350,9 +380,14 @@ impl Config {
     }
 
     /// Returns the number of constant slots of a terminal without its own `cra`: one, or an equal
-    /// share if the scheme has no other slots.
+    /// share if no terminal has other slots.
     fn default_slots(&self) -> u32 {
-        let scheme::Config::Cra(_) = self.return_link.dama.scheme else { return 1 };
+        let network = &self.return_link.dama.scheme;
+        let is_constant =
+            |entry: &Terminals| matches!(entry.own_scheme().unwrap_or(network), scheme::Config::Cra(_));
+        if !self.terminals.iter().all(is_constant) {
+            return 1;
+        }
         let mut plan = Plan::new(&self.carriers().unwrap_or_default());
         let mut sharing = 0;
         for entry in &self.terminals {

@@ -216,13 +216,14 @@ impl Star<'_> {
             loss: framed.loss(error, traffic.bytes, packets),
             queue: queue.facts(*carrier, traffic.dscp),
             access: [Access::Dama(facts::Dama {
-                scheme: dama.scheme.kind(),
+                scheme: member.scheme.kind(),
                 superframe_s: self.frame.superframe().as_secs_f64(),
                 response_superframes: self.response,
                 planning: match dama.planning {
                     Planning::Boundary => "boundary",
                     Planning::JustInTime => "just-in-time",
                 },
+                access_wait_s: dama.mean_access_wait(self.frame.superframe()).as_secs_f64(),
                 constant_bit_s: rate(member.constant) * framed.efficiency,
             })]
             .into_iter()
@@ -255,7 +256,7 @@ impl Star<'_> {
     /// slots that all terminals share.
     fn slots(&self, member: &Member) -> (u32, u32) {
         let others = self.constant - member.constant;
-        let by_request = self.config.return_link.dama.scheme.max_slots(&self.link).min(member.max);
+        let by_request = member.scheme.max_slots(&self.link).min(member.max);
         let longest = u32::try_from(self.link.longest).unwrap_or(u32::MAX);
         let max_slots = member.constant.saturating_add(by_request).min(longest);
         (max_slots.min(self.slots.saturating_sub(others)).max(member.constant), self.slots)
@@ -263,17 +264,18 @@ impl Star<'_> {
 
     fn notes(&self, dama: &Dama, member: &Member) -> Vec<String> {
         let Dama {
-            scheme,
+            scheme: _,
             cra: _,
             allocator: _,
             processing: _,
             planning: _,
+            access: _,
             requests,
             request_error,
             plan_error,
             response: _,
         } = dama;
-        let mut notes = scheme.notes();
+        let mut notes = member.scheme.notes();
         if requests.kind() != "dedicated" || *requests != Default::default() {
             notes.push(format!("requests have to wait for their turn (requests = {})", requests.kind()));
         }

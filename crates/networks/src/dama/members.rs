@@ -23,6 +23,7 @@ impl Config {
         for entry in &self.terminals {
             let group = entry.group();
             let constant = self.slots_of(group.cra).expect("check has passed");
+            let scheme = group.scheme.as_deref().unwrap_or(&self.return_link.dama.scheme);
             let legs = self.propagation.legs(group.site.as_ref()).expect("check has passed");
             let slots = |rate: Option<RateOrZero>| {
                 rate.map(|rate| self.link().whole_slots(rate).expect("check has passed"))
@@ -39,6 +40,8 @@ impl Config {
                     names: [name.clone()].into_iter().chain(entry.group_name()).collect(),
                     name,
                     esn0_db,
+                    scheme: scheme.clone(),
+                    has_own_scheme: group.scheme.is_some(),
                     constant,
                     logon,
                     logoff,

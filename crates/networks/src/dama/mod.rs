@@ -11,7 +11,10 @@
 //! evaluation of TCP-based applications over DVB-RCS DAMA schemes", Int. J. Satell. Commun.
 //! Network. 2009; equation numbers refer to it.
 //!
-//! Limits: the whole network uses one scheme. If a logoff message is lost, the control centre keeps
+//! Terminals of one network may have different schemes; one control centre and one allocator serve
+//! all of them.
+//!
+//! Limits: if a logoff message is lost, the control centre keeps
 //! the terminal logged on until the terminal logs on again.
 
 pub mod allocator;

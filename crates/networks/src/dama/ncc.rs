@@ -101,6 +101,8 @@ pub struct Member {
     pub weight: u32,
     /// The account that the scheme keeps for the terminal.
     pub account: Box<dyn Account>,
+    /// True if the scheme is the terminal's own, which the network's changes do not affect.
+    pub has_own_scheme: bool,
     /// The terminal's constant slots and their first superframe, once it has logged on.
     pub logon: Option<(Run, u64)>,
 }
@@ -463,7 +465,8 @@ impl Stage for Ncc {
     fn change(&mut self, _now: Time, change: Change<'_>, _out: &mut Outbox) {
         let (_, after) = change.of::<Config>();
         let scheme = &after.return_link.dama.scheme;
-        self.parts.terminals.iter_mut().for_each(|member| member.account.change(scheme));
+        let sharing = self.parts.terminals.iter_mut().filter(|member| !member.has_own_scheme);
+        sharing.for_each(|member| member.account.change(scheme));
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! The terminals of a network: their entries in a scenario, and each terminal with all its
 //! settings.
 
+use super::scheme;
 use super::timing::Timing;
 use bentpipe_core::text_or_table;
 use bentpipe_core::{numbered, Count, RateOrZero, Span};
@@ -21,6 +22,10 @@ pub struct Group {
     /// unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<Count<1, 65_000>>,
+    /// Scheme by which each terminal requests slots, instead of the network's. Changes of the
+    /// network's scheme during a run do not affect it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<Box<scheme::Config>>,
     /// Constant rate of each terminal (CRA), instead of the network's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cra: Option<RateOrZero>,
@@ -73,6 +78,10 @@ pub enum Terminals {
 pub struct Member {
     /// Name of the terminal's node.
     pub name: String,
+    /// Scheme by which the terminal requests slots.
+    pub scheme: scheme::Config,
+    /// True if the scheme is the terminal's own instead of the network's.
+    pub has_own_scheme: bool,
     /// Number of constant slots of the terminal (CRA).
     pub constant: u32,
     /// Time at which the terminal starts to log on; `None` if it is logged on from the start.
@@ -126,6 +135,14 @@ impl Terminals {
         match self {
             Terminals::Group(Group { count: Some(count), .. }) => count.value(),
             _ => 1,
+        }
+    }
+
+    /// Returns the scheme of this entry, if it is not the network's.
+    pub(super) fn own_scheme(&self) -> Option<&scheme::Config> {
+        match self {
+            Terminals::Name(_) => None,
+            Terminals::Group(group) => group.scheme.as_deref(),
         }
     }
 

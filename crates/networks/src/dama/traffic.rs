@@ -132,12 +132,22 @@ impl Traffic {
         }
     }
 
-    /// Returns the cost of a packet: bytes in slots and, with a framing, units.
+    /// Returns the first waiting packet, if it may be sent: if it arrived before `closed_from`.
     #[inline]
-    pub fn frame(&mut self, now: Time, size: u32) -> (u64, Added) {
+    pub fn first(&self, closed_from: Time) -> Option<&QueuedPacket> {
+        self.waiting.front().filter(|first| first.arrival < closed_from)
+    }
+
+    /// Returns the cost of a packet: bytes in slots and, with a framing, units. Packets that arrive
+    /// at `closed_from` or later do not share a unit with earlier packets.
+    #[inline]
+    pub fn frame(&mut self, now: Time, size: u32, closed_from: Time) -> (u64, Added) {
         let Some(framer) = &mut self.framer else { return (u64::from(size), Added::default()) };
-        // The last unit can still be filled if it has no slot yet, or one that has not started.
-        let open = !self.waiting.is_empty() || self.last.is_some_and(|last| last.last_begin >= now);
+        let open = match closed_from <= now {
+            true => self.waiting.back().is_some_and(|last| last.arrival >= closed_from),
+            // The last unit can still be filled if it has no slot yet, or one that has not started.
+            false => !self.waiting.is_empty() || self.last.is_some_and(|last| last.last_begin >= now),
+        };
         let added = framer.add(size, open);
         (u64::from(added.units) * u64::from(framer.unit()), added)
     }

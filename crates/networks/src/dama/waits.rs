@@ -5,6 +5,7 @@
 //!
 //! | part | cause | ends |
 //! | --- | --- | --- |
+//! | `wait_superframe` | access per superframe | at the first superframe after the arrival |
 //! | `wait_earlier` | slots available without a request for the packet: constant, spare, or requested before the packet arrived | at the start of the superframe with the packet's last byte |
 //! | `wait_request` | waiting for a request slot | when the first request after the arrival is made |
 //! | `wait_lost` | lost requests | when the first request is made that reaches the control centre |
@@ -13,9 +14,11 @@
 //! | `wait_competition` | slots of other terminals or earlier packets, lost plans | at the start of the superframe with the packet's last byte |
 //! | `wait_slot` | the slot's position in that superframe, and transmission | at the end of the slot |
 //!
-//! A packet has either the first part or the five parts that follow it. If the superframe with its
-//! last byte starts before the first request after its arrival can be served, the slot was not
-//! assigned by that request, and the packet did not wait for it.
+//! A packet has either `wait_earlier` or the five parts that follow it. Requests of boundary
+//! planning are made when a superframe starts, so `wait_superframe` then includes the wait for the
+//! request. If the request is made earlier, `wait_superframe` is 0, because it did not delay the
+//! packet. If the superframe with its last byte starts before the first request after its arrival
+//! can be served, the slot was not assigned by that request, and the packet did not wait for it.
 
 use super::frame::Frame;
 use super::timing::Timeline;
@@ -38,6 +41,7 @@ pub static TRACE: Table = Table {
         Column::whole("sent_carrier", "1", "carrier of the slot of the last byte"),
         Column::whole("sent_frame", "1", "frame within the superframe of the slot of the last byte"),
         Column::whole("sent_slot", "1", "slot of the last byte within the frame"),
+        Column::whole("wait_superframe", "ns", "wait for the first superframe after its arrival, with access = \"superframe\""),
         Column::whole("wait_earlier", "ns", "wait for slots that were constant, spare or requested before it arrived"),
         Column::whole("wait_request", "ns", "wait for an opportunity to send the request"),
         Column::whole("wait_lost", "ns", "wait because requests were lost"),
@@ -49,7 +53,7 @@ pub static TRACE: Table = Table {
 };
 
 /// A row of the trace.
-pub type Row = [f64; 17];
+pub type Row = [f64; 18];
 
 /// Times at which the control centre acts on a request.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,6 +98,7 @@ pub(super) struct Requests {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Parts {
     pub asked: Option<Time>,
+    pub superframe: Span,
     pub earlier: Span,
     pub request: Span,
     pub lost: Span,
@@ -142,6 +147,7 @@ impl Requests {
         let (Some(first), Some((asked, propagation, earliest))) = (first, served) else {
             return Parts {
                 asked: None,
+                superframe: Span::ZERO,
                 earlier: start.since(arrival),
                 request: Span::ZERO,
                 lost: Span::ZERO,
@@ -154,6 +160,7 @@ impl Requests {
         let propagation = propagation.min(earliest.since(asked));
         Parts {
             asked: Some(asked),
+            superframe: Span::ZERO,
             earlier: Span::ZERO,
             request: first.since(arrival),
             lost: asked.since(first),
@@ -162,6 +169,20 @@ impl Requests {
             competition: start.since(earliest),
             position: end.since(start),
         }
+    }
+}
+
+impl Parts {
+    /// Moves the wait for the first superframe that starts after `arrival` to a part of its own.
+    pub fn after_superframe(mut self, arrival: Time, frame: &Frame, timeline: &Timeline) -> Parts {
+        let opening = timeline.start(frame, timeline.superframe(frame, arrival) + 1);
+        let wait = opening.since(arrival);
+        let first = if self.asked.is_none() { &mut self.earlier } else { &mut self.request };
+        if *first >= wait {
+            *first = first.saturating_sub(wait);
+            self.superframe = wait;
+        }
+        self
     }
 }
 

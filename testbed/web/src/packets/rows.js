@@ -17,6 +17,7 @@ export const RST = 4;
 
 /** Parts of a wait in the trace `waits`, and their causes in words. */
 export const CAUSES = /** @type {const} */ ([
+  ["wait_superframe", "next superframe"],
   ["wait_earlier", "earlier slots"],
   ["wait_request", "request slot"],
   ["wait_lost", "lost requests"],

@@ -218,6 +218,9 @@ ROWS: Final[tuple[Row, ...]] = (
     _dama("processing", "scheme=vbdc;processing=300 ms"),
     _dama("planning planning.boundary", "scheme=vbdc;planning=boundary"),
     _dama("planning.just-in-time", "scheme=vbdc;planning=just-in-time"),
+    _dama("access access.immediate", "scheme=cra;access=immediate"),
+    _dama("access.superframe", "scheme=cra;access=superframe"),
+    _star("terminals.scheme", 'terminals=[{name="st",scheme="rbdc"},{name="b"}];return.dama.scheme=cra'),
     _dama("request_error", 'scheme=rbdc;request_error={kind="packet",probability=0.5}', "request_error"),
     _dama("plan_error", 'scheme=rbdc;plan_error={kind="packet",probability=0.5}', "plan_error"),
     _dama(

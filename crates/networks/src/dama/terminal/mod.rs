@@ -8,6 +8,11 @@
 //! slots of a packet in the present superframe are computed at once. Data that do not fit wait for
 //! the next superframe's assignment.
 //!
+//! A packet may use the slots that start after its arrival or, with `access = "superframe"`
+//! ([`Access`]), the slots of superframes that start after its arrival. This applies to constant
+//! and to requested slots. (Study, section 4.1: "access to the MAC queue is performed on a
+//! superframe basis".)
+//!
 //! At the start of a superframe the terminal first makes its request from its present queue, and
 //! then sends. An idle terminal sleeps. It wakes at the end of a superframe in which data waited or
 //! were sent, or in which slots were requested or assigned.
@@ -40,7 +45,7 @@ pub use session::{Logon, LOGGED_OFF};
 
 use self::results::Counters;
 use super::board::{PostedRequest, SharedBoard};
-use super::config::Config;
+use super::config::{Access, Config};
 use super::estimator::Load;
 use super::frame::{Frame, Run};
 use super::message::{self, DataBurst, LogonRequest, LogonResponse, Request, Tbtp};
@@ -69,6 +74,8 @@ pub struct Parts {
     pub(super) traffic: Vec<Traffic>,
     /// The scheme's part at the terminal.
     pub requester: Box<dyn Requester>,
+    /// True if the scheme is the terminal's own, which the network's changes do not affect.
+    pub has_own_scheme: bool,
     /// Opportunities of the terminal to send requests.
     pub opportunities: Box<dyn RequestOpportunities>,
     /// Board on which the terminal reads plans and posts requests, if it is logged on for the whole
@@ -117,6 +124,8 @@ pub struct Parts {
     pub framing: framing::Config,
     /// The terminal's own Es/N0 in clear sky.
     pub esn0_db: Option<acm::Decibel>,
+    /// Slots that a packet may use.
+    pub access: Access,
     /// Number of shared mini-slots in a superframe, and maximum number of data bytes that the
     /// terminal sends in them.
     pub shared: (u32, u32),
@@ -154,6 +163,8 @@ pub struct Terminal {
     next_fill: Option<Time>,
     /// Constant slots and the first superframe in which they may be used.
     constant: Option<(Run, u64)>,
+    /// Packets that arrived at this time or later wait for the next superframe.
+    closed_from: Time,
     /// Unsent bytes of all classes.
     unsent: u64,
     /// True if a packet, request or assignment makes the end of this superframe relevant.
@@ -197,6 +208,7 @@ impl Terminal {
             served: true,
             previous_totals: (0, 0),
             active: false,
+            closed_from: Time::MAX,
             unsent: 0,
             next_fill: None,
             in_flight: VecDeque::new(),
@@ -208,6 +220,7 @@ impl Terminal {
             parts,
         };
         terminal.adapt(Time::ZERO);
+        terminal.close_queue();
         terminal.assign();
         terminal
     }
@@ -234,6 +247,13 @@ impl Terminal {
         self.active = assigned > 0;
     }
 
+    /// Closes the queue's access to the present superframe for packets that arrive from now on.
+    fn close_queue(&mut self) {
+        if self.parts.access == Access::Superframe {
+            self.closed_from = self.slots.start();
+        }
+    }
+
     /// Processes the superframes that have started by `now`.
     #[inline]
     fn advance(&mut self, now: Time, out: &mut Outbox) {
@@ -249,6 +269,7 @@ impl Terminal {
     fn begin_superframe(&mut self, now: Time, out: &mut Outbox) {
         self.record(out);
         self.slots.go_to(now);
+        self.close_queue();
         if self.logoff.is_some_and(|at| at <= now) {
             self.log_off(now, out);
         }
@@ -318,7 +339,7 @@ impl Terminal {
                 traffic.backlog.packets += 1;
                 traffic.backlog.bytes += u64::from(packet.size);
                 self.held.add(&packet);
-                let (left, added) = traffic.frame(now, packet.size);
+                let (left, added) = traffic.frame(now, packet.size, self.closed_from);
                 self.unsent += left;
                 traffic.unsent += left;
                 traffic.arrived += left;
@@ -459,7 +480,9 @@ impl Stage for Terminal {
         if before.error != after.error {
             self.parts.errors = after.error.errors();
         }
-        self.parts.requester.change(&after.dama.scheme);
+        if !self.parts.has_own_scheme {
+            self.parts.requester.change(&after.dama.scheme);
+        }
     }
 
     #[inline]

@@ -74,10 +74,13 @@ impl Terminal {
         OfferedLoad { all: load(&|asks| asks != Asks::Nothing), by_class: Some(by_class) }
     }
 
-    /// Sends all waiting data in shared mini-slots, unless some of the data already have slots.
+    /// Sends all waiting data in shared mini-slots, unless some of the data already have slots or
+    /// must wait for the next superframe.
     fn send_data(&mut self, shared: Contention, out: &mut Outbox) -> bool {
         let begun = |traffic: &Traffic| traffic.waiting.front().is_some_and(|first| first.begun);
-        if self.unsent == 0 || self.parts.traffic.iter().any(begun) {
+        let closed =
+            |traffic: &Traffic| traffic.waiting.back().is_some_and(|last| last.arrival >= self.closed_from);
+        if self.unsent == 0 || self.parts.traffic.iter().any(|traffic| begun(traffic) || closed(traffic)) {
             return false;
         }
         let (mut packets, end) = (Vec::new(), self.shared_end(&shared));

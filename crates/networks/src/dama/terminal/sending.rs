@@ -8,14 +8,14 @@ impl Terminal {
         if self.parts.classes {
             return self.fill_slots(now);
         }
-        while !self.parts.traffic[0].waiting.is_empty() && self.send_first(now) {}
+        while self.send_first(now) {}
     }
 
     /// Places as much of the first packet as fits into slots of this superframe. Returns true if
-    /// the packet is complete.
+    /// there is such a packet and it is complete.
     #[inline]
     pub(super) fn send_first(&mut self, now: Time) -> bool {
-        let first = &self.parts.traffic[0].waiting[0];
+        let Some(first) = self.parts.traffic[0].first(self.closed_from) else { return false };
         let placed = match first.unsent_bytes {
             0 => self.parts.traffic[0].last.expect("the packet shares a unit that has its slot").shared(),
             left => match self.slots.place(now, left) {
@@ -30,10 +30,8 @@ impl Terminal {
     pub(super) fn fill_slots(&mut self, now: Time) {
         self.next_fill = None;
         loop {
-            let Some(class) = self.parts.traffic.iter().position(|traffic| !traffic.waiting.is_empty())
-            else {
-                return;
-            };
+            let may_send = |traffic: &Traffic| traffic.first(self.closed_from).is_some();
+            let Some(class) = self.parts.traffic.iter().position(may_send) else { return };
             let traffic = &self.parts.traffic[class];
             let placed = match traffic.waiting[0].unsent_bytes {
                 0 => traffic.last.expect("the packet shares a unit that has its slot").shared(),
@@ -84,6 +82,10 @@ impl Terminal {
         let moments = (arrival, self.slots.start(), end);
         let parts =
             self.requests.explain(moments, &self.parts.frame, self.slots.timeline(), &self.parts.controller);
+        let parts = match self.parts.access {
+            Access::Immediate => parts,
+            Access::Superframe => parts.after_superframe(arrival, &self.parts.frame, self.slots.timeline()),
+        };
         let (frame, run, slot) = self.slots.last_slot();
         let nanos = |span: Span| span.as_nanos() as f64;
         Box::new([
@@ -97,6 +99,7 @@ impl Terminal {
             f64::from(run.carrier),
             f64::from(frame),
             f64::from(slot),
+            nanos(parts.superframe),
             nanos(parts.earlier),
             nanos(parts.request),
             nanos(parts.lost),

@@ -72,6 +72,10 @@ fn invalid_configurations_are_rejected_with_the_arithmetic() {
             &["terminals.0.period", "log on at 8 s", "until 9 s"],
         ),
         (r#"[{"name": "a", "period": "8 s"}]"#, &["terminals.0.period", "without a logoff to repeat"]),
+        (
+            r#"["a", {"name": "b", "scheme": {"vbdc": {"max": "100 kbit/s"}}}]"#,
+            &["terminals.1.scheme.max", "1.562 slots"],
+        ),
     ] {
         let mut config = good();
         config.terminals = serde_json::from_str(terminals).unwrap();
@@ -167,4 +171,18 @@ fn configuration_is_printed_as_it_was_read() {
     let schema = serde_json::to_string(&schemars::schema_for!(Config)).unwrap();
     assert!(schema.contains("frames_per_superframe") && schema.contains("rbdc"));
     assert_eq!(ncc::REPORT.columns.len(), 9);
+}
+
+#[test]
+fn constant_slots_are_shared_equally_only_if_no_terminal_requests() {
+    let constant = |scheme: &str, terminals: &str| -> Vec<u32> {
+        let config = config(&format!(r#"{{"scheme": {{"{scheme}": {{}}}}}}"#), terminals);
+        config.members().iter().map(|member| member.constant).collect()
+    };
+    let own = |scheme: &str| format!(r#"["a", {{"name": "b", "scheme": {{"{scheme}": {{}}}}}}]"#);
+    // 32 slots.
+    assert_eq!(constant("cra", &own("cra")), [16, 16]);
+    assert_eq!(constant("cra", &own("vbdc")), [1, 1]);
+    assert_eq!(constant("rbdc", &own("cra")), [1, 1]);
+    assert_eq!(constant("rbdc", r#"[{"name": "t", "count": 4, "scheme": {"cra": {}}}]"#), [8; 4]);
 }

@@ -1,5 +1,6 @@
 //! Tests of the whole network on a small event loop (the crate of the engine depends on this one).
 
+mod access;
 mod configuration;
 mod orbits;
 mod properties;

@@ -1,5 +1,6 @@
 //! Properties that must hold for any traffic.
 
+use super::super::config::Access;
 use super::*;
 
 /// Slot assignment of a random scenario's terminals.
@@ -33,11 +34,13 @@ proptest! {
         traffic in prop::collection::vec((0u32..8, 0u64..60_000, 20u32..1501), 1..150),
         limit in prop::option::of(1u64..20),
         classes in prop::bool::weighted(0.3),
+        access in prop::sample::select(vec![Access::Immediate, Access::Superframe]),
         framing in prop::sample::select(vec![r#"{"none": {}}"#, r#"{"none": {}}"#, r#"{"mpe": {}}"#, r#"{"ule": {}}"#,
             r#"{"gse": {}}"#, r#"{"rle": {}}"#]),
     ) {
         let mut config = config(dama, &format!(r#"[{{"prefix": "t", "count": {count}}}]"#));
         config.return_link.framing = serde_json::from_str(framing).unwrap();
+        config.return_link.dama.access = access;
         if classes {
             config.return_link.classes = serde_json::from_str(
                 r#"[{"name": "af", "dscp": [10], "asks": "rate"}, {"name": "be", "asks": "volume"}]"#,
@@ -77,6 +80,9 @@ proptest! {
             let end = time.as_nanos() as f64 - 250e6;
             prop_assert_eq!(row[4] + row[10..].iter().sum::<f64>(), end, "{}: {:?}", name, row);
             prop_assert!(row[10..].iter().all(|part| *part >= 0.0));
+            // With superframe access, a packet leaves after the superframe of its arrival.
+            let (arrived, sent) = ((row[4] / 94e6).floor(), row[6]);
+            prop_assert!(sent >= arrived + f64::from(u8::from(access == Access::Superframe)));
         }
         // Packets of a terminal and class arrive in order.
         for (source, dscp) in (1..=count as u16).flat_map(|source| [(source, 0), (source, 10)]) {

@@ -259,6 +259,42 @@ fn request_is_piggybacked_on_the_first_burst() {
     // 250 ms.
     let waits = rig.waits();
     let row = &waits[0].1;
-    assert_eq!((row[5], row[11]), (94e6, 1e6));
-    assert_eq!(row[13], 250e6 + 1_468_750.0 + 250e6, "the burst's end, and both ways");
+    assert_eq!((row[5], row[12]), (94e6, 1e6));
+    assert_eq!(row[14], 250e6 + 1_468_750.0 + 250e6, "the burst's end, and both ways");
+}
+
+#[test]
+fn each_terminal_requests_by_its_own_scheme() {
+    let terminals = r#"["rate", {"name": "volume", "scheme": {"vbdc": {}}},
+        {"name": "constant", "scheme": {"cra": {}}, "cra": "64 kbit/s"}]"#;
+    let mut rig = Rig::new(&config(
+        r#"{"scheme": {"rbdc": {"gamma": 1.0}}, "cra": "0 bit/s", "response": 11}"#,
+        terminals,
+    ));
+    rig.run(ms(93));
+    for terminal in 0..3 {
+        rig.send(terminal, 752 * 31);
+    }
+    rig.run(ms(30_000));
+    assert_eq!(rig.arrived.len(), 3);
+    // In superframe 1 the terminals request a rate of 31 slots and a volume of 31 slots. One slot
+    // of 32 is constant. In superframe 12, the proportional allocator divides the other 31 slots
+    // into 16 and 15: equal requests get 15.5, and the first terminal gets the remaining slot.
+    let of = |rig: &mut Rig, terminal: &str, column: &str, superframe: u64| {
+        rig.trace(terminal, column).iter().find(|(n, _)| *n == superframe).map(|(_, value)| *value)
+    };
+    assert_eq!(of(&mut rig, "rate", "request", 1), Some(31));
+    assert_eq!(of(&mut rig, "volume", "request", 1), Some(31));
+    assert_eq!(of(&mut rig, "rate", "assigned", 12), Some(16));
+    assert_eq!(of(&mut rig, "volume", "assigned", 12), Some(15));
+    // A rate is repeated while data wait. The volume is requested again when equation 14 no longer
+    // counts the first request, in superframe 13 (L = 11): 31 - 15 slots then wait. Constant slots
+    // need no request.
+    assert_eq!(of(&mut rig, "rate", "request", 2), Some(31));
+    assert_eq!(of(&mut rig, "volume", "request", 2), Some(0));
+    let report = rig.report();
+    let value = |terminal, column| report.value("terminal", terminal, column).unwrap();
+    assert_eq!((value("volume", "requested_slots"), value("volume", "assigned_slots")), (47.0, 47.0));
+    assert_eq!((value("constant", "requests"), value("constant", "assigned_slots")), (0.0, 0.0));
+    assert!(value("rate", "assigned_slots") > 31.0);
 }
