@@ -65,6 +65,7 @@ ROWS: Final[tuple[Row, ...]] = (
             "dsack=false",
             "ecn=true",
             "frto=false",
+            "syn_undo=false",
             "initial_sequence=7",
             "nagle=true",
             "minshall=false",
