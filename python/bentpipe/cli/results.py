@@ -75,8 +75,8 @@ def _datagrams(flow: FlowResult) -> list[str] | None:
 _TASKS: Final = ("started", "finished", "unfinished")
 
 #: Tables of quality for users: times of transfers, pages, files or messages, loss and delay of
-#: datagrams, and the quality and set-up of calls. Each has columns, and a function for the texts of a flow,
-#: which returns None for a flow that is not in the table.
+#: datagrams, and the quality and set-up of calls. Each has columns, and a function for the texts of
+#: a flow, which returns None for a flow that is not in the table.
 _OF_USERS: Final[Sequence[tuple[Sequence[str], Callable[[FlowResult], list[str] | None]]]] = (
     (("transfer\ns", "predicted\ns"), _transfer),
     (("transaction\nmean, ms", "p95\nms", *_TASKS), _transactions),

@@ -42,11 +42,11 @@ class FlowResult:
     at its destination, or 1 if the destination hears nothing. For a flow of calls, it is the mean
     over the calls. ``voice_loss`` is the percentage of lost and late packets, and ``voice_delay``
     the mean mouth-to-ear delay. ``transfer`` is the time from the start of a completed bulk
-    transfer to the delivery of its last byte. ``post_dial_delay`` and ``post_dial_delay_p95`` are the
-    mean and the 95th percentile of the time until the caller of a call hears that it rings, and
+    transfer to the delivery of its last byte. ``post_dial_delay`` and ``post_dial_delay_p95`` are
+    the mean and the 95th percentile of the time until the caller of a call hears that it rings, and
     ``answer_delay`` is the mean time until the caller knows that it is answered; None for a flow
-    without answered calls. All times are in seconds. ``predicted_goodput`` and ``predicted_rtt`` are for
-    the mean delay.
+    without answered calls. All times are in seconds. ``predicted_goodput`` and ``predicted_rtt``
+    are for the mean delay.
     """
 
     flow: str
@@ -223,7 +223,8 @@ def call_set_up(run: Run) -> dict[str, dict[str, Any]]:
     if "calls" not in run.tables or not {*wanted} <= {*run.table("calls").columns}:
         return {}
     rows = run.table("calls").select(wanted).iter_rows(named=True)
-    return {row["flow end"].removesuffix(".source"): row for row in rows if row["flow end"].endswith(".source")}
+    callers = {row["flow end"]: row for row in rows if row["flow end"].endswith(".source")}
+    return {end.removesuffix(".source"): row for end, row in callers.items()}
 
 
 def terminal_efficiency(run: Run) -> dict[str, float]:

@@ -50,8 +50,8 @@ def test_calls_are_shown_with_their_quality(tmp_path: Path) -> None:
 
 
 def test_calls_are_shown_with_their_set_up(tmp_path: Path) -> None:
-    """With SIP, the caller hears the ringing after a round trip of 100 ms, and the answer 2 s later.
-    The messages take a few milliseconds on the link."""
+    """With SIP, the caller hears the ringing after a round trip of 100 ms, and the answer 2 s
+    later. The messages take a few milliseconds on the link."""
     link = LINK | {"delay": "50 ms"}
     app = {"kind": "calls", "calls": 1, "answer": "2 s"}
     flow = {"name": "calls", "from": "a", "to": "b", "app": app, "transport": "sip"}
@@ -64,7 +64,8 @@ def test_calls_are_shown_with_their_set_up(tmp_path: Path) -> None:
     assert found.answer_delay == pytest.approx(2.1, abs=0.04)
     set_up = shown[shown.index("post-dial") :]
     row = next(line.split() for line in set_up.splitlines() if line.startswith(" calls "))
-    assert row[1:] == [number(found.post_dial_delay), number(found.post_dial_delay_p95), number(found.answer_delay)]
+    times = (found.post_dial_delay, found.post_dial_delay_p95, found.answer_delay)
+    assert row[1:] == [number(time) for time in times]
 
 
 def test_transfers_and_pages_are_shown_with_the_time_that_they_took(tmp_path: Path) -> None:

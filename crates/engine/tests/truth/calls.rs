@@ -158,18 +158,19 @@ fn sip_gives_up_a_call_over_tcp_without_a_path() {
     assert_eq!((row.values[1], row.values[2], row.time), (1.0, 408.0, 32_000_000_000));
 }
 
-/// A party with GSM (packets of 20 ms) and one with iLBC (30 ms) meet at a bridge, which mixes frames
-/// of 10 ms. Both links have a delay of 100 ms and no queue worth mentioning, and the de-jitter
-/// buffer holds packets for 60 ms.
+/// A party with GSM (packets of 20 ms) and one with iLBC (30 ms) meet at a bridge, which mixes
+/// frames of 10 ms. Both links have a delay of 100 ms and no queue worth mentioning, and the
+/// de-jitter buffer holds packets for 60 ms.
 ///
 /// Packets: without silence suppression, the bridge answers 100 ms after the call and then sends
 /// 1000 / 20 = 50 and 1000 / 30 = 33.33 packets per second until the end.
 ///
 /// Delay: a frame is mixed at the next multiple of 10 ms after its playout. The speech of the GSM
-/// party then waits for the next multiple of 30 ms: it is played every 20 ms at a fixed phase, so the
-/// wait is 0, 20 or 10 ms in turn, 10 ms on average. The speech of the iLBC party, every 30 ms, waits
-/// for the next multiple of 20 ms: 0 or 10 ms, 5 ms on average. Over 50 and 33.33 packets per second,
-/// this is (50 x 10 + 33.33 x 5) / 83.33 = 8 ms. The wait for the mix is 0 to 10 ms for each party.
+/// party then waits for the next multiple of 30 ms: it is played every 20 ms at a fixed phase, so
+/// the wait is 0, 20 or 10 ms in turn, 10 ms on average. The speech of the iLBC party, every 30 ms,
+/// waits for the next multiple of 20 ms: 0 or 10 ms, 5 ms on average. Over 50 and 33.33 packets per
+/// second, this is (50 x 10 + 33.33 x 5) / 83.33 = 8 ms. The wait for the mix is 0 to 10 ms for
+/// each party.
 #[test]
 fn a_bridge_mixes_packets_of_different_durations() {
     let site = |name: &str, codec: &str| {

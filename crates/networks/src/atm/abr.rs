@@ -20,8 +20,8 @@
 //!   ACR by RIF x PCR.
 //! - 9: Then ACR is at most ER, and at least MCR.
 //!
-//! Destination: it stores the EFCI bit of the latest data cell. On a forward RM cell, it sets CI = 1
-//! if the bit is set, clears the bit, and returns the cell in the opposite direction of the
+//! Destination: it stores the EFCI bit of the latest data cell. On a forward RM cell, it sets CI =
+//! 1 if the bit is set, clears the bit, and returns the cell in the opposite direction of the
 //! connection, at the rate of that direction. A newer cell replaces one that still waits.
 //!
 //! Deviations:
@@ -155,7 +155,7 @@ pub struct RmCell {
     pub explicit_rate: f64,
     /// Congestion indication (CI).
     pub congestion: bool,
-    /// No increase (NI).
+    /// No increase (NI): the source must not raise its rate.
     pub no_increase: bool,
 }
 
@@ -170,7 +170,7 @@ impl Payload for RmCell {
 pub enum Next {
     /// A forward or backward RM cell.
     Rm(RmCell),
-    /// The next data cell.
+    /// The first data cell that waits in the adapter.
     Data,
 }
 
@@ -180,7 +180,7 @@ pub struct Source {
     peak: f64,
     minimum: f64,
     initial: f64,
-    /// Allowed cell rate (ACR).
+    /// Allowed cell rate (ACR), in bit/s.
     rate: f64,
     /// Time of the last cell; `None` before the first one.
     last_cell: Option<Time>,
@@ -385,8 +385,8 @@ mod tests {
     }
 
     /// After Trm = 100 ms and Mrm = 2 cells, the next cell is a forward RM cell, before Nrm cells.
-    /// After more than ADTF = 500 ms, ACR falls to ICR. Without feedback, each forward RM cell after
-    /// the first CRM = 3 lowers ACR by CDF = 1/2.
+    /// After more than ADTF = 500 ms, ACR falls to ICR. Without feedback, each forward RM cell
+    /// after the first CRM = 3 lowers ACR by CDF = 1/2.
     #[test]
     fn idle_and_unanswered_sources_lower_their_rate() {
         let mut source = source(r#"{"initial": "800 kbit/s", "crm": 3, "cdf": 0.5}"#);

@@ -44,8 +44,8 @@ pub struct Config {
     #[schemars(extend("changeable" = true))]
     pub contract: contract::Config,
     /// Further connections between nodes, each with its own contract. They share the legs with the
-    /// first connection. Ports send cells of CBR first, then of VBR, ABR and UBR. Only the rates and
-    /// bursts of their `contract` can change during a run, such as `others.0.contract.peak`.
+    /// first connection. Ports send cells of CBR first, then of VBR, ABR and UBR. Only the rates
+    /// and bursts of their `contract` can change during a run, such as `others.0.contract.peak`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("changeable" = true))]
     pub others: Vec<Other>,

@@ -135,7 +135,7 @@ pub struct Connection {
     holds_merged_cells: bool,
     /// Packets by their time of arrival, with the reason if they are lost.
     in_flight: VecDeque<(Time, Option<DropReason>, Packet)>,
-    /// Present with ABR.
+    /// The adapter of an ABR connection; `None` for other categories.
     adapter: Option<Adapter>,
     frames: u64,
     sent: u64,
@@ -240,7 +240,8 @@ impl Connection {
         adapter.source.next(adapter.waiting.front().map(|cell| cell.at))
     }
 
-    /// Sends the next cell of an ABR connection at `now`, its [`next_emission`](Self::next_emission).
+    /// Sends the next cell of an ABR connection at `now`, its
+    /// [`next_emission`](Self::next_emission).
     pub fn emit(&mut self, now: Time, stream: &mut Stream) {
         let Some(adapter) = &mut self.adapter else { return };
         let data = adapter.waiting.front().is_some_and(|cell| cell.at <= now);

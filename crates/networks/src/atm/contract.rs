@@ -78,7 +78,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// Number of categories.
+    /// Number of service categories, and of their priorities.
     pub const COUNT: usize = 4;
 
     /// Returns the priority at a port: 0 for the category that is served first.

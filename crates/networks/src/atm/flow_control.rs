@@ -64,10 +64,10 @@ fn rates(bench: &mut Bench<Both>, name: &str) -> Vec<f64> {
     rows.map(|(_, values)| values[0] / 1e3).collect()
 }
 
-/// A cell takes 1 us on the access lines and 4 us on the shared leg. Ten cells of UBR reach the port
-/// at 1 to 10 us, one of VBR at 2 us and one of CBR at 3 us. The port sends the first cell of UBR
-/// until 5 us, CBR until 9 us, VBR until 13 us, and the other nine cells of UBR until 49 us. The far
-/// access line adds 1 us.
+/// A cell takes 1 us on the access lines and 4 us on the shared leg. Ten cells of UBR reach the
+/// port at 1 to 10 us, one of VBR at 2 us and one of CBR at 3 us. The port sends the first cell of
+/// UBR until 5 us, CBR until 9 us, VBR until 13 us, and the other nine cells of UBR until 49 us.
+/// The far access line adds 1 us.
 #[test]
 fn a_port_sends_the_highest_category_first() {
     let config = config(
@@ -135,8 +135,8 @@ fn each_returned_rm_cell_raises_the_rate() {
 }
 
 /// A port that marks every forward RM cell with CI lowers ACR by 1/16 with each returned cell, down
-/// to MCR. A port that marks data cells (EFCI) does so from the second forward RM cell on, as no data
-/// cell precedes the first one. NI alone leaves ACR unchanged.
+/// to MCR. A port that marks data cells (EFCI) does so from the second forward RM cell on, as no
+/// data cell precedes the first one. NI alone leaves ACR unchanged.
 #[test]
 fn congestion_lowers_the_rate() {
     let run = |marking: &str| {
@@ -152,10 +152,10 @@ fn congestion_lowers_the_rate() {
     // 4240 x (15/16)^k
     let steps =
         [3975.0, 3727.0, 3494.0, 3275.0, 3071.0, 2879.0, 2699.0, 2530.0, 2372.0, 2224.0, 2085.0, 2000.0];
-    assert_eq!(run(r#""relative-rate": {"congestion": 0}"#)[..12], steps);
+    assert_eq!(run(r#""relative-rate": {"decrease": 0}"#)[..12], steps);
     let efci = run(r#""efci": {"threshold": 0}"#);
     assert_eq!(efci[..3], [6890.0, 6459.0, 6056.0]);
-    let unchanged = run(r#""relative-rate": {"congestion": 1000, "no_increase": 0}"#);
+    let unchanged = run(r#""relative-rate": {"decrease": 1000, "no_increase": 0}"#);
     assert!(unchanged.len() > 50 && unchanged.iter().all(|rate| *rate == 4240.0));
 }
 

@@ -2,8 +2,8 @@
 //! the buffer.
 //!
 //! Cells of one category leave in order of arrival. A cell is accepted or dropped on arrival,
-//! depending on the number of waiting cells of its category. The cell in transmission does not count
-//! as waiting. [`super::switch`] serves several categories by priority.
+//! depending on the number of waiting cells of its category. The cell in transmission does not
+//! count as waiting. [`super::switch`] serves several categories by priority.
 //!
 //! - Cells of low priority (CLP = 1) are accepted only while fewer than `low_priority` cells wait.
 //! - Early packet discard (EPD): if at least `early` cells wait when the first cell of a frame
@@ -336,8 +336,8 @@ impl Leg {
         None
     }
 
-    /// Returns the earliest time from `now` on at which the line can send a cell. With time-division
-    /// access, the slot is then taken.
+    /// Returns the earliest time from `now` on at which the line can send a cell. With
+    /// time-division access, the slot is then taken.
     pub fn reserve(&mut self, now: Time) -> Time {
         match &mut self.tdma {
             Some(bursts) => bursts.reserve(now),

@@ -26,9 +26,9 @@
 //! end of several connections. Early and partial packet discard handle the frames of each
 //! connection separately.
 //!
-//! Available bit rate: the source of an ABR connection paces its cells by an allowed cell rate, which
-//! resource management (RM) cells adjust ([`abr`]). The ports of the legs mark these cells by an
-//! explicit rate, by CI and NI, or data cells by EFCI ([`marking`]).
+//! Available bit rate: the source of an ABR connection paces its cells by an allowed cell rate,
+//! which resource management (RM) cells adjust ([`abr`]). The ports of the legs mark these cells by
+//! an explicit rate, by CI and NI, or data cells by EFCI ([`marking`]).
 //!
 //! Deviations:
 //!
@@ -73,7 +73,7 @@
 //! kind = "atm"
 //! ends = ["library", "laboratory"]
 //! access = { rate = "149.76 Mbit/s" }
-//! legs = [{ rate = "2048 kbit/s", delay = "300 ms", marking = { kind = "explicit-rate", utilization = 0.95 } }]
+//! legs = [{ rate = "2048 kbit/s", delay = "300 ms", marking = "explicit-rate" }]
 //! contract = { category = "abr", peak = "2 Mbit/s", abr = { initial = "256 kbit/s" } }
 //! others = [{ ends = ["shop", "warehouse"], contract = { category = "abr", peak = "2 Mbit/s" } }]
 //! ```

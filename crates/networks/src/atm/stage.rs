@@ -171,8 +171,8 @@ fn advance_in_order(connections: &mut [Connection], legs: &mut [Leg], now: Time,
     }
 }
 
-/// Handles the events of sources and ports up to `now`, in order of time. Ports come before sources,
-/// and sources before cells that arrive at the first port.
+/// Handles the events of sources and ports up to `now`, in order of time. Ports come before
+/// sources, and sources before cells that arrive at the first port.
 fn advance_by_category(
     connections: &mut [Connection],
     switches: &mut Switches,

@@ -4,8 +4,8 @@
 //! transmission).
 //!
 //! When a line becomes free, the port sends the oldest waiting cell of the highest category.
-//! Therefore, unlike with a single category, a cell's departure is not known at its arrival, and each
-//! cell causes an event at each port.
+//! Therefore, unlike with a single category, a cell's departure is not known at its arrival, and
+//! each cell causes an event at each port.
 
 use super::config::Config;
 use super::connection::{Cell, CELLS_FULL, EARLY};
@@ -16,7 +16,7 @@ use bentpipe_core::{Report, Stream, Time};
 use bentpipe_link::channel::CORRUPTED;
 use std::collections::VecDeque;
 
-/// A cell of a connection.
+/// A cell, after the index of its connection.
 type Owned = (usize, Cell);
 
 /// The ports of all switches on the path, and the lines after them.

@@ -83,7 +83,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     _atm(
         "contract.abr.minimum contract.abr.initial contract.abr.rif contract.abr.rdf contract.abr.trm contract.abr.cdf"
-        " contract.abr.crm contract.abr.adtf contract.abr.buffer access.marking.explicit-rate"
+        " contract.abr.crm contract.abr.adtf contract.abr.buffer access.marking access.marking.explicit-rate"
         " access.marking.explicit-rate.utilization access.marking.explicit-rate.interval",
         'contract={category="abr",peak="4 Mbit/s",abr={minimum="100 kbit/s",initial="1 Mbit/s",rif=0.1,rdf=0.1,'
         'trm="50 ms",cdf=0.5,crm=1000,adtf="1 s",buffer=5000}};'
@@ -91,9 +91,9 @@ ROWS: Final[tuple[Row, ...]] = (
         "flow control of ABR",
     ),
     _atm(
-        "access.marking.relative-rate access.marking.relative-rate.no_increase access.marking.relative-rate.congestion",
+        "access.marking.relative-rate access.marking.relative-rate.no_increase access.marking.relative-rate.decrease",
         'contract={category="abr",peak="4 Mbit/s",abr={rif=0.002,rdf=0.002}};'
-        'legs=[{rate="4 Mbit/s",delay="50 ms",marking={kind="relative-rate",no_increase=200,congestion=400}}]',
+        'legs=[{rate="4 Mbit/s",delay="50 ms",marking={kind="relative-rate",no_increase=200,decrease=400}}]',
         "flow control of ABR",
     ),
     _atm(

@@ -1,6 +1,6 @@
-//! EFCI marking (ATM Forum Traffic Management 4.1, section 5.10.6): while at least `threshold` cells
-//! of ABR wait, the port sets the explicit forward congestion indication of arriving data cells. The
-//! destination then returns the next RM cell with CI = 1.
+//! EFCI marking (ATM Forum Traffic Management 4.1, section 5.10.6): while at least `threshold`
+//! cells of ABR wait, the port sets the explicit forward congestion indication of arriving data
+//! cells. The destination then returns the next RM cell with CI = 1.
 //!
 //! ```toml
 //! legs = [{ rate = "2048 kbit/s", marking = { kind = "efci", threshold = 100 } }]

@@ -9,19 +9,21 @@
 //!
 //! A = u C - H (utilization u),
 //!
-//! the load factor is z = I / A, and during the next interval forward RM cells of a connection leave
-//! with
+//! the load factor is z = I / A, and during the next interval forward RM cells of a connection
+//! leave with
 //!
 //! ER <- min(ER, A, max(A / N, R / z)).
 //!
-//! A connection that uses less than A / N leaves its rest to the others through R / z. R is measured,
-//! instead of read from RM cells (CCR), so that R and I are of the same interval; otherwise R / z is
-//! applied several times before its effect is measured. Before the end of the first interval, A = u C
-//! and N = 1. The part 1 - u drains the queue that sources fill during the delay of the feedback. An
-//! interval ends with the first cell that arrives after it.
+//! A connection that uses less than A / N leaves its rest to the others through R / z. R is
+//! measured, instead of read from RM cells (CCR), so that R and I are of the same interval;
+//! otherwise R / z is applied several times before its effect is measured. Before the end of the
+//! first interval, A = u C and N = 1. The part 1 - u drains the queue that sources fill during the
+//! delay of the feedback. An interval ends with the first cell that arrives after it.
 //!
 //! ```toml
-//! legs = [{ rate = "2048 kbit/s", marking = { kind = "explicit-rate", utilization = 0.9, interval = "50 ms" } }]
+//! [[network.wan.legs]]
+//! rate = "2048 kbit/s"
+//! marking = { kind = "explicit-rate", utilization = 0.9, interval = "50 ms" }
 //! ```
 
 use super::{Arrival, Bits, Marker, Marking};
@@ -136,10 +138,10 @@ mod tests {
     use super::*;
     use crate::atm::abr::RmCell;
 
-    /// A line of 10 Mbit/s with u = 0.9. In an interval of 100 ms arrive 212 kbit of CBR (500 cells)
-    /// and 424 and 212 kbit of two ABR connections (1000 and 500 cells). Then A = 9 - 2.12 = 6.88
-    /// Mbit/s, A / N = 3.44 Mbit/s, and z = 6.36 / 6.88. The connection with R = 4.24 Mbit/s gets R / z
-    /// = 4.5867 Mbit/s, and the one with 2.12 Mbit/s gets A / N = 3.44 Mbit/s.
+    /// A line of 10 Mbit/s with u = 0.9. In an interval of 100 ms arrive 212 kbit of CBR (500
+    /// cells) and 424 and 212 kbit of two ABR connections (1000 and 500 cells). Then A = 9 - 2.12 =
+    /// 6.88 Mbit/s, A / N = 3.44 Mbit/s, and z = 6.36 / 6.88. The connection with R = 4.24 Mbit/s
+    /// gets R / z = 4.5867 Mbit/s, and the one with 2.12 Mbit/s gets A / N = 3.44 Mbit/s.
     #[test]
     fn connections_get_their_share_of_what_higher_categories_leave() {
         let config = Config { utilization: Fraction::thousandths(900), ..Config::default() };

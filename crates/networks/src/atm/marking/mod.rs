@@ -44,7 +44,7 @@ pub trait Marking {
 /// A cell that arrives at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Time of the arrival.
+    /// Time at which the cell arrives.
     pub now: Time,
     /// Index of the cell's connection.
     pub connection: usize,

@@ -17,9 +17,9 @@
 //! the bridge received from each party. The rows FLOW.source describe the speech that a party
 //! received; their delay starts at the bridge. The table `bridge` has the time from the arrival of
 //! a packet at the bridge until the mix that contains its first frame has been sent to all other
-//! flows, including the de-jitter buffer. With one duration, a mix is sent to all parties at the same
-//! time. The delay from mouth to ear is the sum of the delay to the bridge, this time, and the delay in
-//! FLOW.source.
+//! flows, including the de-jitter buffer. With one duration, a mix is sent to all parties at the
+//! same time. The delay from mouth to ear is the sum of the delay to the bridge, this time, and the
+//! delay in FLOW.source.
 //!
 //! Deviations: mixing takes no time. All speakers are mixed, however many there are. Transcoding
 //! between codecs adds no impairment.
