@@ -3091,52 +3091,12 @@ class ExplicitRateAtmMarking(TypedDict):
 class RelativeRateAtmMarking(TypedDict):
     """AtmMarking of the kind `relative-rate`. Sets NI and CI in forward RM cells while many cells wait."""
 
-    congestion: (
-        Literal[
-            "bbr",
-            "bbr3",
-            "bic",
-            "compound",
-            "cubic",
-            "fixed_rate",
-            "highspeed",
-            "htcp",
-            "hybla",
-            "illinois",
-            "ledbat",
-            "lp",
-            "reno",
-            "scalable",
-            "vegas",
-            "vegas95",
-            "veno",
-            "westwood",
-            "yeah",
-            "linux-bbr",
-            "linux-bic",
-            "linux-cdg",
-            "linux-cubic",
-            "linux-dctcp",
-            "linux-highspeed",
-            "linux-htcp",
-            "linux-hybla",
-            "linux-illinois",
-            "linux-lp",
-            "linux-nv",
-            "linux-reno",
-            "linux-scalable",
-            "linux-vegas",
-            "linux-veno",
-            "linux-westwood",
-            "linux-yeah",
-        ]
-        | dict[str, object]
-    )
+    decrease: int
     """Number of waiting ABR cells from which on CI = 1 is set, so that sources lower their rates."""
     kind: Literal["relative-rate"]
     no_increase: NotRequired[int]
     """Number of waiting ABR cells from which on NI = 1 is set, so that sources do not raise their rates. If
-    unset, `congestion` is used."""
+    unset, `decrease` is used."""
 
 
 class EfciAtmMarking(TypedDict):

@@ -238,4 +238,20 @@ fn invalid_values_and_changes_are_refused() {
     assert_eq!(problems(&other(r#""b", "a""#), &other(r#""b", "a""#)), ["others.0.ends"]);
     let bare = format!(r#"{}, "others": [{{"ends": ["c", "d"]}}]"#, legs(""));
     assert_eq!(problems(&bare, &bare), ["access"]);
+    // The category of a connection is fixed if others depend on it, and all of an ABR contract.
+    let contract = |keys: &str| format!(r#"{}, "contract": {{{keys}}}"#, legs(""));
+    let (cbr, abr) = (r#""category": "cbr", "peak": "1 Mbit/s""#, r#""category": "abr", "peak": "1 Mbit/s""#);
+    assert_eq!(problems(&contract(""), &contract(cbr)), Vec::<String>::new());
+    assert_eq!(problems(&contract(cbr), &contract(abr)), ["contract.category"]);
+    let faster = contract(&abr.replace('1', "2"));
+    assert_eq!(problems(&contract(abr), &faster), ["contract.peak"]);
+    let slower = contract(&format!(r#"{abr}, "abr": {{"initial": "1 kbit/s"}}"#));
+    assert_eq!(problems(&contract(abr), &slower), ["contract.abr"]);
+    let with =
+        |keys: &str| format!(r#"{access}, "others": [{{"ends": ["c", "d"], "contract": {{{keys}}}}}]"#);
+    assert_eq!(problems(&with(""), &with(cbr)), ["others.0.contract.category"]);
+    let efci = |threshold| legs(&format!(r#", "marking": {{"efci": {{"threshold": {threshold}}}}}"#));
+    assert_eq!(problems(&efci(1), &efci(2)), ["legs.0.marking"]);
+    let marks = access.replace(r#""access": {"#, r#""access": {"marking": {"explicit-rate": {}}, "#);
+    assert_eq!(problems(&marks, &marks), ["access.marking"]);
 }

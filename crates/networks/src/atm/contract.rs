@@ -139,6 +139,9 @@ impl Config {
         if self.category == Category::Abr && self.excess != Excess::Discard {
             problems.add("excess", "no cell of abr exceeds its contract; allowed: with cbr, vbr and ubr");
         }
+        if self.category == Category::Abr && self.tolerance > Span::ZERO {
+            problems.add("tolerance", "cells of abr are not policed; allowed: with cbr, vbr and ubr");
+        }
         if self.shaping && self.peak.is_none() {
             problems.add("shaping", "there is no rate to shape to; allowed: with peak, or false");
         }
@@ -360,6 +363,11 @@ mod tests {
         assert_eq!(problems(r#"{"category": "vbr", "peak": "1 Mbit/s"}"#), ["sustainable", "burst"]);
         assert_eq!(problems(r#"{"sustainable": "1 Mbit/s"}"#), ["sustainable"]);
         assert_eq!(problems(r#"{"shaping": true}"#), ["shaping"]);
+        assert_eq!(problems(r#"{"category": "abr"}"#), ["peak"]);
+        assert_eq!(problems(r#"{"category": "abr", "peak": "1 Mbit/s", "excess": "tag"}"#), ["excess"]);
+        let late = r#"{"category": "abr", "peak": "1 Mbit/s", "tolerance": "1 ms"}"#;
+        assert_eq!(problems(late), ["tolerance"]);
+        assert_eq!(problems(r#"{"abr": {}}"#), ["abr"]);
         let wrong = r#"{"category": "vbr", "peak": "1 Mbit/s", "sustainable": "1 Mbit/s", "burst": 9}"#;
         assert_eq!(problems(wrong), ["sustainable"]);
         assert_eq!(problems("{}"), Vec::<String>::new());
