@@ -366,7 +366,7 @@ impl Endpoint {
                 if let Some(came) = packet.came.take() {
                     wait.add(sent.since(came));
                 }
-                packet.at = packet.at + frame;
+                packet.at += frame;
                 packet.rest = packet.rest.saturating_sub(frame);
                 spoke = true;
             }
