@@ -93,11 +93,6 @@ pub trait AccessNetwork {
     /// Adds remarks about settings that are valid but probably unintended in a run of `duration`.
     fn remark(&self, _duration: Span, _remarks: &mut Problems) {}
 
-    /// Returns true if the network grants Quick-Start requests (RFC 4782).
-    fn grants_quick_start(&self) -> bool {
-        false
-    }
-
     /// Returns the network's link budgets, each with its direction.
     fn budgets(&self) -> Vec<(&'static str, Sheet)> {
         Vec::new()

@@ -284,10 +284,6 @@ impl AccessNetwork for Config {
         self.star().nodes()
     }
 
-    fn grants_quick_start(&self) -> bool {
-        self.quick_start.is_some()
-    }
-
     fn named_after_nodes(&self) -> (&'static str, Vec<String>) {
         self.star().named_after_nodes()
     }

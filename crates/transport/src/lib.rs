@@ -54,11 +54,6 @@ pub trait Transport {
         false
     }
 
-    /// Returns true if the transport requests a rate for its start by Quick-Start (RFC 4782).
-    fn requests_quick_start(&self) -> bool {
-        false
-    }
-
     /// Returns the signalling of calls at one end, if the transport carries calls. `random` is for
     /// the signalling alone, `supply` for TCP below it.
     fn line(

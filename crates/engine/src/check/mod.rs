@@ -117,29 +117,7 @@ impl Scenario {
                 remarks.within(name, |remarks| network.remark(self.duration, remarks));
             }
         });
-        if !self.grants_quick_start() {
-            remarks.within("flow", |remarks| self.remark_quick_start(remarks));
-        }
         remarks
-    }
-
-    /// Returns true if a link or network grants Quick-Start requests.
-    fn grants_quick_start(&self) -> bool {
-        let grants = |link: &LinkPair| {
-            let back = link.back.as_ref().and_then(|back| back.quick_start);
-            link.quick_start.or(back).is_some()
-        };
-        self.link.iter().any(grants) || self.network.values().any(|network| network.grants_quick_start())
-    }
-
-    /// Adds a remark for each flow whose Quick-Start requests no part of the scenario grants.
-    fn remark_quick_start(&self, remarks: &mut Problems) {
-        for flow in self.flow.iter().filter(|flow| flow.transport.requests_quick_start()) {
-            let text = "no link or network has the key quick_start, so that nothing is granted";
-            remarks.within(&flow.name, |remarks| {
-                remarks.within("transport", |remarks| remarks.add("quick_start", text));
-            });
-        }
     }
 
     /// Returns the problems that prevent a simulation but not an emulation: flows that need real

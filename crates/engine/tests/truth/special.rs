@@ -54,21 +54,6 @@ fn quick_start_saves_round_trips_of_slow_start_if_every_router_grants_it() {
     assert!((upload(only_back, asks).0 - plain).abs() < 1e-3);
 }
 
-/// A flow that asks for Quick-Start on a path without it gets a remark with its place.
-#[test]
-fn quick_start_without_a_grant_is_a_remark() {
-    let remark = |link: &str, transport: &str| {
-        let text = geo(link, r#"{ kind = "bulk", size = "1 MB" }"#, transport);
-        let loaded = crate::bad_scenarios::loaded(&text).unwrap();
-        loaded.refuse(loaded.value.remarks()).err().map(|error| error.to_string()).unwrap_or_default()
-    };
-    let asks = r#"quick_start = "5 Mbit/s""#;
-    let text = remark("", asks);
-    assert!(text.contains("flow.up.transport.quick_start") && text.contains("nothing is granted"), "{text}");
-    assert_eq!(remark("quick_start = 0.9", asks), "");
-    assert_eq!(remark("", r#"congestion = "reno""#), "");
-}
-
 #[test]
 fn scps_tp_with_vegas_fills_the_link() {
     let report =

@@ -27,10 +27,6 @@ impl AccessNetwork for Config {
         nodes
     }
 
-    fn grants_quick_start(&self) -> bool {
-        self.quick_start.is_some()
-    }
-
     fn named_after_nodes(&self) -> (&'static str, Vec<String>) {
         (TERMINAL, self.terminal_names())
     }

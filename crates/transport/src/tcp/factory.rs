@@ -49,10 +49,6 @@ impl Transport for Config {
         Some((segment + header, format!("{segment} + {header}")))
     }
 
-    fn requests_quick_start(&self) -> bool {
-        Config::requests_quick_start(self)
-    }
-
     fn check(&self, problems: &mut Problems) {
         Config::check(self, problems);
     }

@@ -60,10 +60,6 @@ impl Transport for Config {
         })
     }
 
-    fn requests_quick_start(&self) -> bool {
-        self.quick_start.is_some()
-    }
-
     fn check(&self, problems: &mut Problems) {
         super::check_quick_start(self.quick_start, problems);
     }

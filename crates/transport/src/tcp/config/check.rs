@@ -17,11 +17,6 @@ impl Config {
         self.check_combination(problems);
     }
 
-    /// Returns true if connections request a rate for their start by Quick-Start.
-    pub(in crate::tcp) fn requests_quick_start(&self) -> bool {
-        self.quick_start.is_some()
-    }
-
     fn check_window(&self, problems: &mut Problems) {
         let largest = if self.window_scaling { LARGEST_WINDOW } else { UNSCALED_WINDOW };
         if let Some(window) = self.receive_window {
