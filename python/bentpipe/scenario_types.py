@@ -20,11 +20,13 @@ __all__ = [
     "Arq",
     "Asks",
     "Assignment",
+    "AtmAbr",
     "AtmCategory",
     "AtmConnection",
     "AtmContract",
     "AtmExcess",
     "AtmLeg",
+    "AtmMarking",
     "AtmTdma",
     "Avbdc",
     "Back",
@@ -3075,6 +3077,41 @@ class GroundSite(TypedDict):
     unset, all sites are at the position."""
 
 
+class ExplicitRateAtmMarking(TypedDict):
+    """AtmMarking of the kind `explicit-rate`. Assigns each connection its share of the line in the explicit
+    rate (ER) of RM cells."""
+
+    interval: NotRequired[Span]
+    """Length of the intervals in which the port measures loads; more than 0 s, 100 ms by default."""
+    kind: Literal["explicit-rate"]
+    utilization: NotRequired[float]
+    """Part of the line's rate that all cells together may use; more than 0, 0.95 by default."""
+
+
+class RelativeRateAtmMarking(TypedDict):
+    """AtmMarking of the kind `relative-rate`. Sets NI and CI in forward RM cells while many cells wait."""
+
+    decrease: int
+    """Number of waiting ABR cells from which on CI = 1 is set, so that sources lower their rates."""
+    kind: Literal["relative-rate"]
+    no_increase: NotRequired[int]
+    """Number of waiting ABR cells from which on NI = 1 is set, so that sources do not raise their rates. If
+    unset, `decrease` is used."""
+
+
+class EfciAtmMarking(TypedDict):
+    """AtmMarking of the kind `efci`. Sets the congestion indication (EFCI) of data cells while many cells
+    wait."""
+
+    kind: Literal["efci"]
+    threshold: int
+    """Number of waiting ABR cells from which on arriving data cells are marked."""
+
+
+#: The method by which a port marks the cells of ABR connections.
+AtmMarking: TypeAlias = 'ExplicitRateAtmMarking | RelativeRateAtmMarking | EfciAtmMarking | Literal["explicit-rate", "relative-rate", "efci"]'
+
+
 class AtmTdma(TypedDict):
     """Time-division access: cells are sent in one burst per TDMA frame."""
 
@@ -3088,7 +3125,9 @@ class AtmLeg(TypedDict):
     """A leg of the connection: the buffer and the line from one adapter or switch to the next."""
 
     buffer: NotRequired[int]
-    """Size of the buffer before the line, in cells; 4096 by default."""
+    """Size of the buffer before the line, in cells; 4096 by default. If connections have different service
+    categories, each category has a buffer of this size, and `low_priority` and `early` apply to its waiting
+    cells."""
     delay: NotRequired[Span]
     """Propagation delay, one way; 0 s by default."""
     early: NotRequired[int]
@@ -3100,6 +3139,9 @@ class AtmLeg(TypedDict):
     low_priority: NotRequired[int]
     """Number of waiting cells from which on arriving cells of low priority (CLP = 1) are dropped. If unset,
     `buffer` is used."""
+    marking: NotRequired[AtmMarking]
+    """Marking of cells of ABR connections at the port before the line: `"explicit-rate"` (the default),
+    `"relative-rate"` or `"efci"`. Access lines do not mark."""
     partial: NotRequired[bool]
     """True if, after a dropped cell, all further cells of its frame except the last one are dropped (partial
     packet discard); false by default."""
@@ -3110,9 +3152,40 @@ class AtmLeg(TypedDict):
     """Time-division access to the line. If unset, cells are sent at any time."""
 
 
-#: Service category of an ATM connection. It determines how cells are policed. Cells of all categories wait in
-#: one buffer in order of arrival, so no category is protected from connections that fill the buffer.
-AtmCategory: TypeAlias = 'Literal["ubr", "cbr", "vbr"]'
+class AtmAbr(TypedDict):
+    """Parameters of ABR flow control (ATM Forum Traffic Management 4.1, section 5.10)."""
+
+    adtf: NotRequired[Span]
+    """Time without a forward RM cell after which the rate falls to `initial` (ADTF); 500 ms by default."""
+    buffer: NotRequired[int]
+    """Size of the buffer of the source's adapter, in cells; 4096 by default. A packet whose cells do not fit
+    is dropped."""
+    cdf: NotRequired[float]
+    """Cutoff decrease factor (CDF): the part of the rate by which the source lowers it before each forward RM
+    cell while backward RM cells are missing; 1/16 by default."""
+    crm: NotRequired[int]
+    """Number of forward RM cells without a backward RM cell from which on `cdf` applies (CRM); 524288 by
+    default, the transient buffer exposure of 2^24 cells over Nrm."""
+    initial: NotRequired[Rate]
+    """Initial cell rate (ICR), in bit/s of whole cells; `peak` by default."""
+    minimum: NotRequired[Rate]
+    """Minimum cell rate (MCR), in bit/s of whole cells; 0 by default. The source's rate is never below 10
+    cells/s (TCR, 4240 bit/s)."""
+    nrm: NotRequired[int]
+    """Number of cells per forward RM cell (Nrm); 32 by default."""
+    rdf: NotRequired[float]
+    """Rate decrease factor (RDF): the part of the rate by which an RM cell with CI = 1 lowers the rate; 1/16
+    by default."""
+    rif: NotRequired[float]
+    """Rate increase factor (RIF): the part of the peak rate by which a backward RM cell can raise the rate;
+    1/16 by default."""
+    trm: NotRequired[Span]
+    """Maximum time between forward RM cells while the source sends (Trm); 100 ms by default."""
+
+
+#: Service category of an ATM connection. It determines how cells are policed, and the priority of cells at
+#: the ports of switches: CBR first, then VBR, ABR and UBR. Each category has its own buffer at a port.
+AtmCategory: TypeAlias = 'Literal["ubr", "cbr", "vbr", "abr"]'
 
 #: The treatment of a cell that exceeds the contract.
 AtmExcess: TypeAlias = 'Literal["discard", "tag"]'
@@ -3122,18 +3195,23 @@ class AtmContract(TypedDict):
     """The traffic contract of the connection in each direction: service category, cell rates, and the
     treatment of cells that exceed them."""
 
+    abr: NotRequired[AtmAbr]
+    """Parameters of ABR flow control; those of the standard by default. Only with `abr`. They cannot change
+    while the network runs."""
     burst: NotRequired[int]
     """Maximum burst size (MBS): maximum number of consecutive cells at the peak rate; at least 2."""
     category: NotRequired[AtmCategory]
     """Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate, needs
-    `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`)."""
+    `peak`), `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`) or `"abr"` (available bit
+    rate, needs `peak`)."""
     excess: NotRequired[AtmExcess]
     """Treatment of a cell that exceeds the contract: `"discard"` (the default) or `"tag"`, which gives it low
     priority. A cell of `vbr` above the peak rate is always discarded."""
     peak: NotRequired[Rate]
     """Peak cell rate (PCR), in bit/s of whole cells of 53 bytes. Optional with `ubr`."""
     shaping: NotRequired[bool]
-    """True if the sender's adapter delays cells so that all of them conform; false by default."""
+    """True if the sender's adapter delays cells so that all of them conform; false by default. Sources of
+    `abr` always pace their cells."""
     sustainable: NotRequired[Rate]
     """Sustainable cell rate (SCR), in bit/s of whole cells; less than `peak`."""
     tolerance: NotRequired[Span]
@@ -3409,7 +3487,8 @@ class AtmNetworkKind(TypedDict):
     contract: NotRequired[AtmContract]
     """Traffic contract of the connection between `ends`, for each direction; UBR without a peak rate by
     default. When the contract changes during a run, policing starts again with the next cell, without the
-    cells that were counted before."""
+    cells that were counted before. With several connections, the category cannot change, and the contract of
+    an ABR connection cannot change at all."""
     encapsulation: NotRequired[Encapsulation]
     """Header of a packet in its AAL5 frame: `"llc-snap"` (8 bytes, the default), `"vc"` (none), `"bridged"`
     (24 bytes), `"lane"` (16 bytes, LAN emulation) or `"ppp"` (6 bytes)."""
@@ -3425,7 +3504,8 @@ class AtmNetworkKind(TypedDict):
     cells that reach the first leg afterwards. No cell overtakes an earlier one."""
     others: NotRequired[list[AtmConnection]]
     """Further connections between nodes, each with its own contract. They share the legs with the first
-    connection. Only their `contract` can change during a run, such as `others.0.contract.peak`."""
+    connection. Ports send cells of CBR first, then of VBR, ABR and UBR. Only the rates and bursts of their
+    `contract` can change during a run, such as `others.0.contract.peak`."""
 
 
 class WifiNetworkKind(TypedDict):
@@ -3678,6 +3758,7 @@ class Record(TypedDict):
                 "ncc",
                 "handover",
                 "path",
+                "abr",
                 "wifi",
                 "selection",
             ]

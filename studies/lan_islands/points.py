@@ -26,6 +26,8 @@ SEGMENT: Final = 1460
 LARGEST: Final = 65_535
 #: Rate of cells on an OC-3.
 LINE: Final = "149.76 Mbit/s"
+#: Rate of cells on the E1.
+E1: Final = "2048 kbit/s"
 #: Default socket buffer of the paper's hosts, in bytes.
 SOCKET: Final = 8192
 
@@ -92,7 +94,7 @@ def rounded(buffer: int) -> int:
     return buffer // SEGMENT * SEGMENT
 
 
-def legs(rtt_ms: float, ber: float = 0.0, rate: str = "2048 kbit/s", keys: str = "") -> str:
+def legs(rtt_ms: float, ber: float = 0.0, rate: str = E1, keys: str = "") -> str:
     """Returns the override that sets the delay, the errors and the rate of the satellite leg.
     ``keys`` are further keys of the leg, after a comma."""
     error = f", error = {{ kind = 'bit', rate = {ber:g} }}" if ber else ""

@@ -13,7 +13,7 @@ from bentpipe.results.runs import Run
 from bentpipe.studies import Clock, PaperFigure, Reproduction, Table, bar, judge, read_published
 
 from . import equations, figures
-from .points import LINE, SOCKET, Point, deviation, legs, live, real, rounded, simulate, throughput_bit_s
+from .points import E1, LINE, SOCKET, Point, deviation, legs, live, real, rounded, simulate, throughput_bit_s
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,6 +63,10 @@ RTTS_MS: Final = (1, 10, 20, 40, 50, 100, 200, 400)
 SOCKET_RTTS_MS: Final = (1, 10, 20, 50, 100, 200, 400, 600)
 #: Socket buffers of figure 3, in bytes.
 SOCKETS: Final = (8192, 16384, 24576, 32768, 49152, 65536)
+#: Round-trip time of TCP over ABR.
+ABR_RTT_MS: Final = 600
+#: The connection over ABR, with the parameters of the standard and the rate of the E1 as its peak.
+ABR: Final = f"network.wan.contract={{ category = 'abr', peak = '{E1}' }}"
 #: Bit error rates of figures 4 and 5.
 BERS: Final = (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 3e-7, 1e-6, 3e-6, 1e-5, 3e-5, 1e-4)
 #: Block size of figure 3, and the large socket buffer of figures 1, 4 and 5, in bytes.
@@ -83,9 +87,15 @@ CAUSES: Final = {
 }
 
 
-def socket_point(rtt_ms: float, socket: int) -> Point:
+def socket_point(rtt_ms: float, socket: int, more: tuple[str, ...] = ()) -> Point:
     """Returns the point of a stream of 64 KiB blocks with this socket buffer."""
-    return Point(rtt_ms, socket, block=LARGE, more=("flow.np.app.mode=stream", "flow.np.app.repeats=16"))
+    stream = ("flow.np.app.mode=stream", "flow.np.app.repeats=16", *more)
+    return Point(rtt_ms, socket, block=LARGE, more=stream)
+
+
+def abr_point(socket: int) -> Point:
+    """Returns the point of a stream over ABR at the round-trip time of the paper's claim."""
+    return socket_point(ABR_RTT_MS, socket, (ABR,))
 
 
 def error_point(ber: float, socket: int = SOCKET, more: tuple[str, ...] = ()) -> Point:
@@ -142,7 +152,10 @@ def needed(test: str) -> list[Point]:
         "table-1": [BASE],
         "figure-1": [BASE, Point(400, LARGE)],
         "figure-2": [Point(rtt) for rtt in RTTS_MS],
-        "figure-3": [socket_point(rtt, socket) for rtt in SOCKET_RTTS_MS for socket in SOCKETS],
+        "figure-3": [
+            *(socket_point(rtt, socket) for rtt in SOCKET_RTTS_MS for socket in SOCKETS),
+            *(abr_point(socket) for socket in SOCKETS),
+        ],
         "figure-4": [error_point(ber, socket) for socket in (SOCKET, LARGE) for ber in BERS],
         "figure-5": [error_point(ber, socket) for socket in (SOCKET, LARGE) for ber in BERS],
         "conclusions": [
@@ -282,12 +295,16 @@ def socket_rates(runs: dict[Point, Run]) -> dict[float, dict[int, float]]:
     return {rtt: {socket: stream_rate(runs, rtt, socket) for socket in SOCKETS} for rtt in SOCKET_RTTS_MS}
 
 
+def by_kbyte(rates: dict[int, float]) -> list[float]:
+    """Returns the throughput in 2^20 bit/s for each kbyte of socket buffer, by socket buffer."""
+    return [rate / MEGABIT / (socket / 1024) for socket, rate in rates.items()]
+
+
 def figure_3(runs: dict[Point, Run]) -> dict[str, float | None]:
     """Returns the values for figure 3: slopes and saturation by round-trip time."""
     rates = socket_rates(runs)
-    slopes = {
-        rtt: [rate / MEGABIT / (socket / 1024) for socket, rate in of.items()] for rtt, of in rates.items()
-    }
+    slopes = {rtt: by_kbyte(of) for rtt, of in rates.items()}
+    over_abr = by_kbyte({socket: blocks(runs[abr_point(socket)])[-1].bit_s for socket in SOCKETS})
 
     def gain(rtt_ms: int) -> float:
         """Returns the throughput gained from 8 to 32 kbyte, in bit/s."""
@@ -302,6 +319,9 @@ def figure_3(runs: dict[Point, Run]) -> dict[str, float | None]:
         "socket-linear-600": min(slopes[600]) / max(slopes[600]),
         "socket-slope-8": slopes[600][0],
         "socket-slope-64": slopes[600][-1],
+        "abr-linear-600": min(over_abr) / max(over_abr),
+        "abr-slope-8": over_abr[0],
+        "abr-slope-64": over_abr[-1],
     }
 
 

@@ -50,6 +50,14 @@ def _quality(flow: FlowResult) -> list[str] | None:
     ]
 
 
+def _set_up(flow: FlowResult) -> list[str] | None:
+    """Returns the cells of the set-up of calls; None for flows without answered calls."""
+    if flow.post_dial_delay is None and flow.answer_delay is None:
+        return None
+    times = (flow.post_dial_delay, flow.post_dial_delay_p95, flow.answer_delay)
+    return [number(time) for time in times]
+
+
 def _tasks(flow: FlowResult) -> list[str]:
     """Returns the numbers of started, finished and unfinished pages, files, mails or calls."""
     return ["-" if count is None else str(count) for count in (flow.started, flow.finished, flow.unfinished)]
@@ -67,13 +75,14 @@ def _datagrams(flow: FlowResult) -> list[str] | None:
 _TASKS: Final = ("started", "finished", "unfinished")
 
 #: Tables of quality for users: times of transfers, pages, files or messages, loss and delay of
-#: datagrams, and the quality of calls. Each has columns, and a function for the texts of a flow,
-#: which returns None for a flow that is not in the table.
+#: datagrams, and the quality and set-up of calls. Each has columns, and a function for the texts of
+#: a flow, which returns None for a flow that is not in the table.
 _OF_USERS: Final[Sequence[tuple[Sequence[str], Callable[[FlowResult], list[str] | None]]]] = (
     (("transfer\ns", "predicted\ns"), _transfer),
     (("transaction\nmean, ms", "p95\nms", *_TASKS), _transactions),
     (("loss\n%", "delay\nmean, ms", "p95\nms"), _datagrams),
     (("MOS", "lost or\nlate, %", "mouth to\near, ms", *_TASKS), _quality),
+    (("post-dial\ndelay, s", "p95\ns", "answered\nafter, s"), _set_up),
 )
 
 #: Explains the rows of a flow that proxies split.

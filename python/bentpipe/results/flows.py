@@ -42,8 +42,11 @@ class FlowResult:
     at its destination, or 1 if the destination hears nothing. For a flow of calls, it is the mean
     over the calls. ``voice_loss`` is the percentage of lost and late packets, and ``voice_delay``
     the mean mouth-to-ear delay. ``transfer`` is the time from the start of a completed bulk
-    transfer to the delivery of its last byte. ``predicted_goodput`` and ``predicted_rtt`` are for
-    the mean delay.
+    transfer to the delivery of its last byte. ``post_dial_delay`` and ``post_dial_delay_p95`` are
+    the mean and the 95th percentile of the time until the caller of a call hears that it rings, and
+    ``answer_delay`` is the mean time until the caller knows that it is answered; None for a flow
+    without answered calls. All times are in seconds. ``predicted_goodput`` and ``predicted_rtt``
+    are for the mean delay.
     """
 
     flow: str
@@ -67,6 +70,9 @@ class FlowResult:
     voice_mos: float | None
     voice_loss: float | None
     voice_delay: float | None
+    post_dial_delay: float | None
+    post_dial_delay_p95: float | None
+    answer_delay: float | None
     timeouts: int | None
     retransmissions: int | None
     completed: float | None
@@ -89,8 +95,9 @@ def flow_results(run: Run) -> list[FlowResult]:
     """Returns the flows of a run, in the order of the scenario."""
     predictions = predict_run(run)
     efficiencies, failures, lost = terminal_efficiency(run), connection_failures(run), losses(run)
+    set_up = call_set_up(run)
     return [
-        _result(row, predictions.get(row["flow"].partition("@")[0]), efficiencies, failures, lost)
+        _result(row, predictions.get(row["flow"].partition("@")[0]), efficiencies, failures, lost, set_up)
         for row in run.flows.iter_rows(named=True)
     ]
 
@@ -103,7 +110,7 @@ def planned_results(run: Run) -> list[FlowResult]:
         {"flow": flow["name"], "from": flow["from"], "to": flow["to"], "group": flow.get("group")}
         for flow in run.flow_tables
     )
-    return [_result(row, predictions.get(row["flow"]), {}, {}, {}) for row in rows]
+    return [_result(row, predictions.get(row["flow"]), {}, {}, {}, {}) for row in rows]
 
 
 def _result(
@@ -112,7 +119,9 @@ def _result(
     efficiencies: Mapping[str, float],
     failures: Mapping[str, str],
     lost: Mapping[str, float],
+    set_up: Mapping[str, Mapping[str, Any]],
 ) -> FlowResult:
+    calls = set_up.get(row["flow"], {})
     prediction = None if predicted is None else predicted.prediction
     leg = _count(row, "leg")
     # With several legs, the round-trip time belongs to a leg, and goodput and transfers to the
@@ -144,6 +153,9 @@ def _result(
         voice_mos=_value(row, "voice_mos"),
         voice_loss=_value(row, "voice_loss"),
         voice_delay=_value(row, "voice_delay"),
+        post_dial_delay=_value(calls, "post_dial_delay_mean"),
+        post_dial_delay_p95=_value(calls, "post_dial_delay_p95"),
+        answer_delay=_value(calls, "answer_mean"),
         timeouts=_count(row, "timeouts"),
         retransmissions=_count(row, "retransmissions"),
         completed=_value(row, "completed"),
@@ -202,6 +214,17 @@ def connection_failures(run: Run) -> dict[str, str]:
     # The source follows the destination and overrides its reason.
     failed = sorted(((end, flow, number) for flow, end, number in rows if number), reverse=True)
     return {flows[flow]: FAILURES[number] for _, flow, number in failed}
+
+
+def call_set_up(run: Run) -> dict[str, dict[str, Any]]:
+    """Returns the times of call set-up at the callers' end (columns of the table ``calls``, in
+    seconds), by flow, for flows of calls."""
+    wanted = ["flow end", "post_dial_delay_mean", "post_dial_delay_p95", "answer_mean"]
+    if "calls" not in run.tables or not {*wanted} <= {*run.table("calls").columns}:
+        return {}
+    rows = run.table("calls").select(wanted).iter_rows(named=True)
+    callers = {row["flow end"]: row for row in rows if row["flow end"].endswith(".source")}
+    return {end.removesuffix(".source"): row for end, row in callers.items()}
 
 
 def terminal_efficiency(run: Run) -> dict[str, float]:

@@ -49,6 +49,25 @@ def test_calls_are_shown_with_their_quality(tmp_path: Path) -> None:
     assert "<th>MOS</th>" in page([run]) and f"<td>{mos}</td>" in page([run])
 
 
+def test_calls_are_shown_with_their_set_up(tmp_path: Path) -> None:
+    """With SIP, the caller hears the ringing after a round trip of 100 ms, and the answer 2 s
+    later. The messages take a few milliseconds on the link."""
+    link = LINK | {"delay": "50 ms"}
+    app = {"kind": "calls", "calls": 1, "answer": "2 s"}
+    flow = {"name": "calls", "from": "a", "to": "b", "app": app, "transport": "sip"}
+    scenario = bp.load({"name": "calls", "duration": "20 s", "link": [link], "flow": [flow]})
+    file = tmp_path / "scenario.toml"
+    file.write_text(scenario.toml, encoding="utf-8")
+    shown = commands.call("simulate", file, "--out", tmp_path / "run").output
+    found = flow_results(bp.open_run(tmp_path / "run"))[0]
+    assert found.post_dial_delay == pytest.approx(0.1, abs=0.02)
+    assert found.answer_delay == pytest.approx(2.1, abs=0.04)
+    set_up = shown[shown.index("post-dial") :]
+    row = next(line.split() for line in set_up.splitlines() if line.startswith(" calls "))
+    times = (found.post_dial_delay, found.post_dial_delay_p95, found.answer_delay)
+    assert row[1:] == [number(time) for time in times]
+
+
 def test_transfers_and_pages_are_shown_with_the_time_that_they_took(tmp_path: Path) -> None:
     """The time is next to the predicted one, in the same unit as in a comparison."""
     bulk = {"name": "file", "from": "a", "to": "b", "app": {"kind": "bulk", "size": "100 kB"}}

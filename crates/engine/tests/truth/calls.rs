@@ -158,6 +158,63 @@ fn sip_gives_up_a_call_over_tcp_without_a_path() {
     assert_eq!((row.values[1], row.values[2], row.time), (1.0, 408.0, 32_000_000_000));
 }
 
+/// A party with GSM (packets of 20 ms) and one with iLBC (30 ms) meet at a bridge, which mixes
+/// frames of 10 ms. Both links have a delay of 100 ms and no queue worth mentioning, and the
+/// de-jitter buffer holds packets for 60 ms.
+///
+/// Packets: without silence suppression, the bridge answers 100 ms after the call and then sends
+/// 1000 / 20 = 50 and 1000 / 30 = 33.33 packets per second until the end.
+///
+/// Delay: a frame is mixed at the next multiple of 10 ms after its playout. The speech of the GSM
+/// party then waits for the next multiple of 30 ms: it is played every 20 ms at a fixed phase, so
+/// the wait is 0, 20 or 10 ms in turn, 10 ms on average. The speech of the iLBC party, every 30 ms,
+/// waits for the next multiple of 20 ms: 0 or 10 ms, 5 ms on average. Over 50 and 33.33 packets per
+/// second, this is (50 x 10 + 33.33 x 5) / 83.33 = 8 ms. The wait for the mix is 0 to 10 ms for
+/// each party.
+#[test]
+fn a_bridge_mixes_packets_of_different_durations() {
+    let site = |name: &str, codec: &str| {
+        format!(
+            r#"
+[[link]]
+name = "l-{name}"
+from = "{name}"
+to = "gw"
+rate = "100 Mbit/s"
+delay = "100 ms"
+[[flow]]
+name = "{name}"
+from = "{name}"
+to = "gw"
+app = {{ kind = "calls", calls = 1, answer = "0 s", suppression = false, codec = "{codec}" }}
+transport = "sip"
+"#
+        )
+    };
+    let conference = |codecs: [&str; 2]| {
+        let text = format!(
+            "name = \"conference\"\nduration = \"100 s\"\nservice = [{{ name = \"c\", node = \"gw\", role = \"bridge\" }}]\n{}{}",
+            site("a", codecs[0]),
+            site("b", codecs[1])
+        );
+        Run::new(&untraced(&text), 1, 0).finished().report()
+    };
+    let report = conference(["GSM-FR", "iLBC-30"]);
+    for (name, packets) in [("a", 50.0), ("b", 1000.0 / 30.0)] {
+        let value = |column| report.value("calls", &format!("{name}.source"), column).unwrap();
+        assert_eq!((value("answered"), value("loss"), value("late")), (1.0, 0.0, 0.0), "{name}");
+        let sent = report.value("flow_source", &format!("{name}.reverse"), "sent_packets").unwrap();
+        // Signalling takes a few packets.
+        assert!((sent - packets * 99.9).abs() <= 4.0, "{name}: {sent}");
+    }
+    let wait = |report: &bentpipe_core::Report| report.value("bridge", "c", "delay_mean").unwrap();
+    let mixed = wait(&report);
+    assert!((0.068..=0.0785).contains(&mixed), "{mixed}");
+    // With one duration, the additional wait is zero.
+    let equal = wait(&conference(["GSM-FR", "GSM-FR"]));
+    assert!((0.06..=0.0801).contains(&equal), "{equal}");
+}
+
 /// Three parties behind separate links are mixed at the gateway. Each party gets one stream,
 /// regardless of the number of parties.
 #[test]

@@ -90,7 +90,7 @@ const NEW_VALUES: &[(&str, &str)] = &[
         "[{ rate = \"1500 kbit/s\", delay = \"30 ms\", error = { kind = \"bit\", rate = 1e-5 } }]",
     ),
     ("network.NAME.access", "{ rate = \"10 Mbit/s\", delay = \"3 ms\" }"),
-    ("network.NAME.contract", "{ category = \"cbr\", peak = \"600 kbit/s\", shaping = true }"),
+    ("network.NAME.contract", "{ peak = \"600 kbit/s\", shaping = true }"),
     ("network.NAME.others", "[{ ends = [\"c\", \"d\"], contract = { peak = \"500 kbit/s\" } }]"),
     ("network.NAME.forward.rate", "\"800 kbit/s\""),
     ("network.NAME.forward.queue", "{ packets = 5 }"),

@@ -13,6 +13,7 @@ use bentpipe_engine::scenario::{Scenario, Starts};
 use bentpipe_engine::schema;
 use bentpipe_link::{channel, queue};
 use bentpipe_link::{contacts, framing, jitter};
+use bentpipe_networks::atm::marking;
 use bentpipe_networks::constellation::{choice, isl};
 use bentpipe_networks::dama::{allocator, estimator, requests, scheme};
 use bentpipe_networks::multilink::policy;
@@ -113,6 +114,7 @@ fn lists() -> Vec<List> {
         "starts": Starts, [
             |starts| flow(&format!("app = \"bulk\"\ntransport = \"tcp\"\ncount = 3\nstarts = {starts}")),
         ];
+        "marking": marking::Config, [|marking| atm(marking)];
         "adaptation": adaptation::Config, [|adaptation| wifi(adaptation)];
         "meter": meter::Config, [|meter| edge(meter)];
         "policy": policy::Config, [|policy| multilink(policy)];
@@ -183,6 +185,18 @@ fn star(keys: &str) -> String {
 
 fn dama(keys: &str) -> String {
     star(&format!("return.dama = {{ cra = \"64 kbit/s\", {keys} }}"))
+}
+
+/// Returns a scenario with two ABR connections over a leg with this marking.
+fn atm(marking: &str) -> String {
+    format!(
+        "{HEAD}network.wan = {{ kind = \"atm\", ends = [\"a\", \"b\"], access = {{ rate = \"20 Mbit/s\" }}, \
+         legs = [{{ rate = \"2 Mbit/s\", delay = \"50 ms\", marking = {marking} }}], \
+         contract = {{ category = \"abr\", peak = \"2 Mbit/s\" }}, \
+         others = [{{ ends = [\"c\", \"d\"], contract = {{ category = \"abr\", peak = \"2 Mbit/s\" }} }}] }}\n{}{}",
+        flows("a", "b"),
+        flows("c", "d").replace("load", "more"),
+    )
 }
 
 /// Returns a scenario with two stations at an access point, with this rate adaptation and losses.

@@ -1,8 +1,10 @@
 //! Integration of an ATM network in a scenario: its nodes, checks, stages, changes, and the
 //! properties of its paths.
 
+use super::abr;
 use super::config::{slowest, Config, Frames};
-use super::stage::Direction;
+use super::contract::Category;
+use super::stage::{connection_name, Direction};
 use crate::{AccessNetwork, Changing, Construction, Part};
 use bentpipe_core::{Problems, Rate, Span};
 use bentpipe_link::framing::atm::CELL;
@@ -48,7 +50,12 @@ impl AccessNetwork for Config {
             });
         }
         if let Some(access) = &self.access {
-            problems.within("access", |problems| access.check(problems));
+            problems.within("access", |problems| {
+                access.check(problems);
+                if access.marking.is_some() {
+                    problems.add("marking", "an access line does not mark cells; allowed: in legs");
+                }
+            });
         } else if !self.others.is_empty() {
             problems.add("access", "others need it: the line between each node and its switch, such as { rate = \"149.76 Mbit/s\" }");
         }
@@ -85,6 +92,28 @@ impl AccessNetwork for Config {
         if self.access.is_some() != start.access.is_some() {
             problems.add("access", "cannot be added or removed while the network runs");
         }
+        for index in 0..self.connections().min(start.connections()) {
+            let (after, before) = (self.contract_of(index), start.contract_of(index));
+            let abr = [after, before].iter().any(|contract| contract.category == Category::Abr);
+            let mut refuse = |key, text| {
+                let add = |problems: &mut Problems| {
+                    problems.within("contract", |problems| problems.add(key, text));
+                };
+                match index.checked_sub(1) {
+                    None => add(problems),
+                    Some(other) => {
+                        problems.within("others", |problems| problems.within(other.to_string(), add))
+                    }
+                }
+            };
+            if after.category != before.category && (abr || !start.others.is_empty()) {
+                let text = "cannot change while the network runs, as it determines the priority of cells";
+                refuse("category", text);
+            } else if abr && after != before {
+                let key = if after.peak == before.peak { "abr" } else { "peak" };
+                refuse(key, "of an ABR connection cannot change while the network runs");
+            }
+        }
         if !self.pairs().eq(start.pairs()) {
             problems
                 .add("others", "connections cannot change while the network runs; allowed: their contracts");
@@ -100,7 +129,9 @@ impl AccessNetwork for Config {
 
     fn remark(&self, _duration: Span, remarks: &mut Problems) {
         let slowest = self.slowest().1;
-        if let Some(peak) = self.contract.peak.filter(|peak| peak.bits_per_second() as f64 > slowest) {
+        let abr = self.contract.category == Category::Abr;
+        if let Some(peak) = self.contract.peak.filter(|peak| !abr && peak.bits_per_second() as f64 > slowest)
+        {
             let text = format!("{peak} is more than the slowest leg carries, so that it limits nothing");
             remarks.within("contract", |remarks| remarks.add("peak", text));
         }
@@ -117,13 +148,30 @@ impl AccessNetwork for Config {
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
         let pairs: Vec<_> = self.pairs().map(|[one, two]| [site.node(one), site.node(two)]).collect();
         let delay = self.lines().fold(Span::ZERO, |sum, leg| sum + leg.delay);
+        let count = pairs.len() as u16;
+        let mut stages = Vec::new();
         for (back, stage_name) in directions(name).into_iter().enumerate() {
             let stream = site.streams().stream(&stage_name);
-            let stage = Direction::new(&stage_name, self, back == 1, stream);
+            let probes = (0..pairs.len()).map(|index| {
+                let abr = self.contract_of(index).category == Category::Abr;
+                abr.then(|| site.probe(&abr::TRACE, &connection_name(&stage_name, index))).flatten()
+            });
+            let probes = probes.collect();
+            let stage = Direction::new(&stage_name, self, back == 1, stream, probes);
             let stage = site.stage(&stage_name, Box::new(stage));
             for (port, nodes) in (0..).map(Port).zip(&pairs) {
                 site.towards_node((stage, port), nodes[1 - back]);
                 site.edge(nodes[back], nodes[1 - back], (stage, port), delay);
+            }
+            stages.push(stage);
+        }
+        // RM cells pass between the directions through further ports of each connection.
+        for index in
+            (0..count).filter(|index| self.contract_of(usize::from(*index)).category == Category::Abr)
+        {
+            for port in [Port(count + index), Port(2 * count + index)] {
+                site.wire((stages[0], port), (stages[1], port));
+                site.wire((stages[1], port), (stages[0], port));
             }
         }
     }
@@ -132,7 +180,7 @@ impl AccessNetwork for Config {
         let [forward, back] = directions(name);
         let hop = |crossing: &Crossing<'_>| {
             let bytes = crossing.traffic.bytes;
-            let Frames { cells, efficiency } = self.frames(bytes);
+            let Frames { cells, mut efficiency } = self.frames(bytes);
             let (leg, mut rate) = self.slowest();
             let joins = |ends: &&[String; 2]| {
                 ends.iter().any(|end| end == crossing.from) && ends.iter().any(|end| end == crossing.to)
@@ -145,6 +193,13 @@ impl AccessNetwork for Config {
             let contract = self.contract_of(index);
             if let Some(peak) = contract.peak.filter(|_| contract.shaping) {
                 rate = rate.min(contract.sustainable.unwrap_or(peak).bits_per_second() as f64);
+            }
+            if contract.category == Category::Abr {
+                let peak = contract.peak.map_or(f64::INFINITY, |peak| peak.bits_per_second() as f64);
+                rate = rate.min(peak).min(self.marked_rate());
+                // One of Nrm cells is an RM cell.
+                let nrm = contract.flow_control().nrm.value() as f64;
+                efficiency *= (nrm - 1.0) / nrm;
             }
             let part = if crossing.from == ends[0] { forward.clone() } else { back.clone() };
             let packets = (leg.buffer.value() as f64 / cells) as u64;

@@ -32,7 +32,7 @@ struct Delivered {
 /// size in bytes. Each change is the index of the packet before which it happens, and the new
 /// configuration.
 fn run(config: &Config, packets: &[(u64, u16, u32)], changes: &[(usize, &Config)]) -> Delivered {
-    let mut bench = Bench::new(Direction::new("wan", config, false, stream("wan")));
+    let mut bench = Bench::new(Direction::new("wan", config, false, stream("wan"), vec![None; 8]));
     let mut current = config;
     for (number, (time, connection, size)) in packets.iter().enumerate() {
         bench.run(at(*time));
@@ -138,8 +138,9 @@ proptest! {
         prop_assert_eq!(delivered, account(&packets, buffer, early, partial));
     }
 
-    /// A second connection that sends nothing does not change the results, although the stage then
-    /// has to process cells in order of time at the first leg.
+    /// A second connection that sends nothing does not change the results. With the same category,
+    /// the stage has to process cells in order of time at the first leg, and with another category
+    /// with an event per cell at each port.
     #[test]
     fn an_idle_connection_changes_nothing(
         gaps in prop::collection::vec((0u64..2000, 20u32..1500), 1..60), buffer in 5u32..200, shaping: bool,
@@ -152,8 +153,10 @@ proptest! {
                "legs": [{{"rate": "53 Mbit/s", "buffer": {buffer}}}, {{"rate": "30 Mbit/s", "delay": "1 ms", "partial": true}}]"#
         );
         let alone = run(&config(&keys), &packets, &[]);
-        let with_idle = run(&config(&format!(r#"{keys}, "others": [{{"ends": ["c", "d"]}}]"#)), &packets, &[]);
-        prop_assert_eq!(alone, with_idle);
+        let idle = |contract: &str| config(&format!(r#"{keys}, "others": [{{"ends": ["c", "d"]{contract}}}]"#));
+        let vbr = r#", "contract": {"category": "vbr", "peak": "2 Mbit/s", "sustainable": "1 Mbit/s", "burst": 9}"#;
+        prop_assert_eq!(&alone, &run(&idle(vbr), &packets, &[]));
+        prop_assert_eq!(&alone, &run(&idle(""), &packets, &[]));
     }
 }
 
@@ -166,7 +169,7 @@ fn conforming_cells_are_not_displaced_by_tagged_cells() {
             r#""access": {{"rate": "424 Mbit/s"}},
                "legs": [{{"rate": "84800 kbit/s", "buffer": 100{low_priority}}}],
                "contract": {{"category": "cbr", "peak": "42400 kbit/s", "tolerance": "100 us"}},
-               "others": [{{"ends": ["c", "d"], "contract": {{"category": "ubr", "peak": "10 Mbit/s", "excess": "tag", "tolerance": "0 s"}}}}]"#
+               "others": [{{"ends": ["c", "d"], "contract": {{"category": "cbr", "peak": "10 Mbit/s", "excess": "tag", "tolerance": "0 s"}}}}]"#
         ))
     };
     // The first connection sends one cell in 10 us, the second five cells in 20 us.
@@ -235,4 +238,20 @@ fn invalid_values_and_changes_are_refused() {
     assert_eq!(problems(&other(r#""b", "a""#), &other(r#""b", "a""#)), ["others.0.ends"]);
     let bare = format!(r#"{}, "others": [{{"ends": ["c", "d"]}}]"#, legs(""));
     assert_eq!(problems(&bare, &bare), ["access"]);
+    // The category of a connection is fixed if others depend on it, and all of an ABR contract.
+    let contract = |keys: &str| format!(r#"{}, "contract": {{{keys}}}"#, legs(""));
+    let (cbr, abr) = (r#""category": "cbr", "peak": "1 Mbit/s""#, r#""category": "abr", "peak": "1 Mbit/s""#);
+    assert_eq!(problems(&contract(""), &contract(cbr)), Vec::<String>::new());
+    assert_eq!(problems(&contract(cbr), &contract(abr)), ["contract.category"]);
+    let faster = contract(&abr.replace('1', "2"));
+    assert_eq!(problems(&contract(abr), &faster), ["contract.peak"]);
+    let slower = contract(&format!(r#"{abr}, "abr": {{"initial": "1 kbit/s"}}"#));
+    assert_eq!(problems(&contract(abr), &slower), ["contract.abr"]);
+    let with =
+        |keys: &str| format!(r#"{access}, "others": [{{"ends": ["c", "d"], "contract": {{{keys}}}}}]"#);
+    assert_eq!(problems(&with(""), &with(cbr)), ["others.0.contract.category"]);
+    let efci = |threshold| legs(&format!(r#", "marking": {{"efci": {{"threshold": {threshold}}}}}"#));
+    assert_eq!(problems(&efci(1), &efci(2)), ["legs.0.marking"]);
+    let marks = access.replace(r#""access": {"#, r#""access": {"marking": {"explicit-rate": {}}, "#);
+    assert_eq!(problems(&marks, &marks), ["access.marking"]);
 }

@@ -1,6 +1,6 @@
 //! The configuration of an ATM network, and the delay and loss of packets on its lines.
 
-use super::contract;
+use super::contract::{self, Category};
 use super::lan::transmission_time;
 use super::leg;
 use bentpipe_core::{math, Rate, Sample, Span};
@@ -38,13 +38,14 @@ pub struct Config {
     pub lan: Option<Rate>,
     /// Traffic contract of the connection between `ends`, for each direction; UBR without a peak
     /// rate by default. When the contract changes during a run, policing starts again with the next
-    /// cell, without the cells that were counted before.
+    /// cell, without the cells that were counted before. With several connections, the category
+    /// cannot change, and the contract of an ABR connection cannot change at all.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub contract: contract::Config,
     /// Further connections between nodes, each with its own contract. They share the legs with the
-    /// first connection. Only their `contract` can change during a run, such as
-    /// `others.0.contract.peak`.
+    /// first connection. Ports send cells of CBR first, then of VBR, ABR and UBR. Only the rates
+    /// and bursts of their `contract` can change during a run, such as `others.0.contract.peak`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("changeable" = true))]
     pub others: Vec<Other>,
@@ -63,7 +64,7 @@ pub struct Other {
 }
 
 impl Sample for Config {
-    const SAMPLE: &'static str = r#"ends = ["a", "b"], lan = "10 Mbit/s", encapsulation = "lane", legs = [{ rate = "25600 kbit/s" }, { rate = "1920 kbit/s", delay = "100 ms", buffer = 200, early = 150, partial = true, error = { kind = "bit", rate = 1e-7 }, tdma = { frame = "20 ms", carrier = "8 Mbit/s" } }], contract = { category = "vbr", peak = "2 Mbit/s", sustainable = "1 Mbit/s", burst = 300, excess = "tag", tolerance = "1 ms" }, access = { rate = "20 Mbit/s", buffer = 500 }, others = [{ ends = ["b", "c"], contract = { category = "cbr", peak = "500 kbit/s", shaping = true } }]"#;
+    const SAMPLE: &'static str = r#"ends = ["a", "b"], lan = "10 Mbit/s", encapsulation = "lane", legs = [{ rate = "25600 kbit/s" }, { rate = "1920 kbit/s", delay = "100 ms", buffer = 200, early = 150, partial = true, marking = { kind = "efci", threshold = 100 }, error = { kind = "bit", rate = 1e-7 }, tdma = { frame = "20 ms", carrier = "8 Mbit/s" } }], contract = { category = "vbr", peak = "2 Mbit/s", sustainable = "1 Mbit/s", burst = 300, excess = "tag", tolerance = "1 ms" }, access = { rate = "20 Mbit/s", buffer = 500 }, others = [{ ends = ["b", "c"], contract = { category = "cbr", peak = "500 kbit/s", shaping = true } }, { ends = ["a", "c"], contract = { category = "abr", peak = "1 Mbit/s", abr = { minimum = "50 kbit/s", initial = "200 kbit/s", nrm = 16, trm = "50 ms", rif = 0.1, rdf = 0.1, cdf = 0.5, crm = 50, adtf = "1 s", buffer = 500 } } }]"#;
 }
 
 /// Number of cells and efficiency of the frames of packets of one size.
@@ -83,6 +84,13 @@ impl Config {
     /// Returns the contract of connection `index`.
     pub(super) fn contract_of(&self, index: usize) -> &contract::Config {
         index.checked_sub(1).map_or(&self.contract, |other| &self.others[other].contract)
+    }
+
+    /// Returns true if ports serve cells by service category, because connections have different
+    /// categories, or because the rate of a connection depends on what ports tell it (ABR).
+    pub(super) fn priorities(&self) -> bool {
+        let first = self.contract.category;
+        first == Category::Abr || self.others.iter().any(|other| other.contract.category != first)
     }
 
     /// Returns the ends of all connections.
@@ -110,6 +118,13 @@ impl Config {
     /// Returns the line with the lowest rate, and that rate.
     pub(super) fn slowest(&self) -> (&leg::Config, f64) {
         slowest(self.lines()).expect("the check requires at least one leg")
+    }
+
+    /// Returns the rate that the marking of the legs leaves to a single ABR connection, in bit/s.
+    pub(super) fn marked_rate(&self) -> f64 {
+        let rate =
+            |leg: &leg::Config| leg.mean_rate() * leg.marking.clone().unwrap_or_default().utilization();
+        self.legs.iter().map(rate).fold(f64::INFINITY, f64::min)
     }
 
     /// Returns the delay of a packet without its transmission on the slowest leg. The delay is the
@@ -140,7 +155,9 @@ impl Config {
 
     pub(super) fn notes(&self, contract: &contract::Config) -> Vec<String> {
         let mut notes = Vec::new();
-        if contract.peak.is_some() {
+        if contract.category == Category::Abr {
+            notes.push("flow control of ABR varies the rate".to_owned());
+        } else if contract.peak.is_some() {
             notes.push("a policer enforces the contract".to_owned());
         }
         if self.lines().any(|leg| leg.tdma.is_some()) {

@@ -2,8 +2,10 @@
 //!
 //! Before the shared legs, cells pass the Ethernet segment, the shaper and the access line. Their
 //! arrival times at the first switch are known when the packet enters. After the shared legs, they
-//! pass an access line, the reassembly of frames and an Ethernet segment.
+//! pass an access line, the reassembly of frames and an Ethernet segment. Cells of ABR wait in the
+//! adapter until the source ([`super::abr`]) sends them.
 
+use super::abr::{self, Next, RmCell, Source};
 use super::config::Config;
 use super::contract::{Policer, Verdict};
 use super::lan::Segment;
@@ -51,21 +53,37 @@ pub struct Cell {
     pub corruption: Option<DropReason>,
     /// True if the channel lost the cell; `corruption` is the reason.
     pub lost: bool,
+    /// Number of the cell's frame in its connection.
+    pub frame: u64,
+    /// True if a port marked the cell (explicit forward congestion indication).
+    pub efci: bool,
+    /// The content of an RM cell, which belongs to no frame; `None` for a data cell.
+    pub rm: Option<RmCell>,
 }
 
 impl Cell {
+    fn new(at: Time, frame: u64, last: bool, rm: Option<RmCell>) -> Cell {
+        Cell { at, last, low_priority: false, corruption: None, lost: false, frame, efci: false, rm }
+    }
+
+    /// Returns true if the cell ends its frame; `None` for an RM cell.
+    pub fn end_of_frame(&self) -> Option<bool> {
+        self.rm.is_none().then_some(self.last)
+    }
+
     /// Sends the cell over a leg. Returns the cell at the end of the leg, with its fate on the leg.
     pub fn traverse(mut self, leg: &mut Leg, connection: usize, stream: &mut Stream) -> Cell {
         if self.lost {
             return self;
         }
-        let (at, reason, lost) = match leg.send(self.at, connection, self.last, self.low_priority, stream) {
-            Fate::Arrives(at) => (at, None, false),
-            Fate::Corrupted(at) => (at, Some(CORRUPTED), false),
-            Fate::Lost(at) => (at, Some(CORRUPTED), true),
-            Fate::Full => (self.at, Some(CELLS_FULL), true),
-            Fate::Early => (self.at, Some(EARLY), true),
-        };
+        let (at, reason, lost) =
+            match leg.send(self.at, connection, self.end_of_frame(), self.low_priority, stream) {
+                Fate::Arrives(at) => (at, None, false),
+                Fate::Corrupted(at) => (at, Some(CORRUPTED), false),
+                Fate::Lost(at) => (at, Some(CORRUPTED), true),
+                Fate::Full => (self.at, Some(CELLS_FULL), true),
+                Fate::Early => (self.at, Some(EARLY), true),
+            };
         (self.at, self.lost) = (at, lost);
         self.corruption = self.corruption.or(reason);
         self
@@ -83,6 +101,20 @@ struct Frame {
     reason: Option<DropReason>,
     arrived: u32,
     last_cell_arrived: bool,
+}
+
+/// The adapter of one direction of an ABR connection.
+struct Adapter {
+    source: Source,
+    /// Data cells that wait for the source, with `at` as the time since which they wait.
+    waiting: VecDeque<Cell>,
+    /// Maximum number of waiting cells.
+    buffer: usize,
+    waiting_max: usize,
+    /// EFCI bit of the latest data cell that arrived at the destination.
+    efci: bool,
+    /// RM cells that have arrived at the other end of this direction, in order of time.
+    arrived: VecDeque<(Time, RmCell)>,
 }
 
 /// One direction of a connection.
@@ -103,6 +135,8 @@ pub struct Connection {
     holds_merged_cells: bool,
     /// Packets by their time of arrival, with the reason if they are lost.
     in_flight: VecDeque<(Time, Option<DropReason>, Packet)>,
+    /// The adapter of an ABR connection; `None` for other categories.
+    adapter: Option<Adapter>,
     frames: u64,
     sent: u64,
     tagged: u64,
@@ -126,6 +160,14 @@ impl Connection {
             reassembling: VecDeque::new(),
             holds_merged_cells: false,
             in_flight: VecDeque::new(),
+            adapter: contract.source().map(|source| Adapter {
+                source,
+                waiting: VecDeque::new(),
+                buffer: contract.flow_control().buffer.value() as usize,
+                waiting_max: 0,
+                efci: false,
+                arrived: VecDeque::new(),
+            }),
             frames: 0,
             sent: 0,
             tagged: 0,
@@ -151,6 +193,11 @@ impl Connection {
                 None => return Some((packet, FULL)),
             },
         };
+        let waiting = self.adapter.as_ref().map_or(0, |adapter| adapter.waiting.len());
+        if self.adapter.as_ref().is_some_and(|adapter| waiting + cells as usize > adapter.buffer) {
+            return Some((packet, CELLS_FULL));
+        }
+        let number = self.frames;
         self.frames += 1;
         self.sent += u64::from(cells);
         for index in 1..=cells {
@@ -161,8 +208,12 @@ impl Connection {
                 shaper.arrive(at);
             }
             self.last_time = at;
-            let mut cell =
-                Cell { at, last: index == cells, low_priority: false, corruption: None, lost: false };
+            let mut cell = Cell::new(at, number, index == cells, None);
+            if let Some(adapter) = &mut self.adapter {
+                adapter.waiting.push_back(cell);
+                adapter.waiting_max = adapter.waiting_max.max(adapter.waiting.len());
+                continue;
+            }
             if let Some((near, _)) = &mut self.access {
                 cell = cell.traverse(near, 0, stream);
                 let before = self.cells.back().map_or(Time::ZERO, |before| before.at);
@@ -181,6 +232,60 @@ impl Connection {
             last_cell_arrived: false,
         });
         None
+    }
+
+    /// Returns the time at which the source of an ABR connection sends its next cell.
+    pub fn next_emission(&self) -> Option<Time> {
+        let adapter = self.adapter.as_ref()?;
+        adapter.source.next(adapter.waiting.front().map(|cell| cell.at))
+    }
+
+    /// Sends the next cell of an ABR connection at `now`, its
+    /// [`next_emission`](Self::next_emission).
+    pub fn emit(&mut self, now: Time, stream: &mut Stream) {
+        let Some(adapter) = &mut self.adapter else { return };
+        let data = adapter.waiting.front().is_some_and(|cell| cell.at <= now);
+        let mut cell = match adapter.source.send(now, data) {
+            Next::Rm(rm) => Cell::new(now, 0, false, Some(rm)),
+            Next::Data => match adapter.waiting.pop_front() {
+                Some(cell) => Cell { at: now, ..cell },
+                None => return,
+            },
+        };
+        if let Some((near, _)) = &mut self.access {
+            cell = cell.traverse(near, 0, stream);
+            let before = self.cells.back().map_or(Time::ZERO, |before| before.at);
+            cell.at = cell.at.max(before);
+        }
+        self.cells.push_back(cell);
+    }
+
+    /// Accepts an RM cell that the destination of the opposite direction returns at `now`.
+    pub fn turn(&mut self, now: Time, cell: RmCell) {
+        if let Some(adapter) = &mut self.adapter {
+            adapter.source.turn(now, cell);
+        }
+    }
+
+    /// Applies a backward RM cell of this direction's source at `now`. Returns the values of its
+    /// row of the trace.
+    pub fn feedback(&mut self, now: Time, cell: RmCell) -> Option<[f64; 5]> {
+        let adapter = self.adapter.as_mut()?;
+        adapter.source.feedback(now, cell);
+        let bits = [cell.congestion, cell.no_increase].map(|bit| f64::from(u8::from(bit)));
+        let waiting = adapter.waiting.len() as f64;
+        Some([adapter.source.rate(), cell.explicit_rate, bits[0], bits[1], waiting])
+    }
+
+    /// Returns the time at which the next RM cell arrives at the other end of this direction.
+    pub fn next_rm(&self) -> Option<Time> {
+        self.adapter.as_ref()?.arrived.front().map(|(time, _)| *time)
+    }
+
+    /// Removes and returns the RM cell that has arrived at the other end by `now`, if any.
+    pub fn take_rm(&mut self, now: Time) -> Option<RmCell> {
+        let arrived = &mut self.adapter.as_mut()?.arrived;
+        arrived.pop_front_if(|(time, _)| *time <= now).map(|(_, cell)| cell)
     }
 
     /// Returns the time at which the next cell arrives at the first shared leg.
@@ -217,22 +322,46 @@ impl Connection {
         cell
     }
 
-    /// Handles a cell of the oldest frame that has left the shared legs, at `now` or later, or was
-    /// lost on these legs.
+    /// Handles a cell that has left the shared legs, at `now` or later, or was lost on these legs.
+    /// The cells that leave are in order, but the loss of a cell may be known before earlier cells
+    /// have left.
     pub fn leave(&mut self, now: Time, mut cell: Cell, stream: &mut Stream) {
         if let Some((_, far)) = &mut self.access {
             cell = cell.traverse(far, 0, stream);
         }
-        let Some(frame) = self.reassembling.front_mut() else { return };
+        if let Some(rm) = cell.rm {
+            return self.rm_arrives(cell, rm);
+        }
+        if let (Some(adapter), false) = (&mut self.adapter, cell.lost) {
+            adapter.efci = cell.efci;
+        }
+        let oldest = self.frames - self.reassembling.len() as u64;
+        let index = usize::try_from(cell.frame - oldest).unwrap_or(usize::MAX);
+        let Some(frame) = self.reassembling.get_mut(index) else { return };
         frame.missing_cells -= 1;
         frame.end = frame.end.max(cell.at);
         frame.reason = frame.reason.or(cell.corruption);
         frame.arrived += u32::from(!cell.lost);
-        frame.last_cell_arrived = cell.last && !cell.lost;
-        if frame.missing_cells > 0 {
+        frame.last_cell_arrived |= cell.last && !cell.lost;
+        while let Some(frame) = self.reassembling.pop_front_if(|frame| frame.missing_cells == 0) {
+            self.reassemble(now, frame);
+        }
+    }
+
+    /// Handles an RM cell at the end of this direction. A corrupted or lost RM cell has no effect.
+    fn rm_arrives(&mut self, cell: Cell, mut rm: RmCell) {
+        let Some(adapter) = &mut self.adapter else { return };
+        if cell.corruption.is_some() {
             return;
         }
-        let Some(mut frame) = self.reassembling.pop_front() else { return };
+        if !rm.backward {
+            rm.congestion |= std::mem::take(&mut adapter.efci);
+        }
+        adapter.arrived.push_back((cell.at, rm));
+    }
+
+    /// Handles a frame whose cells have all arrived or been lost.
+    fn reassemble(&mut self, now: Time, mut frame: Frame) {
         if self.holds_merged_cells && frame.reason.is_none() {
             frame.reason = Some(MERGED);
             self.merged += 1;
@@ -251,8 +380,8 @@ impl Connection {
         self.in_flight.push_back((delivery, frame.reason, frame.packet));
     }
 
-    /// Returns the time of the next event: the arrival of a frame's last cell at the first shared
-    /// leg, or a delivery.
+    /// Returns the time of the next event of a connection whose cells pass the shared legs in order
+    /// of arrival: the arrival of a frame's last cell at the first shared leg, or a delivery.
     pub fn next(&self) -> Option<Time> {
         let ready = self.reassembling.front().map(|frame| frame.ready);
         ready.into_iter().chain(self.delivery()).min()
@@ -286,10 +415,14 @@ impl Connection {
     }
 
     /// Writes the rows of the connection and of its access lines.
-    pub fn report(&self, report: &mut Report) {
+    pub fn report(&self, now: Time, report: &mut Report) {
         let Connection { frames, sent, tagged, discarded, lost, merged, .. } = self;
         let values = [frames, sent, tagged, discarded, lost, merged].map(|count| *count as f64);
         report.row(&CONNECTION, &self.name, &values);
+        if let Some(adapter) = &self.adapter {
+            let values = adapter.source.report(now, adapter.waiting_max as u64);
+            report.row(&abr::REPORT, &self.name, &values);
+        }
         if let Some((near, far)) = &self.access {
             near.report(&format!("{}.near", self.name), report);
             far.report(&format!("{}.far", self.name), report);

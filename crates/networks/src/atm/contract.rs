@@ -6,6 +6,7 @@
 //! | `ubr` | GCRA(1/PCR, CDVT), if a peak is given | discarded or tagged |
 //! | `cbr` | GCRA(1/PCR, CDVT) | discarded or tagged |
 //! | `vbr` | GCRA(1/PCR, CDVT) and GCRA(1/SCR, BT + CDVT) | see below |
+//! | `abr` | all: the source follows its allowed cell rate ([`super::abr`]) | - |
 //!
 //! GCRA is the algorithm of [`super::gcra`], PCR the peak cell rate, CDVT the cell delay variation
 //! tolerance, SCR the sustainable cell rate, and MBS the maximum burst size. The burst tolerance is
@@ -16,6 +17,7 @@
 //! to both algorithms is not counted by either. The only exception is a tagged cell of `vbr`, which
 //! counts for the peak rate.
 
+use super::abr;
 use super::cell::CELL_BITS;
 use super::gcra::Gcra;
 use bentpipe_core::{Count, Problems, Rate, Span, Time};
@@ -29,7 +31,8 @@ use serde::{Deserialize, Serialize};
 #[schemars(rename = "AtmContract")]
 pub struct Config {
     /// Service category: `"ubr"` (unspecified bit rate, the default), `"cbr"` (constant bit rate,
-    /// needs `peak`) or `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`).
+    /// needs `peak`), `"vbr"` (variable bit rate, needs `peak`, `sustainable` and `burst`) or
+    /// `"abr"` (available bit rate, needs `peak`).
     pub category: Category,
     /// Peak cell rate (PCR), in bit/s of whole cells of 53 bytes. Optional with `ubr`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,12 +50,17 @@ pub struct Config {
     /// gives it low priority. A cell of `vbr` above the peak rate is always discarded.
     pub excess: Excess,
     /// True if the sender's adapter delays cells so that all of them conform; false by default.
+    /// Sources of `abr` always pace their cells.
     pub shaping: bool,
+    /// Parameters of ABR flow control; those of the standard by default. Only with `abr`. They
+    /// cannot change while the network runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abr: Option<abr::Config>,
 }
 
-/// Service category of an ATM connection. It determines how cells are policed. Cells of all
-/// categories wait in one buffer in order of arrival, so no category is protected from connections
-/// that fill the buffer.
+/// Service category of an ATM connection. It determines how cells are policed, and the priority of
+/// cells at the ports of switches: CBR first, then VBR, ABR and UBR. Each category has its own
+/// buffer at a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "AtmCategory")]
@@ -64,6 +72,24 @@ pub enum Category {
     Cbr,
     /// Variable bit rate, with a peak rate, a sustainable rate and a burst.
     Vbr,
+    /// Available bit rate: the network tells sources the rate at which they may send, up to a peak
+    /// rate.
+    Abr,
+}
+
+impl Category {
+    /// Number of service categories, and of their priorities.
+    pub const COUNT: usize = 4;
+
+    /// Returns the priority at a port: 0 for the category that is served first.
+    pub fn priority(self) -> usize {
+        match self {
+            Category::Cbr => 0,
+            Category::Vbr => 1,
+            Category::Abr => 2,
+            Category::Ubr => 3,
+        }
+    }
 }
 
 /// The treatment of a cell that exceeds the contract.
@@ -85,6 +111,7 @@ impl Config {
             Category::Ubr => "ubr",
             Category::Cbr => "cbr",
             Category::Vbr => "vbr",
+            Category::Abr => "abr",
         };
         if self.category != Category::Ubr && self.peak.is_none() {
             problems.add("peak", format!("{name} needs it: the peak cell rate, such as \"1 Mbit/s\""));
@@ -104,13 +131,38 @@ impl Config {
                 );
             }
         }
+        match (&self.abr, self.category == Category::Abr) {
+            (Some(_), false) => problems.add("abr", format!("{name} has none; allowed: only with abr")),
+            (Some(abr), true) => problems.within("abr", |problems| abr.check(self.peak, problems)),
+            _ => {}
+        }
+        if self.category == Category::Abr && self.excess != Excess::Discard {
+            problems.add("excess", "no cell of abr exceeds its contract; allowed: with cbr, vbr and ubr");
+        }
+        if self.category == Category::Abr && self.tolerance > Span::ZERO {
+            problems.add("tolerance", "cells of abr are not policed; allowed: with cbr, vbr and ubr");
+        }
         if self.shaping && self.peak.is_none() {
             problems.add("shaping", "there is no rate to shape to; allowed: with peak, or false");
         }
     }
 
-    /// Returns the policer; `None` if the contract has no rate.
+    /// Returns the source of an ABR connection; `None` for other categories.
+    pub fn source(&self) -> Option<abr::Source> {
+        let peak = self.peak.filter(|_| self.category == Category::Abr)?;
+        Some(abr::Source::new(&self.flow_control(), peak))
+    }
+
+    /// Returns the parameters of ABR flow control.
+    pub fn flow_control(&self) -> abr::Config {
+        self.abr.clone().unwrap_or_default()
+    }
+
+    /// Returns the policer; `None` if the contract has no rate, or if its cells always conform.
     pub fn policer(&self) -> Option<Policer> {
+        if self.category == Category::Abr {
+            return None;
+        }
         let time = |rate: Rate| rate.span_of(CELL_BITS / 8);
         let peak = time(self.peak?);
         let sustained = self.sustainable.zip(self.burst).map(|(rate, burst)| {
@@ -311,6 +363,11 @@ mod tests {
         assert_eq!(problems(r#"{"category": "vbr", "peak": "1 Mbit/s"}"#), ["sustainable", "burst"]);
         assert_eq!(problems(r#"{"sustainable": "1 Mbit/s"}"#), ["sustainable"]);
         assert_eq!(problems(r#"{"shaping": true}"#), ["shaping"]);
+        assert_eq!(problems(r#"{"category": "abr"}"#), ["peak"]);
+        assert_eq!(problems(r#"{"category": "abr", "peak": "1 Mbit/s", "excess": "tag"}"#), ["excess"]);
+        let late = r#"{"category": "abr", "peak": "1 Mbit/s", "tolerance": "1 ms"}"#;
+        assert_eq!(problems(late), ["tolerance"]);
+        assert_eq!(problems(r#"{"abr": {}}"#), ["abr"]);
         let wrong = r#"{"category": "vbr", "peak": "1 Mbit/s", "sustainable": "1 Mbit/s", "burst": 9}"#;
         assert_eq!(problems(wrong), ["sustainable"]);
         assert_eq!(problems("{}"), Vec::<String>::new());

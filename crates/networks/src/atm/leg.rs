@@ -1,8 +1,9 @@
 //! A leg: the output buffer of a switch or adapter, which is measured in cells, and the line after
 //! the buffer.
 //!
-//! Cells leave in order of arrival. A cell is accepted or dropped on arrival, depending on the
-//! number of waiting cells. The cell in transmission does not count as waiting.
+//! Cells of one category leave in order of arrival. A cell is accepted or dropped on arrival,
+//! depending on the number of waiting cells of its category. The cell in transmission does not
+//! count as waiting. [`super::switch`] serves several categories by priority.
 //!
 //! - Cells of low priority (CLP = 1) are accepted only while fewer than `low_priority` cells wait.
 //! - Early packet discard (EPD): if at least `early` cells wait when the first cell of a frame
@@ -21,6 +22,7 @@
 //! its HEC ([`super::cell`]). All other error processes lose the affected cells.
 
 use super::cell::{Mode, CELL_BITS, HEADER_BITS};
+use super::marking;
 use bentpipe_core::{math, Column, Count, Problems, Rate, Report, Span, Stream, Table, Time};
 use bentpipe_link::channel::{self, Errors};
 use schemars::JsonSchema;
@@ -59,7 +61,9 @@ pub struct Config {
     /// of a cell. Other errors lose the cell.
     #[serde(default)]
     pub error: channel::Config,
-    /// Size of the buffer before the line, in cells; 4096 by default.
+    /// Size of the buffer before the line, in cells; 4096 by default. If connections have different
+    /// service categories, each category has a buffer of this size, and `low_priority` and `early`
+    /// apply to its waiting cells.
     #[serde(default = "default_buffer")]
     pub buffer: Count<1, 100_000_000>,
     /// Number of waiting cells from which on arriving cells of low priority (CLP = 1) are dropped.
@@ -77,6 +81,10 @@ pub struct Config {
     /// Time-division access to the line. If unset, cells are sent at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tdma: Option<Tdma>,
+    /// Marking of cells of ABR connections at the port before the line: `"explicit-rate"` (the
+    /// default), `"relative-rate"` or `"efci"`. Access lines do not mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking: Option<marking::Config>,
 }
 
 /// Time-division access: cells are sent in one burst per TDMA frame.
@@ -100,6 +108,9 @@ impl Config {
     /// Adds the problems of this configuration.
     pub fn check(&self, problems: &mut Problems) {
         problems.within("error", |problems| self.error.check(problems));
+        if let Some(marking) = &self.marking {
+            problems.within("marking", |problems| marking.check(problems));
+        }
         for (key, value) in [("low_priority", self.low_priority), ("early", self.early)] {
             if let Some(value) = value.filter(|value| value.value() > self.buffer.value()) {
                 let text = format!(
@@ -126,6 +137,9 @@ impl Config {
     /// Checks whether this configuration can replace `start`, with which the network was built.
     /// Adds the problems to `problems`.
     pub fn check_change(&self, start: &Config, problems: &mut Problems) {
+        if self.marking != start.marking {
+            problems.add("marking", "cannot change while the network runs");
+        }
         if self.tdma != start.tdma {
             problems.add("tdma", "cannot change while the network runs");
         } else if self.tdma.is_some() && self.rate != start.rate {
@@ -265,13 +279,14 @@ impl Leg {
     }
 
     /// Handles a cell of a connection that arrives at `now`, no earlier than the previous cell.
-    /// `last` is true if the cell marks the end of its frame. The next cell begins a new frame. A
-    /// frame whose last cell was lost is treated as one frame together with the next.
+    /// `last` is true if the cell marks the end of its frame, and `None` for a cell that belongs to
+    /// no frame. The cell after the end begins a new frame. A frame whose last cell was lost is
+    /// treated as one frame together with the next.
     pub fn send(
         &mut self,
         now: Time,
         connection: usize,
-        last: bool,
+        last: Option<bool>,
         low_priority: bool,
         stream: &mut Stream,
     ) -> Fate {
@@ -279,39 +294,78 @@ impl Leg {
             self.waiting.pop_front();
         }
         let waiting = self.waiting.len();
-        let frame = &mut self.frames[connection];
-        if std::mem::replace(&mut frame.at_start, last) {
-            (frame.has_loss, frame.early_discard) = (false, waiting >= self.early);
+        if let Some(refused) = self.refuse(now, connection, last, low_priority, waiting) {
+            return refused;
         }
-        if frame.early_discard {
-            self.counters.dropped_early += 1;
-            return Fate::Early;
+        let start = self.reserve(now);
+        if start > now {
+            self.waiting.push_back(start);
+            self.note_waiting(self.waiting.len());
+        }
+        self.begin(now, start, stream)
+    }
+
+    /// Decides about a cell that arrives at `now`, while `waiting` cells of its category wait.
+    /// Returns its fate if it is dropped. `last` is `None` for a cell that belongs to no frame.
+    pub fn refuse(
+        &mut self,
+        now: Time,
+        connection: usize,
+        last: Option<bool>,
+        low_priority: bool,
+        waiting: usize,
+    ) -> Option<Fate> {
+        let frame = &mut self.frames[connection];
+        if let Some(last) = last {
+            if std::mem::replace(&mut frame.at_start, last) {
+                (frame.has_loss, frame.early_discard) = (false, waiting >= self.early);
+            }
+            if frame.early_discard {
+                self.counters.dropped_early += 1;
+                return Some(Fate::Early);
+            }
         }
         let busy = self.free_at > now || self.tdma.is_some();
         let full = busy && (waiting >= self.buffer || (low_priority && waiting >= self.low_priority));
-        if full || (self.partial && frame.has_loss && !last) {
-            frame.has_loss = true;
+        if full || (self.partial && frame.has_loss && last == Some(false)) {
+            frame.has_loss |= last.is_some();
             self.counters.dropped += 1;
             self.counters.dropped_low += u64::from(low_priority);
-            return Fate::Full;
+            return Some(Fate::Full);
         }
-        let start = match &mut self.tdma {
+        None
+    }
+
+    /// Returns the earliest time from `now` on at which the line can send a cell. With
+    /// time-division access, the slot is then taken.
+    pub fn reserve(&mut self, now: Time) -> Time {
+        match &mut self.tdma {
             Some(bursts) => bursts.reserve(now),
             None => now.max(self.free_at),
-        };
-        self.free_at = start + self.cell;
-        if start > now {
-            self.waiting.push_back(start);
         }
+    }
+
+    /// Sends a cell that arrived at `now`, at a reserved time `start`. Returns its fate.
+    pub fn begin(&mut self, now: Time, start: Time, stream: &mut Stream) -> Fate {
+        self.free_at = start + self.cell;
         let waited = start.since(now).as_secs_f64();
         self.counters.sent += 1;
-        self.counters.max_waiting = self.counters.max_waiting.max(self.waiting.len() as u64);
         self.counters.waits = (self.counters.waits.0 + waited, self.counters.waits.1 + waited * waited);
         let arrival = (self.free_at + self.delay).max(self.last_time);
         self.last_time = arrival;
         let fate = self.line_errors.apply(arrival, stream);
         self.counters.corrupted += u64::from(fate != Fate::Arrives(arrival));
         fate
+    }
+
+    /// Returns the time at which the line has finished sending.
+    pub fn free_at(&self) -> Time {
+        self.free_at
+    }
+
+    /// Counts that this number of cells waits.
+    pub fn note_waiting(&mut self, cells: usize) {
+        self.counters.max_waiting = self.counters.max_waiting.max(cells as u64);
     }
 
     /// Writes the row of the leg under a name.
@@ -450,7 +504,7 @@ mod tests {
         let cell = |(index, time): (usize, &u64)| match leg.send(
             at(*time),
             0,
-            index == last,
+            Some(index == last),
             low_priority,
             &mut stream,
         ) {
@@ -512,7 +566,7 @@ mod tests {
             for (index, gap) in gaps.iter().enumerate() {
                 if index > 0 { wait = (wait + 1000).saturating_sub(*gap); }
                 now += gap;
-                let Fate::Arrives(arrival) = leg.send(Time::from_nanos(now), 0, true, false, &mut stream) else { panic!() };
+                let Fate::Arrives(arrival) = leg.send(Time::from_nanos(now), 0, Some(true), false, &mut stream) else { panic!() };
                 prop_assert_eq!(arrival.as_nanos(), now + wait + 1000);
                 prop_assert!(arrival.as_nanos() >= before + 1000);
                 before = arrival.as_nanos();
@@ -527,7 +581,7 @@ mod tests {
         let cells = 200_000;
         let (mut corrupted, mut lost) = (0.0, 0.0);
         for cell in 0..cells {
-            match leg.send(at(cell), 0, true, false, &mut stream) {
+            match leg.send(at(cell), 0, Some(true), false, &mut stream) {
                 Fate::Corrupted(_) => corrupted += 1.0,
                 Fate::Lost(_) => lost += 1.0,
                 _ => {}

@@ -17,18 +17,23 @@
 //! at least 84 bytes.
 //!
 //! Source: ITU-T I.361 (cells), I.363.5 (AAL5), I.371 (traffic control), I.432.1 (HEC); RFC 2684;
-//! ATM Forum Traffic Management 4.0 and LAN Emulation over ATM 1.0.
+//! ATM Forum Traffic Management 4.0 and 4.1, and LAN Emulation over ATM 1.0.
 //!
-//! Several connections: the connections of `others` share the legs with the first connection, and
-//! their cells compete for the buffers in order of arrival. Each connection has its own contract,
+//! Several connections: the connections of `others` share the legs with the first connection. Ports
+//! send cells of CBR first, then of VBR, ABR and UBR, and cells of one category in order of arrival
+//! ([`switch`]). Each category has its own buffer at a port. Each connection has its own contract,
 //! and its own access lines (`access`) and Ethernet segments at both ends, even if a node is the
 //! end of several connections. Early and partial packet discard handle the frames of each
 //! connection separately.
 //!
+//! Available bit rate: the source of an ABR connection paces its cells by an allowed cell rate,
+//! which resource management (RM) cells adjust ([`abr`]). The ports of the legs mark these cells by
+//! an explicit rate, by CI and NI, or data cells by EFCI ([`marking`]).
+//!
 //! Deviations:
 //!
-//! - Buffers serve cells in order of arrival, regardless of their service category. The guarantees
-//!   of a contract come from the policers and from low priority, not from a scheduler.
+//! - The priority between categories is strict, so a category without a policer can take the whole
+//!   line from lower ones, and the minimum rate (MCR) of ABR is not reserved at ports.
 //! - A line has no slots, so a cell starts as soon as the line is free.
 //! - Call set-up, address resolution and operation cells (Q.2931, LE-ARP, I.610) are not modelled.
 //! - A header with three or more wrong bits is always detected.
@@ -60,8 +65,21 @@
 //! contract = { category = "vbr", peak = "2 Mbit/s", sustainable = "1 Mbit/s", burst = 200, excess = "tag" }
 //! others = [{ ends = ["shop", "warehouse"], contract = { category = "cbr", peak = "512 kbit/s" } }]
 //! ```
+//!
+//! Two ABR connections, which share an E1 by explicit rates:
+//!
+//! ```toml
+//! [network.wan]
+//! kind = "atm"
+//! ends = ["library", "laboratory"]
+//! access = { rate = "149.76 Mbit/s" }
+//! legs = [{ rate = "2048 kbit/s", delay = "300 ms", marking = "explicit-rate" }]
+//! contract = { category = "abr", peak = "2 Mbit/s", abr = { initial = "256 kbit/s" } }
+//! others = [{ ends = ["shop", "warehouse"], contract = { category = "abr", peak = "2 Mbit/s" } }]
+//! ```
 
 pub mod aal5;
+pub mod abr;
 mod access_network;
 pub mod cell;
 #[cfg(test)]
@@ -69,10 +87,14 @@ mod competing;
 pub mod config;
 pub mod connection;
 pub mod contract;
+#[cfg(test)]
+mod flow_control;
 pub mod gcra;
 pub mod lan;
 pub mod leg;
+pub mod marking;
 pub mod stage;
+pub mod switch;
 #[cfg(test)]
 mod tests;
 
@@ -81,5 +103,6 @@ pub use config::Config;
 use bentpipe_core::{Table, Tables};
 
 impl Tables for Config {
-    const REPORTS: &'static [&'static Table] = &[&connection::CONNECTION, &leg::LEG];
+    const TRACES: &'static [&'static Table] = &[&abr::TRACE];
+    const REPORTS: &'static [&'static Table] = &[&connection::CONNECTION, &leg::LEG, &abr::REPORT];
 }

@@ -7,22 +7,42 @@
 //! cells that have arrived so far are therefore processed on all legs in order of time. The
 //! delivery time of the frame is then known. The result is exact, and costs two wakes per packet,
 //! or one wake with a single connection.
+//!
+//! If connections have different service categories, or one of them is ABR, later arrivals affect
+//! earlier cells. Then each cell causes an event at each port ([`super::switch`]).
+//!
+//! The RM cells of ABR leave the stage as packets, which the network's other direction receives.
+//! With n connections, connection i has the ports i for packets, n + i for forward RM cells, which
+//! the other direction returns, and 2n + i for backward RM cells that have reached their source.
 
+use super::abr::RmCell;
 use super::config::Config;
 use super::connection::Connection;
 use super::leg::Leg;
-use bentpipe_core::{Report, Stream, Time};
+use super::switch::Switches;
+use crate::dama::message;
+use bentpipe_core::{NodeId, Probe, Report, Stream, Time};
 use bentpipe_link::framing::atm::Encapsulation;
 use bentpipe_link::framing::TOO_LONG;
 use bentpipe_stage::{Change, Held, Outbox, Packet, Port, Stage};
+use std::sync::Arc;
 
-/// One direction of the network. The input port and the output port of a connection have the index
-/// of the connection.
+/// The legs that all connections share.
+enum Shared {
+    /// All cells have the same priority.
+    InOrder(Vec<Leg>),
+    /// Ports serve cells by their service category.
+    ByCategory(Switches),
+}
+
+/// One direction of the network.
 pub struct Direction {
     name: String,
     encapsulation: Encapsulation,
     connections: Vec<Connection>,
-    legs: Vec<Leg>,
+    shared: Shared,
+    /// Probes on the allowed cell rate, one per connection.
+    probes: Vec<Option<Probe>>,
     /// True if the legs are passed from the last to the first.
     back: bool,
     stream: Stream,
@@ -32,22 +52,30 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// Creates one direction of the network `config` with idle connections.
-    pub fn new(name: &str, config: &Config, back: bool, stream: Stream) -> Direction {
-        let connections = (0..config.connections()).map(|index| {
-            let name = match index {
-                0 => name.to_owned(),
-                _ => format!("{name}.{}", index + 1),
-            };
-            Connection::new(name, config, index)
-        });
-        let connections: Vec<Connection> = connections.collect();
-        let legs = config.legs_towards(back).map(|leg| Leg::new(leg, connections.len())).collect();
+    /// Creates one direction of the network `config` with idle connections. `probes` has a probe on
+    /// the allowed cell rate for each connection.
+    pub fn new(
+        name: &str,
+        config: &Config,
+        back: bool,
+        stream: Stream,
+        probes: Vec<Option<Probe>>,
+    ) -> Direction {
+        let connections: Vec<Connection> = (0..config.connections())
+            .map(|index| Connection::new(connection_name(name, index), config, index))
+            .collect();
+        let shared = match config.priorities() {
+            true => Shared::ByCategory(Switches::new(config, back)),
+            false => Shared::InOrder(
+                config.legs_towards(back).map(|leg| Leg::new(leg, connections.len())).collect(),
+            ),
+        };
         Direction {
             name: name.to_owned(),
             encapsulation: config.encapsulation,
             connections,
-            legs,
+            shared,
+            probes,
             back,
             stream,
             held_bytes: 0,
@@ -55,38 +83,138 @@ impl Direction {
         }
     }
 
-    /// Sends the cells that arrive at the first shared leg by `now` over all legs, in order of
-    /// time. With a single connection, all cells are sent.
+    /// Handles all cells up to `now`.
     fn advance(&mut self, now: Time) {
-        let horizon = if self.connections.len() == 1 { Time::MAX } else { now };
-        let Direction { connections, legs, stream, .. } = self;
-        loop {
-            let fronts = connections.iter().enumerate();
-            let first = fronts.filter_map(|(index, one)| Some((one.next_cell()?, index))).min();
-            let Some((_, index)) = first.filter(|(at, _)| *at <= horizon) else { return };
-            let connection = &mut connections[index];
-            let Some(mut cell) = connection.take() else { return };
-            if connection.has_access() {
-                cell = connection.police(cell);
-            }
-            for (index_on_path, leg) in legs.iter_mut().enumerate() {
-                cell = cell.traverse(leg, index, stream);
-                // The policer is at the first switch, after the line from the adapter.
-                if index_on_path == 0 && !connection.has_access() {
-                    cell = connection.police(cell);
-                }
-            }
-            connection.leave(now, cell, stream);
+        let Direction { connections, stream, .. } = self;
+        match &mut self.shared {
+            Shared::InOrder(legs) => advance_in_order(connections, legs, now, stream),
+            Shared::ByCategory(switches) => advance_by_category(connections, switches, now, stream),
         }
     }
 
     fn plan(&mut self) {
-        self.next = self.connections.iter().filter_map(Connection::next).min();
+        self.next = match &self.shared {
+            Shared::InOrder(_) => self.connections.iter().filter_map(Connection::next).min(),
+            Shared::ByCategory(switches) => {
+                let of_connection = |one: &Connection| {
+                    let times = [one.next_emission(), one.next_cell(), one.next_rm(), one.delivery()];
+                    times.into_iter().flatten().min()
+                };
+                self.connections.iter().filter_map(of_connection).chain(switches.next()).min()
+            }
+        };
+    }
+
+    /// Handles an RM cell that arrives at a port for RM cells.
+    fn receive_rm(&mut self, now: Time, port: usize, packet: Packet, out: &mut Outbox) {
+        let packet = out.consume(packet);
+        let Some(cell) = packet.body.of::<RmCell>().copied() else { return };
+        let (kind, index) = (port / self.connections.len(), port % self.connections.len());
+        let connection = &mut self.connections[index];
+        if kind == 1 {
+            return connection.turn(now, cell);
+        }
+        let row = connection.feedback(now, cell);
+        if let (Some(probe), Some(row)) = (self.probes[index], row) {
+            out.record(probe, now, &row);
+        }
+    }
+
+    /// Passes the RM cells that have arrived by `now` to the other direction.
+    fn send_rm(&mut self, now: Time, out: &mut Outbox) {
+        let count = self.connections.len();
+        for (index, connection) in self.connections.iter_mut().enumerate() {
+            while let Some(cell) = connection.take_rm(now) {
+                let kind = if cell.backward { 2 } else { 1 };
+                let port = Port((kind * count + index) as u16);
+                let packet = message::packet(now, (UNROUTED, UNROUTED), 0, RM_BYTES, Arc::new(cell));
+                out.create(port, packet);
+            }
+        }
+    }
+}
+
+/// Size of an RM cell in bytes.
+const RM_BYTES: u32 = 53;
+/// The source and destination of RM cells, which no router handles.
+const UNROUTED: NodeId = NodeId(u16::MAX);
+
+/// Returns the name of connection `index` of the direction `name` in results.
+pub(super) fn connection_name(name: &str, index: usize) -> String {
+    match index {
+        0 => name.to_owned(),
+        _ => format!("{name}.{}", index + 1),
+    }
+}
+
+/// Sends the cells that arrive at the first shared leg by `now` over all legs, in order of time.
+/// With a single connection, all cells are sent.
+fn advance_in_order(connections: &mut [Connection], legs: &mut [Leg], now: Time, stream: &mut Stream) {
+    let horizon = if connections.len() == 1 { Time::MAX } else { now };
+    loop {
+        let fronts = connections.iter().enumerate();
+        let first = fronts.filter_map(|(index, one)| Some((one.next_cell()?, index))).min();
+        let Some((_, index)) = first.filter(|(at, _)| *at <= horizon) else { return };
+        let connection = &mut connections[index];
+        let Some(mut cell) = connection.take() else { return };
+        if connection.has_access() {
+            cell = connection.police(cell);
+        }
+        for (index_on_path, leg) in legs.iter_mut().enumerate() {
+            cell = cell.traverse(leg, index, stream);
+            // The policer is at the first switch, after the line from the adapter.
+            if index_on_path == 0 && !connection.has_access() {
+                cell = connection.police(cell);
+            }
+        }
+        connection.leave(now, cell, stream);
+    }
+}
+
+/// Handles the events of sources and ports up to `now`, in order of time. Ports come before
+/// sources, and sources before cells that arrive at the first port.
+fn advance_by_category(
+    connections: &mut [Connection],
+    switches: &mut Switches,
+    now: Time,
+    stream: &mut Stream,
+) {
+    loop {
+        let earliest = |next: fn(&Connection) -> Option<Time>| {
+            let times = connections.iter().enumerate();
+            times.filter_map(|(index, one)| Some((next(one)?, index))).min()
+        };
+        let emission = earliest(Connection::next_emission);
+        let arrival = earliest(Connection::next_cell);
+        let time = |event: Option<(Time, usize)>| event.map(|(time, _)| time);
+        let port = switches.next();
+        let times = [port, time(emission), time(arrival)];
+        let Some(at) = times.into_iter().flatten().min().filter(|at| *at <= now) else { return };
+        let left = if port == Some(at) {
+            switches.step(at, stream)
+        } else if let Some((_, index)) = emission.filter(|(time, _)| *time == at) {
+            connections[index].emit(at, stream);
+            None
+        } else if let Some((_, index)) = arrival {
+            let connection = &mut connections[index];
+            let cell = connection.take().map(|cell| connection.police(cell));
+            cell.and_then(|cell| switches.enter(index, cell, stream))
+        } else {
+            None
+        };
+        if let Some((index, cell)) = left {
+            connections[index].leave(at, cell, stream);
+        }
     }
 }
 
 impl Stage for Direction {
     fn receive(&mut self, now: Time, port: Port, packet: Packet, out: &mut Outbox) {
+        if usize::from(port.0) >= self.connections.len() {
+            self.advance(now);
+            self.receive_rm(now, usize::from(port.0), packet, out);
+            return self.plan();
+        }
         if packet.size > self.encapsulation.longest() {
             return out.drop(packet, TOO_LONG);
         }
@@ -96,7 +224,7 @@ impl Stage for Direction {
             return out.drop(packet, reason);
         }
         self.held_bytes += u64::from(size);
-        if self.connections.len() == 1 {
+        if self.connections.len() == 1 && matches!(self.shared, Shared::InOrder(_)) {
             self.advance(now);
         }
         self.plan();
@@ -104,6 +232,7 @@ impl Stage for Direction {
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         self.advance(now);
+        self.send_rm(now, out);
         loop {
             let fronts = self.connections.iter().enumerate();
             let first = fronts.filter_map(|(index, one)| Some((one.delivery()?, index))).min();
@@ -129,7 +258,13 @@ impl Stage for Direction {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             connection.change(before, after, index);
         }
-        self.legs.iter_mut().zip(after.legs_towards(self.back)).for_each(|(leg, config)| leg.change(config));
+        let changed = after.legs_towards(self.back);
+        match &mut self.shared {
+            Shared::InOrder(legs) => {
+                legs.iter_mut().zip(changed).for_each(|(leg, config)| leg.change(config))
+            }
+            Shared::ByCategory(switches) => switches.change(changed),
+        }
         self.plan();
     }
 
@@ -138,10 +273,15 @@ impl Stage for Direction {
         Held { packets: packets as u64, bytes: self.held_bytes }
     }
 
-    fn report(&self, _now: Time, report: &mut Report) {
-        self.connections.iter().for_each(|connection| connection.report(report));
-        for (index, leg) in self.legs.iter().enumerate() {
-            leg.report(&format!("{}.{}", self.name, index + 1), report);
+    fn report(&self, now: Time, report: &mut Report) {
+        self.connections.iter().for_each(|connection| connection.report(now, report));
+        match &self.shared {
+            Shared::ByCategory(switches) => switches.report(&self.name, report),
+            Shared::InOrder(legs) => {
+                for (index, leg) in legs.iter().enumerate() {
+                    leg.report(&format!("{}.{}", self.name, index + 1), report);
+                }
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ fn config(keys: &str) -> Config {
 /// Sends packets, each given by its time in microseconds and its size in bytes. Returns, for each
 /// packet, its arrival time in nanoseconds or its drop reason.
 fn run(config: &Config, packets: &[(u64, u32)]) -> Vec<Result<u64, DropReason>> {
-    let mut bench = Bench::new(Direction::new("wan.forward", config, false, stream("wan")));
+    let mut bench = Bench::new(Direction::new("wan.forward", config, false, stream("wan"), vec![None]));
     for (time, size) in packets {
         bench.offer(Time::ZERO + Span::from_micros(*time), 0, Port(0), packet(0, *size));
     }

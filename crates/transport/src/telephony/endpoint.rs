@@ -52,8 +52,18 @@ struct Call {
     mixed: Option<Packetizer>,
     /// Sequence number of the last packet that arrived, unwrapped.
     sequence: i64,
-    /// Playout and arrival time of each packet of a conference party that waits for the mix.
-    played: VecDeque<(Time, Time)>,
+    /// The packets of a conference party with speech that waits for the mix.
+    played: VecDeque<Played>,
+}
+
+/// A packet of a conference party that waits for the mix.
+struct Played {
+    /// Playout time of the first speech that has not been mixed.
+    at: Time,
+    /// Speech that has not been mixed.
+    rest: Span,
+    /// Time of arrival; `None` after the packet's first speech has been mixed.
+    came: Option<Time>,
 }
 
 impl Call {
@@ -322,7 +332,7 @@ impl Endpoint {
         let heard = receiver.receive(now, rtp);
         let noise = sending.is_noise(rtp.payload_type, payload);
         if let (true, PacketFate::Played { at }) = (self.mixing && !noise, heard) {
-            call.played.push_back((at, now));
+            call.played.push_back(Played { at, rest: sending.packet(), came: Some(now) });
         }
         if let (Some(probe), true) = (self.heard, heard != PacketFate::Foreign) {
             call.sequence = unwrapped_sequence(call.sequence, rtp.sequence);
@@ -339,16 +349,28 @@ impl Endpoint {
     }
 
     /// Returns the parties of the conference, each with true if it has spoken into the mix that
-    /// ends at `now`. Adds the time that each of their packets has waited for the mix to `wait`.
-    pub fn parties(&mut self, now: Time, wait: &mut SpanStatistics) -> Vec<(u32, bool)> {
+    /// ends at `now`. A mix takes `frame` of the speech of a packet, which is the duration of a
+    /// packet or a part of it. `sent` is the time at which the last party gets this mix. Adds the
+    /// time from the arrival of each packet until `sent`, for the packet's first frame, to `wait`.
+    pub fn parties(
+        &mut self,
+        now: Time,
+        frame: Span,
+        sent: Time,
+        wait: &mut SpanStatistics,
+    ) -> Vec<(u32, bool)> {
         let mut parties = Vec::new();
         for (number, call) in self.calls.iter_mut().filter(|(_, call)| call.mixed.is_some()) {
             let mut spoke = false;
-            while let Some((_, came)) = call.played.front().copied().filter(|(at, _)| *at <= now) {
-                call.played.pop_front();
-                wait.add(now.since(came));
+            for packet in call.played.iter_mut().take_while(|packet| packet.at <= now) {
+                if let Some(came) = packet.came.take() {
+                    wait.add(sent.since(came));
+                }
+                packet.at += frame;
+                packet.rest = packet.rest.saturating_sub(frame);
                 spoke = true;
             }
+            call.played.retain(|packet| packet.rest > Span::ZERO);
             parties.push((*number, spoke));
         }
         parties

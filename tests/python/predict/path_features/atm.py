@@ -76,5 +76,31 @@ ROWS: Final[tuple[Row, ...]] = (
         'contract={category="ubr",peak="2 Mbit/s",excess="discard"}',
         "policer",
     ),
+    _atm(
+        "contract.category.abr contract.abr contract.abr.nrm",
+        'contract={category="abr",peak="2 Mbit/s",abr={nrm=64}}',
+        "flow control of ABR",
+    ),
+    _atm(
+        "contract.abr.minimum contract.abr.initial contract.abr.rif contract.abr.rdf contract.abr.trm contract.abr.cdf"
+        " contract.abr.crm contract.abr.adtf contract.abr.buffer access.marking access.marking.explicit-rate"
+        " access.marking.explicit-rate.utilization access.marking.explicit-rate.interval",
+        'contract={category="abr",peak="4 Mbit/s",abr={minimum="100 kbit/s",initial="1 Mbit/s",rif=0.1,rdf=0.1,'
+        'trm="50 ms",cdf=0.5,crm=1000,adtf="1 s",buffer=5000}};'
+        'legs=[{rate="4 Mbit/s",delay="50 ms",marking={kind="explicit-rate",utilization=0.9,interval="50 ms"}}]',
+        "flow control of ABR",
+    ),
+    _atm(
+        "access.marking.relative-rate access.marking.relative-rate.no_increase access.marking.relative-rate.decrease",
+        'contract={category="abr",peak="4 Mbit/s",abr={rif=0.002,rdf=0.002}};'
+        'legs=[{rate="4 Mbit/s",delay="50 ms",marking={kind="relative-rate",no_increase=200,decrease=400}}]',
+        "flow control of ABR",
+    ),
+    _atm(
+        "access.marking.efci access.marking.efci.threshold",
+        'contract={category="abr",peak="4 Mbit/s",abr={rif=0.002,rdf=0.002}};'
+        'legs=[{rate="4 Mbit/s",delay="50 ms",marking={kind="efci",threshold=300}}]',
+        "flow control of ABR",
+    ),
     _atm("contract.excess.tag", 'contract={category="cbr",peak="2 Mbit/s",excess="tag"}', "policer"),
 )

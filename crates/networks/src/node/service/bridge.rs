@@ -5,7 +5,10 @@
 //! bridge answers every call like an ordinary exchange at the flow's destination, with the lines,
 //! the de-jitter buffer and the codec of the flow. At every multiple of a packet's duration, it
 //! sends one packet to each party. This packet contains the sum of the speech that was played from
-//! all other parties since the previous packet. With n parties, the bridge therefore sends n
+//! all other parties since the previous packet. Flows may have packets of different durations, such
+//! as 20 ms (GSM) and 30 ms (iLBC). The bridge then mixes frames of the greatest common divisor of
+//! the durations (10 ms): it divides each arriving packet into frames, and the packet for a party
+//! contains the frames since the previous one. With n parties, the bridge therefore sends n
 //! streams, whereas a [relay](super::relay) sends n (n - 1). If no other party speaks, a party
 //! receives silence. With silence suppression, no packets are then sent, except comfort noise if it
 //! is enabled.
@@ -13,9 +16,10 @@
 //! In results, the rows FLOW.destination of the tables `calls` and `call` describe the speech that
 //! the bridge received from each party. The rows FLOW.source describe the speech that a party
 //! received; their delay starts at the bridge. The table `bridge` has the time from the arrival of
-//! a packet at the bridge to the mix that contains it, including the de-jitter buffer. The delay
-//! from mouth to ear is the sum of the delay to the bridge, this time, and the delay in
-//! FLOW.source.
+//! a packet at the bridge until the mix that contains its first frame has been sent to all other
+//! flows, including the de-jitter buffer. With one duration, a mix is sent to all parties at the
+//! same time. The delay from mouth to ear is the sum of the delay to the bridge, this time, and the
+//! delay in FLOW.source.
 //!
 //! Deviations: mixing takes no time. All speakers are mixed, however many there are. Transcoding
 //! between codecs adds no impairment.
@@ -28,7 +32,7 @@
 //! ```
 
 use super::{ServedFlow, ServedPackets, Service, Supply};
-use bentpipe_core::{Column, Problems, Report, Sample, Span, Table, Tables, Time};
+use bentpipe_core::{Column, Report, Sample, Span, Table, Tables, Time};
 use bentpipe_stage::{Outbox, Packet, Port, Stage};
 use bentpipe_transport::app::End;
 use bentpipe_transport::hosting::Site;
@@ -53,7 +57,11 @@ pub static REPORT: Table = Table {
     columns: &[
         Column::whole("parties", "1", "largest number of parties at a time"),
         Column::whole("mixed", "packets", "packets of speech that were mixed"),
-        Column::real("delay_mean", "s", "mean time from their arrival to the mix, de-jitter buffer included"),
+        Column::real(
+            "delay_mean",
+            "s",
+            "mean time from their arrival until their mix has been sent to all, de-jitter buffer included",
+        ),
         Column::real("delay_max", "s", "longest of these times"),
     ],
 };
@@ -78,21 +86,6 @@ impl Service for Config {
     fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage> {
         Box::new(Bridge::new(name, flows, supply))
     }
-
-    fn check_flows(&self, flows: &[ServedFlow], problems: &mut Problems) {
-        let packets =
-            flows.iter().filter_map(|served| Some((served, served.calls.as_ref()?.sending().packet())));
-        let packets: Vec<_> = packets.collect();
-        if let Some((first, duration)) = packets.first() {
-            for (other, different) in packets.iter().filter(|(_, packet)| packet != duration) {
-                let message = format!(
-                    "packets of flow \"{}\" hold {different:?} of speech and those of \"{}\" {duration:?}; allowed: equal durations",
-                    other.name, first.name
-                );
-                problems.add("flows", message);
-            }
-        }
-    }
 }
 
 /// The bridge as a stage with input port 0 and output port 0.
@@ -101,8 +94,13 @@ struct Bridge {
     ends: Vec<Endpoint>,
     /// Index in `ends`, by the ID of the flow.
     places: BTreeMap<u32, usize>,
-    packet: Span,
-    /// Time at which the next mix is sent; `None` without parties.
+    /// Duration of the packets of each end.
+    packets: Vec<Span>,
+    /// Duration of the frames that are mixed, which divides the duration of every packet.
+    frame: Span,
+    /// Parties whose next packet is not complete, by place and call. True if it has speech.
+    pending: BTreeMap<(usize, u32), bool>,
+    /// Time of the next mix; `None` without parties.
     tick: Option<Time>,
     parties: usize,
     wait: SpanStatistics,
@@ -111,11 +109,11 @@ struct Bridge {
 impl Bridge {
     fn new(name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Bridge {
         let places = flows.iter().enumerate().map(|(place, served)| (served.flow.0, place)).collect();
-        let mut packet = Span::from_millis(20);
+        let mut packets = Vec::new();
         let mut ends = Vec::new();
         for served in flows {
             let calls = served.calls.expect("flows over sip or iax2 carry calls");
-            packet = calls.sending().packet();
+            packets.push(calls.sending().packet());
             let (node, peer) = (served.ends[1], served.ends[0]);
             let site = Site {
                 flow: served.flow,
@@ -135,33 +133,54 @@ impl Bridge {
             name: name.to_owned(),
             ends,
             places,
-            packet,
+            frame: packets.iter().copied().reduce(common_divisor).unwrap_or(Span::from_millis(20)),
+            packets,
+            pending: BTreeMap::new(),
             tick: None,
             parties: 0,
             wait: SpanStatistics::default(),
         }
     }
 
-    /// Sends each party the sum of the speech of all other parties.
+    /// Mixes a frame. Sends each party whose packet is complete the sum of the speech of all other
+    /// parties.
     fn mix(&mut self, now: Time, out: &mut Outbox) {
         let mut parties = Vec::new();
-        for (place, end) in self.ends.iter_mut().enumerate() {
-            let of_it = end.parties(now, &mut self.wait);
+        for place in 0..self.ends.len() {
+            let sent = self.sent_to_all(now, place);
+            let of_it = self.ends[place].parties(now, self.frame, sent, &mut self.wait);
             parties.extend(of_it.into_iter().map(|(call, spoke)| (place, call, spoke)));
         }
         self.parties = self.parties.max(parties.len());
         let speakers = parties.iter().filter(|(.., spoke)| *spoke).count();
-        let period = now.as_nanos() / self.packet.as_nanos();
+        let before = std::mem::take(&mut self.pending);
         for (place, call, spoke) in &parties {
+            let party = (*place, *call);
             let others = speakers - usize::from(*spoke);
-            self.ends[*place].say(now, *call, period, others > 0, out);
+            let speech = others > 0 || before.get(&party) == Some(&true);
+            let packet = self.packets[*place].as_nanos();
+            match now.as_nanos().is_multiple_of(packet) {
+                true => self.ends[*place].say(now, *call, now.as_nanos() / packet, speech, out),
+                false => {
+                    self.pending.insert(party, speech);
+                }
+            }
         }
         self.tick = (!parties.is_empty()).then(|| self.next_tick(now));
     }
 
+    /// Returns the time at which the last of the other flows than that of `place` gets the frame
+    /// that is mixed at `now`.
+    fn sent_to_all(&self, now: Time, place: usize) -> Time {
+        let others = self.packets.iter().enumerate().filter(|(other, _)| *other != place);
+        let complete = |packet: &Span| Time::from_nanos(now.as_nanos().next_multiple_of(packet.as_nanos()));
+        let last = others.map(|(_, packet)| complete(packet)).max();
+        last.unwrap_or_else(|| complete(&self.packets[place]))
+    }
+
     fn next_tick(&self, now: Time) -> Time {
-        let packet = self.packet.as_nanos();
-        Time::from_nanos((now.as_nanos() / packet + 1) * packet)
+        let frame = self.frame.as_nanos();
+        Time::from_nanos((now.as_nanos() / frame + 1) * frame)
     }
 
     /// Schedules the next mix if none is scheduled.
@@ -170,6 +189,15 @@ impl Bridge {
             self.tick = Some(self.next_tick(now));
         }
     }
+}
+
+/// Returns the greatest common divisor of two durations.
+fn common_divisor(one: Span, other: Span) -> Span {
+    let (mut one, mut other) = (one.as_nanos(), other.as_nanos());
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    Span::from_nanos(one)
 }
 
 impl Stage for Bridge {
