@@ -8,6 +8,7 @@ use crate::scenario::{Flow, Scenario};
 use crate::splits;
 use bentpipe_congestion::label;
 use bentpipe_core::{FlowId, Report, Time};
+use bentpipe_networks::multicast;
 use bentpipe_networks::node::proxy;
 use bentpipe_networks::Classes;
 use bentpipe_outcome::{FlowColumn, FlowColumns, FlowValues};
@@ -83,7 +84,7 @@ fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
     let direction = |index: usize, is_back: bool| {
         let flow = &scenario.flow[index];
         let name = if is_back { names::reverse(&flow.name) } else { flow.name.clone() };
-        let (from, to) = if is_back { (&flow.to, &flow.from) } else { (&flow.from, &flow.to) };
+        let (from, to) = if is_back { (&*flow.to, &flow.from) } else { (&flow.from, &*flow.to) };
         let proxies =
             splits[index][usize::from(is_back)].iter().map(|place| (place, &scenario.proxy[*place]));
         let at = |proxy: &proxy::Config| proxy::at(&name, &proxy.name);
@@ -122,7 +123,7 @@ fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
 /// Returns the name of one of several legs of a flow, or of the part that a proxy sends.
 fn leg_name(scenario: &Scenario, flow: &Flow, leg: Leg) -> String {
     let (name, from) = match leg.is_back() {
-        true => (names::reverse(&flow.name), &flow.to),
+        true => (names::reverse(&flow.name), &*flow.to),
         false => (flow.name.clone(), &flow.from),
     };
     let proxy = usize::from(leg.proxy()).checked_sub(1).and_then(|place| scenario.proxy.get(place));
@@ -168,6 +169,17 @@ impl Rows<'_> {
                 joined.row(table, &row.name, &values.collect::<Vec<f64>>());
             }
         }
+        // The receivers of a multicast flow have a common source.
+        for row in self.rows.iter().filter(|row| row.flow.multicast.is_some() && !row.is_back) {
+            let sender = &self.scenario.sender(row.flow).name;
+            if *sender != row.name {
+                let values = flow::SOURCE
+                    .columns
+                    .iter()
+                    .map(|column| report.value(flow::SOURCE.name, sender, column.name).unwrap_or(f64::NAN));
+                joined.row(&flow::SOURCE, &row.name, &values.collect::<Vec<f64>>());
+            }
+        }
         joined
     }
 
@@ -206,6 +218,11 @@ impl Rows<'_> {
         let lost = |row: &Row<'_>| {
             let of =
                 |connection: &Connection<'_>| by_leg.get(&(row.id, connection.leg)).copied().unwrap_or(0);
+            if row.flow.multicast.is_some() && !row.is_back {
+                return report
+                    .value(multicast::REPORT.name, &row.name, "lost_copies")
+                    .map(|lost| lost as u64);
+            }
             (!is_real || row.flow.is_modelled()).then(|| row.connections.iter().map(of).sum())
         };
         let loss = |row: &Row<'_>| {
@@ -279,10 +296,15 @@ impl Rows<'_> {
         let single = self.rows.iter().filter(|row| row.connections.len() == 1);
         let mut found: BTreeMap<_, _> =
             single.map(|row| ((row.id, row.connections[0].leg), row.name.clone())).collect();
+        // A packet to several receivers belongs to the group.
+        found.retain(|(flow, leg), _| {
+            leg.is_back() || self.scenario.flow[flow.0 as usize].multicast.is_none()
+        });
         for loss in totals.lost.keys() {
             let Some(flow) = self.scenario.flow.get(loss.flow.0 as usize) else { continue };
             found.entry((loss.flow, loss.leg)).or_insert_with(|| match loss.leg {
                 Leg::BACK => names::reverse(&flow.name),
+                _ if flow.multicast.is_some() => flow.multicast.clone().unwrap_or_default(),
                 leg => leg_name(self.scenario, flow, leg),
             });
         }

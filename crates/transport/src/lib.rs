@@ -72,6 +72,15 @@ pub trait Transport {
         None
     }
 
+    /// Returns an error with the reason if the transport cannot carry a multicast flow. By default it
+    /// cannot.
+    ///
+    /// # Errors
+    /// The reason, as the end of a sentence about the transport.
+    fn multicast(&self) -> Result<(), &'static str> {
+        Err("is between two ends")
+    }
+
     /// Returns the size of the largest packet at the network layer and its calculation as text, if
     /// the transport limits the size.
     fn largest_packet(&self) -> Option<(u64, String)> {

@@ -142,7 +142,8 @@ pub fn facts(scenario: &Scenario) -> Facts {
             (flow.mean_bit_s, flow.answers_mean_bit_s) = (Some(headers * there), Some(headers * back));
         }
     }
-    let media = sharing::share(&mut flows);
+    let groups: Vec<Option<&str>> = scenario.flow.iter().map(|flow| flow.multicast.as_deref()).collect();
+    let media = sharing::share(&mut flows, &groups);
     Facts { flows, queues: queues::of(scenario), media }
 }
 
@@ -158,7 +159,7 @@ fn of_flow(flow: &Wanted) -> Flow {
     Flow {
         name: flow.name.clone(),
         from: flow.from.clone(),
-        to: flow.to.clone(),
+        to: flow.to.to_string(),
         start_s: flow.start.as_secs_f64(),
         packet_bytes: packets.size,
         answers,

@@ -4,13 +4,16 @@
 //! output port from it.
 //!
 //! An edge ([`super::edge`]) conditions packets that leave for other nodes. A real host at the node
-//! receives packets that match none of the endpoints. A proxy ([`super::proxy`]) receives transit
+//! receives packets that match none of the endpoints. A packet of a multicast group is copied to
+//! several ports ([`Router::copies`], [`crate::multicast`]). A proxy ([`super::proxy`]) receives transit
 //! packets of its flows after the edge. The output ports are the links in the order in which they
 //! were attached, then the endpoints, the host, and the proxies.
 
 use super::edge::Edge;
 use bentpipe_core::{FlowId, NodeId, Report, Time};
+use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{DropReason, Outbox, Packet, Port};
+use std::sync::Arc;
 
 /// Drop reason: the router has no route to the packet's destination.
 pub const NO_ROUTE: DropReason = DropReason::new("no route");
@@ -38,6 +41,8 @@ pub struct Router {
     services: Vec<(FlowId, Port)>,
     interface: Option<u32>,
     edge: Option<Box<Edge>>,
+    /// Output ports by multicast group, each with the leg of its copy.
+    groups: Vec<(NodeId, Arc<[(Port, Leg)]>)>,
 }
 
 impl Router {
@@ -53,7 +58,35 @@ impl Router {
             services: Vec::new(),
             interface,
             edge: None,
+            groups: Vec::new(),
         }
+    }
+
+    /// Sets the output ports for packets of a multicast group, each with the leg of its copy.
+    pub fn set_copies(&mut self, group: NodeId, copies: Vec<(Port, Leg)>) {
+        self.groups.push((group, copies.into()));
+    }
+
+    /// Captures an arriving packet of a multicast group, and returns the output ports for its
+    /// copies, each with the leg of the copy, or the reason to drop the packet. An edge conditions
+    /// the packet before it is copied.
+    ///
+    /// # Errors
+    /// Returns the reason to drop the packet.
+    pub fn copies(
+        &mut self,
+        now: Time,
+        packet: &mut Packet,
+        out: &mut Outbox,
+    ) -> Result<Arc<[(Port, Leg)]>, DropReason> {
+        if let Some(interface) = self.interface {
+            out.capture(interface, now, packet);
+        }
+        if let Some(edge) = &mut self.edge {
+            edge.condition(now, packet)?;
+        }
+        let copies = self.groups.iter().find(|(group, _)| *group == packet.destination);
+        copies.map(|(_, copies)| copies.clone()).ok_or(NO_ROUTE)
     }
 
     /// Sets the output port for all destinations without a route.
@@ -81,6 +114,11 @@ impl Router {
     pub fn set_endpoint(&mut self, flow: FlowId, port: Port) {
         let at = self.endpoints.partition_point(|(other, _)| *other < flow);
         self.endpoints.insert(at, (flow, port));
+    }
+
+    /// Returns the output port for packets of `flow` that are destined for this node.
+    pub fn endpoint(&self, flow: FlowId) -> Option<Port> {
+        port_of(&self.endpoints, flow)
     }
 
     /// Sets the output port for packets to this node that match none of its endpoints.
@@ -113,6 +151,7 @@ impl Router {
             services: Vec::new(),
             interface: self.interface,
             edge: None,
+            groups: self.groups.clone(),
         }
     }
 
