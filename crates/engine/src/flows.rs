@@ -148,9 +148,12 @@ impl Rows<'_> {
             })
             .collect();
         let mut joined = Report::default();
+        let multicast = self.rows.iter().filter(|row| row.flow.multicast.is_some() && !row.is_back);
+        let multicast: BTreeMap<&str, &Row<'_>> = multicast.map(|row| (&*row.name, row)).collect();
         for (table, entity, values) in report.rows() {
             match parts.get(entity.as_str()) {
                 Some(_) if [flow::SOURCE.name, flow::DESTINATION.name].contains(&table.name) => {}
+                _ if table.name == flow::SOURCE.name && multicast.contains_key(entity.as_str()) => {}
                 // These columns are measured at the destination.
                 Some(last) if table.name == details::FLOW.name => joined.row(table, last, values),
                 _ => joined.row(table, entity, values),
@@ -169,16 +172,19 @@ impl Rows<'_> {
                 joined.row(table, &row.name, &values.collect::<Vec<f64>>());
             }
         }
-        // The receivers of a multicast flow have a common source.
-        for row in self.rows.iter().filter(|row| row.flow.multicast.is_some() && !row.is_back) {
+        // The receivers of a multicast flow have a common source. The transfer to a receiver is
+        // complete with the last delivery.
+        for (name, row) in multicast {
             let sender = &self.scenario.sender(row.flow).name;
-            if *sender != row.name {
-                let values = flow::SOURCE
-                    .columns
-                    .iter()
-                    .map(|column| report.value(flow::SOURCE.name, sender, column.name).unwrap_or(f64::NAN));
-                joined.row(&flow::SOURCE, &row.name, &values.collect::<Vec<f64>>());
-            }
+            let source = |column: &str| report.value(flow::SOURCE.name, sender, column);
+            let destination = |column: &str| report.value(flow::DESTINATION.name, name, column);
+            let is_complete = destination("delivered_bytes") >= source("sent_bytes");
+            let values = flow::SOURCE.columns.iter().map(|column| match column.name {
+                "completed" => source("completed").and(destination("last_delivery").filter(|_| is_complete)),
+                other => source(other),
+            });
+            let values = values.map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>();
+            joined.row(&flow::SOURCE, name, &values);
         }
         joined
     }

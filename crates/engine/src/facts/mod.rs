@@ -156,6 +156,7 @@ fn of_flow(flow: &Wanted) -> Flow {
         Answers::Messages(bytes) => ("messages", size_with(flow.transport.packets(Some(bytes)), bytes)),
         Answers::Stream => ("stream", packets.size),
     };
+    let max_rate = flow.transport.max_rate().map(|rate| rate.bits_per_second() as f64);
     Flow {
         name: flow.name.clone(),
         from: flow.from.clone(),
@@ -164,7 +165,10 @@ fn of_flow(flow: &Wanted) -> Flow {
         packet_bytes: packets.size,
         answers,
         answer_bytes: packets.answer.max(data),
-        demand_bit_s: demand.map(|demand| headers * demand.rate_bit_s),
+        demand_bit_s: match (demand.map(|demand| headers * demand.rate_bit_s), max_rate) {
+            (Some(demand), Some(max)) => Some(demand.min(max)),
+            (demand, max) => demand.or(max),
+        },
         mean_bit_s: None,
         answers_mean_bit_s: None,
         responsive: packets.responsive,

@@ -148,3 +148,222 @@ fn multicast_is_refused_where_it_cannot_work() {
     let wifi = refusal(&wifi);
     assert!(wifi.contains("the network \"lan\" (wifi) on the way to its receivers"), "{wifi}");
 }
+
+/// Returns links from a source s over router r to receivers b1, b2, ..., each with the error
+/// process `error` towards the receiver, and a NORM flow with `keys` to all of them.
+fn star(receivers: usize, error: &str, size: &str, keys: &str) -> String {
+    let mut text = "name = \"norm\"\nduration = \"60 s\"\n\
+         [[link]]\nname = \"s-r\"\nfrom = \"s\"\nto = \"r\"\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\n"
+        .to_owned();
+    text += &format!(
+        "[[link]]\nname = \"r-{{}}\"\nfrom = \"r\"\nto = \"b{{}}\"\ncount = {receivers}\nrate = \"100 Mbit/s\"\n\
+         delay = \"10 ms\"\nerror = {error}\nreturn = {{ rate = \"100 Mbit/s\", delay = \"10 ms\" }}\n\
+         [[flow]]\nname = \"file\"\nfrom = \"s\"\nto = [\"b*\"]\napp = {{ kind = \"bulk\", size = \"{size}\" }}\n\
+         transport = {{ kind = \"norm\", segment_size = 1000, grtt = \"100 ms\", {keys} }}\n"
+    );
+    text
+}
+
+/// Returns the mean number of transmissions of a segment until each of `receivers` receivers has
+/// received it, if each transmission is lost with probability `loss` at each receiver,
+/// independently: the sum over k of 1 - (1 - loss^k)^receivers.
+fn transmissions(receivers: i32, loss: f64) -> f64 {
+    (0..200).map(|k| 1.0 - (1.0 - loss.powi(k)).powi(receivers)).sum()
+}
+
+fn end(report: &Report, number: usize, column: &str) -> f64 {
+    value(report, "norm", &format!("file{number}.destination"), column)
+}
+
+/// Twenty segments of 1000 bytes at 1 Mbit/s: a packet of 1048 bytes every 8.384 ms, in five blocks
+/// of four. The link to b2 loses what arrives between 90 ms and 97 ms. A packet arrives 20 ms and
+/// 2 x 0.08384 ms after its transmission, so this is the segment sent at 8 x 8.384 = 67.07 ms or
+/// 9 x 8.384 = 75.46 ms after the start, whose arrival at 95.6 ms is the only one in the window.
+/// Segment 9 belongs to the third block, and the next block begins with segment 12. The receiver
+/// sends exactly one NACK, for one segment, and the source exactly one repair, (K + 1) GRTT = 500 ms
+/// after the NACK has arrived. The receiver completes with it.
+#[test]
+fn a_single_loss_gives_one_nack_and_one_repair() {
+    let text = star(3, "\"none\"", "20 kB", "rate = \"1 Mbit/s\", block = 4")
+        + "[[change]]\nat = \"90 ms\"\nset.link.r-2.error = { kind = \"packet\", probability = 1.0 }\n\
+           [[change]]\nat = \"97 ms\"\nset.link.r-2.error = \"none\"\n";
+    let (report, _) = finished(&text);
+    assert_eq!(value(&report, "link", "r-2", "error_drops"), 1.0);
+    assert_eq!([1, 2, 3].map(|number| end(&report, number, "nacks")), [0.0, 1.0, 0.0]);
+    assert_eq!(value(&report, "norm", "file1.source", "nacks"), 1.0);
+    assert_eq!(value(&report, "flow_source", "file1", "sent_packets"), 21.0);
+    assert_eq!(value(&report, "flow_source", "file1", "retransmissions"), 1.0);
+    assert_eq!(value(&report, "flow_source", "file1", "sent_bytes"), 20_000.0);
+    for number in 1..=3 {
+        assert_eq!(value(&report, "flow_destination", &format!("file{number}"), "delivered_bytes"), 20_000.0);
+        // The others have one segment twice.
+        assert_eq!(end(&report, number, "duplicates"), if number == 2 { 0.0 } else { 1.0 });
+        assert_eq!(end(&report, number, "flushes"), value(&report, "norm", "file1.source", "flushes"));
+    }
+    // The last segment is sent at 19 x 8.384 ms and needs 20.168 ms to a receiver.
+    let last = 19.0 * 0.008384 + 0.02 + 2.0 * 1048.0 * 8.0 / 100e6;
+    assert!((end(&report, 1, "completed") - last).abs() < 1e-9);
+    // Segment 12 is sent at 12 x 8.384 ms. A backoff of at most K GRTT = 400 ms follows, and the
+    // way of the NACK, the aggregation, and the way of the repair.
+    let earliest = 12.0 * 0.008384 + 0.02 + 0.02 + 0.5 + 0.02;
+    let completed = end(&report, 2, "completed");
+    assert!(completed > earliest && completed < earliest + 0.4 + 0.001, "{completed}");
+}
+
+/// All N receivers miss the same segment, which is lost on the common link, and begin their
+/// backoffs at the same time. A receiver sends its NACK unless the advertisement of the first NACK
+/// arrives earlier, d = 2 x 20 ms after that NACK. With the density f and the distribution F of the
+/// backoff (RFC 5401), the mean number of NACKs is
+///
+/// ```text
+/// N x integral of f(t) (1 - F(t - d))^(N - 1) dt
+/// ```
+///
+/// The mean over 60 runs agrees within three standard errors. There is one repair in every run.
+#[test]
+fn advertisements_suppress_nacks_of_receivers_that_miss_the_same_segment() {
+    const N: usize = 20;
+    let text = star(N, "\"none\"", "20 kB", &format!("rate = \"1 Mbit/s\", block = 4, group_size = {N}"))
+        + "[[change]]\nat = \"80 ms\"\nset.link.s-r.error = { kind = \"packet\", probability = 1.0 }\n\
+           [[change]]\nat = \"87 ms\"\nset.link.s-r.error = \"none\"\n";
+    let scenario = scenario(&text);
+    let nacks: Vec<f64> = (0..60)
+        .map(|run| {
+            let report = crate::run::report(&scenario, run);
+            assert_eq!(value(&report, "link", "s-r", "error_drops"), 1.0);
+            assert_eq!(value(&report, "flow_source", "file1", "retransmissions"), 1.0);
+            let of = |column| (1..=N).map(|number| end(&report, number, column)).sum::<f64>();
+            assert_eq!(of("nacks") + of("suppressed"), N as f64);
+            of("nacks")
+        })
+        .collect();
+    let (t, d, l) = (0.4f64, 0.04, (N as f64).ln() + 1.0);
+    let distribution = |at: f64| ((l * at.clamp(0.0, t) / t).exp() - 1.0) / (l.exp() - 1.0);
+    let steps = 100_000;
+    let expected: f64 = (0..steps)
+        .map(|step| {
+            let (from, to) =
+                (f64::from(step) * t / f64::from(steps), f64::from(step + 1) * t / f64::from(steps));
+            let density = distribution(to) - distribution(from);
+            N as f64 * density * (1.0 - distribution((from + to) / 2.0 - d)).powi(N as i32 - 1)
+        })
+        .sum();
+    let mean = nacks.iter().sum::<f64>() / nacks.len() as f64;
+    let variance = nacks.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (nacks.len() - 1) as f64;
+    let error = (variance / nacks.len() as f64).sqrt();
+    assert!(
+        (mean - expected).abs() < 3.0 * error,
+        "{mean} NACKs, expected {expected}, standard error {error}"
+    );
+    assert!(expected < N as f64 / 4.0, "{expected}");
+}
+
+/// Ten receivers lose each packet with probability 0.1, independently. A segment is transmitted
+///
+/// ```text
+/// 1 + (1 - 0.9^10) + (1 - 0.99^10) + (1 - 0.999^10) + ... = 1.758
+/// ```
+///
+/// times on average. Every receiver gets all 2000 segments. The number of transmissions of a
+/// segment has a standard deviation of about 0.63, which over 2000 segments is 0.014.
+#[test]
+fn segments_are_transmitted_as_often_as_the_equation_says() {
+    let error = "{ kind = \"packet\", probability = 0.1 }";
+    let (report, _) = finished(&star(10, error, "2 MB", "rate = \"8 Mbit/s\", group_size = 10, robust = 30"));
+    for number in 1..=10 {
+        assert_eq!(end(&report, number, "segments"), 2000.0, "receiver {number}");
+    }
+    let sent = value(&report, "flow_source", "file1", "sent_packets") / 2000.0;
+    let expected = transmissions(10, 0.1);
+    assert!((expected - 1.7576).abs() < 5e-4, "{expected}");
+    assert!((sent - expected).abs() < 3.0 * 0.014, "{sent} for {expected}");
+}
+
+/// Terminals that cannot hear each other complete a file over a lossy forward link. A repair is one
+/// transmission for all terminals.
+#[test]
+fn terminals_of_a_star_repair_a_file_over_the_return_link() {
+    let text = "name = \"star\"\npreset = \"dvb-rcs\"\nduration = \"120 s\"\n\
+        network.sat.terminals = [{ name = \"st\", count = 5 }]\n\
+        network.sat.forward = { rate = \"10 Mbit/s\", error = { kind = \"packet\", probability = 0.02 } }\n\
+        [[flow]]\nname = \"file\"\nfrom = \"gw\"\nto = [\"st*\"]\napp = { kind = \"bulk\", size = \"500 kB\" }\n\
+        transport = { kind = \"norm\", rate = \"2 Mbit/s\", segment_size = 1000, grtt = \"2 s\", group_size = 5 }\n";
+    let (report, _) = finished(text);
+    for number in 1..=5 {
+        assert_eq!(end(&report, number, "segments"), 500.0, "receiver {number}");
+        let start = value(&report, "flow_source", "file1", "start");
+        // 500 x 1048 x 8 bit at 2 Mbit/s take 2.1 s.
+        assert!(end(&report, number, "completed") > start + 2.1);
+    }
+    let sent = value(&report, "flow_source", "file1", "sent_packets") / 500.0;
+    let expected = transmissions(5, 0.02);
+    // The standard deviation of a segment's transmissions is about 0.31, of the mean 0.014.
+    assert!((sent - expected).abs() < 3.0 * 0.014, "{sent} for {expected}");
+}
+
+/// The equation in closed form: 1 / (1 - p) for one receiver; for two with p = 1/2, the sum of
+/// 2 x 2^-k - 4^-k, which is 4 - 4/3.
+#[test]
+fn the_equation_of_transmissions_agrees_with_closed_forms() {
+    assert!((transmissions(1, 0.1) - 1.0 / 0.9).abs() < 1e-9);
+    assert!((transmissions(2, 0.5) - (4.0 - 4.0 / 3.0)).abs() < 1e-9);
+    assert!((transmissions(100, 0.0) - 1.0).abs() < 1e-9);
+}
+
+/// Over a constellation each link carries a packet at most once: the links of the multicast flow
+/// are those of the unicast flows together. Ten packets go up once, and down once to each receiver.
+#[test]
+fn satellites_copy_packets_where_the_paths_part() {
+    let sites =
+        [("london", 51.5, 0.0), ("boston", 42.3, -71.1), ("miami", 25.8, -80.2), ("tokyo", 35.7, 139.7)];
+    let site = |(name, latitude, longitude): &(&str, f64, f64)| {
+        format!(
+            "[network.sky.sites.{name}]\nlatitude = \"{latitude} deg\"\nlongitude = \"{longitude} deg\"\n"
+        )
+    };
+    let text = |to: &str| {
+        let sites: String = sites.iter().map(site).collect();
+        format!("name = \"sky\"\nduration = \"2 s\"\npreset = \"big-leo\"\n{sites}[[flow]]\nname = \"news\"\nfrom = \"london\"\nto = {to}\ntransport = \"udp\"\n{TEN}\n")
+    };
+    let carried = |report: &Report| -> std::collections::BTreeMap<String, f64> {
+        let links = report.rows().iter().filter(|(table, ..)| table.name == "link");
+        let all = links.map(|(_, entity, values)| (entity.clone(), values[0]));
+        all.filter(|(_, packets)| *packets > 0.0).collect()
+    };
+    let (together, totals) = finished(&text("[\"boston\", \"miami\", \"tokyo\"]"));
+    let mut alone = std::collections::BTreeMap::new();
+    for receiver in ["boston", "miami", "tokyo"] {
+        let (report, _) = finished(&text(&format!("\"{receiver}\"")));
+        alone.extend(carried(&report));
+    }
+    assert_eq!(carried(&together), alone);
+    assert!(alone.values().all(|packets| *packets == 10.0), "{alone:?}");
+    assert!(alone.keys().any(|link| link == "sky.london.up"), "{alone:?}");
+    for number in 1..=3 {
+        assert_eq!(value(&together, "flow_destination", &format!("news{number}"), "delivered_packets"), 10.0);
+    }
+    // Each receiver consumes a copy.
+    assert_eq!((totals.created.packets, totals.consumed.packets), (30, 30));
+}
+
+/// Satellites that hand over during the run: every copy is delivered, dropped with a reason or
+/// held, and the losses of each receiver complete its deliveries.
+#[test]
+fn copies_survive_handovers_or_are_lost_with_a_reason() {
+    let text = "name = \"sky\"\nduration = \"900 s\"\npreset = \"big-leo\"\n\
+        [network.sky.handover]\npackets = \"lose\"\ninterruption = \"200 ms\"\n\
+        [network.sky.sites.london]\nlatitude = \"51.5 deg\"\nlongitude = \"0 deg\"\n\
+        [network.sky.sites.boston]\nlatitude = \"42.3 deg\"\nlongitude = \"-71.1 deg\"\n\
+        [network.sky.sites.tokyo]\nlatitude = \"35.7 deg\"\nlongitude = \"139.7 deg\"\n\
+        [[flow]]\nname = \"news\"\nfrom = \"london\"\nto = [\"boston\", \"tokyo\"]\ntransport = \"udp\"\n\
+        app = { kind = \"cbr\", rate = \"160 kbit/s\", datagram = \"500 B\", on = \"890 s\", off = \"1000 s\" }\n";
+    let (report, totals) = finished(text);
+    let sent = value(&report, "flow_source", "news1", "sent_packets");
+    for name in ["news1", "news2"] {
+        let delivered = value(&report, "flow_destination", name, "delivered_packets");
+        let lost = value(&report, "multicast", name, "lost_copies");
+        assert_eq!(delivered + lost, sent, "{name}");
+        assert!(lost > 0.0 && lost < 0.05 * sent, "{name} lost {lost} of {sent}");
+    }
+    assert!(totals.dropped.keys().any(|(_, reason)| reason.words() == "handover"));
+}
