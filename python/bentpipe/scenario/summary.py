@@ -118,7 +118,8 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
         how = " ".join(filter(None, [transport["kind"], _short(transport.get("congestion"))]))
         ends = [ranges(list(dict.fromkeys(one[end] for one, _ in members)), 2) for end in ("from", "to")]
         about = f"{flow['app']['kind']} over {how}, {' -> '.join(ends)}"
-        lines += _wrapped("flow", f"{name}{f' ({count} flows)' if count > 1 else ''}: {about}")
+        several = f" (multicast to {count})" if "multicast" in flow else f" ({count} flows)" if count > 1 else ""
+        lines += _wrapped("flow", f"{name}{several}: {about}")
         for line in _paths(paths):
             lines += _wrapped("", line)
     for label, line in (*_proxies(scenario, known), *_outages(scenario, known)):

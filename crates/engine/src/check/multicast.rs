@@ -25,10 +25,10 @@ impl Scenario {
                         format!("\"{}\" receives \"{name}\" twice; allowed: each node once", *flow.to);
                     problems.within(&flow.name, |problems| problems.add("to", message));
                 }
-                if let Some(at) = self.services().find(|at| at.node == *flow.to && at.is_for(flow)) {
+                if self.has_stand_in(flow) {
                     let message = format!(
-                        "the {} \"{}\" takes no multicast packets; allowed: no service at a receiver",
-                        at.list, at.name
+                        "a service at \"{}\" replaces the receiver; allowed: nodes without such a service",
+                        *flow.to
                     );
                     problems.within(&flow.name, |problems| problems.add("to", message));
                 }
