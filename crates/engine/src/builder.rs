@@ -79,7 +79,7 @@ pub struct Builder<'a> {
     /// Ends of the flows, by number.
     flows: Vec<FlowEnds>,
     destinations: BTreeSet<NodeId>,
-    /// The multicast groups.
+    /// The multicast groups, shared with all parts that copy packets.
     groups: Groups,
     /// The addresses of the multicast groups, each with the node of its source and the receivers.
     multicasts: Vec<(NodeId, NodeId, Vec<Receiver>)>,

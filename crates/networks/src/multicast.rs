@@ -51,7 +51,7 @@ pub struct Receiver {
     pub flow: FlowId,
     /// Name of the flow in results.
     pub name: String,
-    /// Node of the receiver.
+    /// Node at which the receiver is.
     pub node: NodeId,
 }
 

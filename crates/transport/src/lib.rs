@@ -1,5 +1,5 @@
-//! End-to-end transport protocols: TCP, UDP, TFRC, NORM and telephony, each with its endpoints and packet
-//! bodies.
+//! End-to-end transport protocols: TCP, UDP, TFRC, NORM and telephony, each with its endpoints and
+//! packet bodies.
 
 pub mod app;
 mod classes;
@@ -74,8 +74,8 @@ pub trait Transport {
         None
     }
 
-    /// Returns an error with the reason if the transport cannot carry a multicast flow. By default it
-    /// cannot.
+    /// Returns an error with the reason if the transport cannot carry a multicast flow. By default
+    /// it cannot.
     ///
     /// # Errors
     /// The reason, as the end of a sentence about the transport.

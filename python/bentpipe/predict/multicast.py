@@ -37,16 +37,21 @@ def transmissions_per_segment(loss_probabilities: Sequence[float]) -> float:
 
 
 def expected_nacks(
-    receivers: int, backoff_s: float, suppression_s: float, group_size: float | None = None, *, steps: int = 20_000
+    receivers: int,
+    backoff_s: float,
+    suppression_s: float,
+    group_size: float | None = None,
+    *,
+    steps: int = 20_000,
 ) -> float:
     """Returns the mean number of NACKs for a segment that all ``receivers`` miss.
 
     Each receiver waits for a random time of at most ``backoff_s`` (K GRTT), with the truncated
     exponential distribution of RFC 5401 for the group size, by default the number of receivers. It
-    sends its NACK unless another one is known to it earlier: ``suppression_s`` after the first NACK,
-    which for unicast NACKs is the time to the source and of the advertisement back. With the density
-    f and the distribution F, the mean is R times the integral of f(t) (1 - F(t - d))^(R - 1).
-    Raises ``ValueError``.
+    sends its NACK unless another one is known to it earlier: ``suppression_s`` after the first
+    NACK. For unicast NACKs, this is the time to the source and of the advertisement back. With the
+    density f and the distribution F, the mean is R times the integral of
+    f(t) (1 - F(t - d))^(R - 1). Raises ``ValueError``.
 
     >>> round(expected_nacks(20, 0.4, 0.04), 2), round(expected_nacks(1, 0.4, 0.04), 2)
     (1.68, 1.0)

@@ -118,7 +118,9 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
         how = " ".join(filter(None, [transport["kind"], _short(transport.get("congestion"))]))
         ends = [ranges(list(dict.fromkeys(one[end] for one, _ in members)), 2) for end in ("from", "to")]
         about = f"{flow['app']['kind']} over {how}, {' -> '.join(ends)}"
-        several = f" (multicast to {count})" if "multicast" in flow else f" ({count} flows)" if count > 1 else ""
+        several = (
+            f" (multicast to {count})" if "multicast" in flow else f" ({count} flows)" if count > 1 else ""
+        )
         lines += _wrapped("flow", f"{name}{several}: {about}")
         for line in _paths(paths):
             lines += _wrapped("", line)

@@ -64,7 +64,8 @@ def test_the_source_sends_each_segment_as_often_as_predicted(run: bp.Run) -> Non
 def test_captures_have_addresses_of_source_specific_multicast(run: bp.Run) -> None:
     everything = pl.concat(packets(run.path / "packets.pcapng"))
     counts = {
-        ipaddress.ip_address(address): count for address, count in everything["destination"].value_counts().rows()
+        ipaddress.ip_address(address): count
+        for address, count in everything["destination"].value_counts().rows()
     }
     groups = {str(address): count for address, count in counts.items() if address.is_multicast}
     assert set(groups) == {"232.0.1.0", "232.0.1.1"}

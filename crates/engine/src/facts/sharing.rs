@@ -26,8 +26,9 @@ struct Load {
     share: f64,
 }
 
-/// Computes the share of each flow. The packets of a multicast group, which `groups` has by flow,
-/// take a medium once, however many receivers they have beyond the medium. Returns the flows by the media that they share.
+/// Computes the share of each flow. Returns the flows by the media that they share. The packets of
+/// a multicast group, which `groups` has by flow, take a medium once, however many receivers they
+/// have beyond the medium.
 pub(super) fn share(flows: &mut [Flow], groups: &[Option<&str>]) -> BTreeMap<String, Vec<String>> {
     let mut loads: Vec<Load> = Vec::new();
     // The shared media, with their loads and the rate that each load has there alone.

@@ -8,8 +8,8 @@
 //!   number. Member i of the group takes the i-th of the nodes that match `from`, and of those that
 //!   match `to`, starting over after the last. Without a `count`, the longer of the two lists gives
 //!   the number of members.
-//! - A flow whose `to` is a list, or whose `multicast` is set and whose `to` is a pattern, represents
-//!   a flow per receiver. These flows have the same `multicast`.
+//! - A flow whose `to` is a list, or whose `multicast` is set and whose `to` is a pattern,
+//!   represents a flow per receiver. These flows have the same `multicast`.
 //! - Names of flows in rules of edges, services and proxies may be names of groups or patterns.
 //!   Nodes of rules and captures may be patterns, and links of changes may be groups.
 

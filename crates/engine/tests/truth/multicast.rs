@@ -6,6 +6,7 @@ use bentpipe_core::Report;
 use bentpipe_engine::presets;
 use bentpipe_scenario::{load, Source};
 use bentpipe_stage::Totals;
+use proptest::prelude::*;
 
 /// Ten datagrams of 1000 bytes: one every 100 ms for a second.
 const TEN: &str = r#"app = { kind = "cbr", rate = "80 kbit/s", on = "1 s", off = "1000 s" }"#;
@@ -177,11 +178,11 @@ fn end(report: &Report, number: usize, column: &str) -> f64 {
 
 /// Twenty segments of 1000 bytes at 1 Mbit/s: a packet of 1048 bytes every 8.384 ms, in five blocks
 /// of four. The link to b2 loses what arrives between 90 ms and 97 ms. A packet arrives 20 ms and
-/// 2 x 0.08384 ms after its transmission, so this is the segment sent at 8 x 8.384 = 67.07 ms or
-/// 9 x 8.384 = 75.46 ms after the start, whose arrival at 95.6 ms is the only one in the window.
-/// Segment 9 belongs to the third block, and the next block begins with segment 12. The receiver
-/// sends exactly one NACK, for one segment, and the source exactly one repair, (K + 1) GRTT = 500 ms
-/// after the NACK has arrived. The receiver completes with it.
+/// 2 x 0.08384 ms after its transmission, so this is segment 9, sent 9 x 8.384 = 75.46 ms after the
+/// start: its arrival at 95.6 ms is the only one in the window. Segment 9 belongs to the third
+/// block, and the next block begins with segment 12. The receiver sends exactly one NACK, for one
+/// segment. The source sends exactly one repair, (K + 1) GRTT = 500 ms after the NACK has arrived,
+/// with which the receiver completes.
 #[test]
 fn a_single_loss_gives_one_nack_and_one_repair() {
     let text = star(3, "\"none\"", "20 kB", "rate = \"1 Mbit/s\", block = 4")
@@ -366,4 +367,84 @@ fn copies_survive_handovers_or_are_lost_with_a_reason() {
         assert!(lost > 0.0 && lost < 0.05 * sent, "{name} lost {lost} of {sent}");
     }
     assert!(totals.dropped.keys().any(|(_, reason)| reason.words() == "handover"));
+}
+
+/// With ACM and a margin of 1 dB, 12 dB and 3 dB allow 16APSK 3/4 (2.966728 bit per symbol, from
+/// 10.21 dB) and QPSK 1/2 (0.988858, from 1.00 dB; EN 302 307-1, table 13). At 1 MBd a packet of
+/// 1028 bytes takes 2.77 ms alone to the first terminal, and 8.32 ms to both. A terminal in an
+/// outage does not slow the others down.
+#[test]
+fn with_acm_the_weakest_receiver_determines_the_modcod() {
+    let text = |to: &str, fade: &str| {
+        format!(
+            "name = \"rain\"\npreset = \"dvb-rcs\"\nduration = \"3 s\"\n\
+             network.sat.terminals = [{{ name = \"st1\", forward_esn0_db = 12.0 }}, {{ name = \"st2\", forward_esn0_db = 3.0 }}]\n\
+             network.sat.forward = {{ rate = \"1 Mbit/s\", acm = {{ margin_db = 1.0, hysteresis_db = 0.0, esn0_db = 12.0{fade} }} }}\n\
+             [[flow]]\nname = \"news\"\nfrom = \"gw\"\nto = {to}\ntransport = \"udp\"\n{TEN}\n"
+        )
+    };
+    let delay = |report: &Report| value(report, "flow_destination", "news1", "delay_max") - 0.25;
+    let time = |efficiency: f64| 1028.0 * 8.0 / (efficiency * 1e6);
+    let (alone, _) = finished(&text("[\"st1\"]", ""));
+    let (both, _) = finished(&text("[\"st1\", \"st2\"]", ""));
+    let fade = ", fade = { samples = \"time,st2\\n0,30\\n\" }";
+    let (outage, _) = finished(&text("[\"st1\", \"st2\"]", fade));
+    // Plans take a part of a millisecond from the data.
+    for (report, efficiency) in [(&alone, 2.966728), (&both, 0.988858), (&outage, 2.966728)] {
+        assert!((delay(report) - time(efficiency)).abs() < 1e-3, "{} {}", delay(report), time(efficiency));
+        assert_eq!(value(report, "flow_destination", "news1", "delivered_packets"), 10.0);
+    }
+    assert_eq!(value(&both, "flow_destination", "news2", "delivered_packets"), 10.0);
+    assert_eq!(value(&outage, "flow_destination", "news2", "delivered_packets"), 0.0);
+    assert_eq!(value(&outage, "multicast", "news2", "lost_copies"), 10.0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Random trees with lossy links and short queues: each link carries at most the packets that
+    /// the source has sent, and every receiver has delivered + lost = sent.
+    #[test]
+    fn every_packet_reaches_each_receiver_or_counts_as_lost_for_it(
+        nodes in prop::collection::vec((any::<prop::sample::Index>(), 0..4u8, any::<bool>()), 2..10),
+        ring in any::<bool>(),
+    ) {
+        let mut ends: Vec<(String, String, String)> = Vec::new();
+        let mut receivers = Vec::new();
+        for (index, (parent, losses, receives)) in nodes.iter().enumerate() {
+            let probability = f64::from(*losses) / 10.0;
+            let more = format!(
+                "error = {{ kind = \"packet\", probability = {probability} }}\nqueue = {{ kind = \"drop-tail\", packets = 3 }}"
+            );
+            ends.push((format!("n{}", parent.index(index + 1)), format!("n{}", index + 1), more));
+            if *receives || index == 0 {
+                receivers.push(format!("\"n{}\"", index + 1));
+            }
+        }
+        if ring {
+            // A second path to the last node, of the same delay as many others.
+            ends.push(("n0".to_owned(), format!("n{}", nodes.len()), String::new()));
+        }
+        let ends: Vec<(&str, &str, &str)> =
+            ends.iter().map(|(from, to, more)| (&**from, &**to, &**more)).collect();
+        // Links between the same nodes would have the same name.
+        let mut names = std::collections::BTreeSet::new();
+        let ends: Vec<_> = ends.into_iter().filter(|(from, to, _)| names.insert((*from, *to))).collect();
+        let text = format!(
+            "name = \"random\"\nduration = \"10 s\"\n{}[[flow]]\nname = \"news\"\nfrom = \"n0\"\nto = [{}]\n\
+             transport = \"udp\"\napp = {{ kind = \"cbr\", rate = \"980 kbit/s\", on = \"1 s\", off = \"1000 s\" }}\n",
+            links(&ends),
+            receivers.join(", ")
+        );
+        let (report, _) = finished(&text);
+        let sent = value(&report, "flow_source", "news1", "sent_packets");
+        for (from, to, _) in &ends {
+            prop_assert!(value(&report, "link", &format!("{from}-{to}"), "packets") <= sent);
+        }
+        for number in 1..=receivers.len() {
+            let name = format!("news{number}");
+            let delivered = report.value("flow_destination", &name, "delivered_packets").unwrap_or(0.0);
+            prop_assert_eq!(delivered + value(&report, "multicast", &name, "lost_copies"), sent);
+        }
+    }
 }

@@ -5,9 +5,9 @@
 //!
 //! An edge ([`super::edge`]) conditions packets that leave for other nodes. A real host at the node
 //! receives packets that match none of the endpoints. A packet of a multicast group is copied to
-//! several ports ([`Router::copies`], [`crate::multicast`]). A proxy ([`super::proxy`]) receives transit
-//! packets of its flows after the edge. The output ports are the links in the order in which they
-//! were attached, then the endpoints, the host, and the proxies.
+//! several ports ([`Router::copies`], [`crate::multicast`]). A proxy ([`super::proxy`]) receives
+//! transit packets of its flows after the edge. The output ports are the links in the order in
+//! which they were attached, then the endpoints, the host, and the proxies.
 
 use super::edge::Edge;
 use bentpipe_core::{FlowId, NodeId, Report, Time};

@@ -59,7 +59,7 @@ pub struct Probes {
     pub measures: Option<Probe>,
 }
 
-/// Numbers of messages.
+/// Numbers of messages at one end.
 #[derive(Default)]
 struct Counts {
     nacks: u64,

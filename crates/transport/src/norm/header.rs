@@ -23,7 +23,7 @@ pub const NACK: u32 = 24;
 const TYPE_DATA: u8 = 2;
 const TYPE_CMD: u8 = 3;
 const TYPE_NACK: u8 = 4;
-/// The flavors of NORM_CMD.
+/// The flavors of the message NORM_CMD.
 const FLAVOR_FLUSH: u8 = 1;
 const FLAVOR_REPAIR_ADV: u8 = 5;
 /// The flag of a segment that is sent for repair.
@@ -41,7 +41,7 @@ const REQUEST_SEGMENT: u8 = 1;
 pub struct Announced {
     /// The group round-trip time.
     pub grtt: Span,
-    /// The backoff factor.
+    /// The backoff factor K of receivers.
     pub backoff: u8,
     /// The estimated number of receivers.
     pub group_size: u64,
@@ -49,7 +49,7 @@ pub struct Announced {
     pub block: u32,
 }
 
-/// A message of NORM.
+/// A message of NORM, with the announced parameters.
 #[derive(Clone, Debug)]
 pub struct Norm {
     /// The announced parameters.
@@ -61,7 +61,7 @@ pub struct Norm {
 /// The content of a message.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// NORM_DATA: a segment.
+    /// NORM_DATA: a segment of the object.
     Data {
         /// Number of the segment, from 0.
         segment: u32,

@@ -37,7 +37,7 @@ impl Ranges {
         }
     }
 
-    /// Returns the ranges.
+    /// Returns the ranges, each with its first and last segment.
     pub fn list(&self) -> &[(u32, u32)] {
         &self.0
     }

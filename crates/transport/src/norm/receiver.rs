@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Data that arrived: payload in bytes, and the time of hand-over at the source.
 pub type Data = (u32, Time);
 
-/// A receiver of an object.
+/// A receiver of the segments of an object.
 pub struct Receiver {
     config: Config,
     /// Number of the first segment that has not been delivered.

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// A segment that is to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Number of the segment.
+    /// Number of the segment, from 0.
     pub number: u32,
-    /// Payload in bytes.
+    /// Payload of the segment in bytes.
     pub bytes: u32,
     /// Time at which the application handed over the data.
     pub written: Time,
@@ -18,7 +18,7 @@ pub struct Segment {
     pub repair: bool,
 }
 
-/// The sender of an object.
+/// The sender of the segments of an object.
 pub struct Sender {
     config: Config,
     /// Data that waits to be sent for the first time, by time of hand-over.
@@ -41,7 +41,7 @@ pub struct Sender {
     unadvertised: bool,
     /// Earliest time of the next advertisement.
     next_advertisement: Time,
-    /// Time of the next flush.
+    /// Time of the next flush; `None` if none is scheduled.
     flush: Option<Time>,
     /// Number of flushes since the last segment.
     flushes: u64,
