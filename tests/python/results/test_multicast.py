@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from bentpipe.predict import expected_nacks, transmissions_per_segment
 from bentpipe.results.captures import packets
+from bentpipe.scenario.summary import cautions
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "multicast-star.toml"
 #: Segments of the example's file: 2 MB in pieces of 1400 bytes.
@@ -78,9 +79,13 @@ def test_captures_have_addresses_of_source_specific_multicast(run: bp.Run) -> No
 
 
 def test_the_forward_link_is_shared_as_if_there_were_one_receiver() -> None:
-    for flow in bp.load(EXAMPLE).facts["flows"]:
+    scenario = bp.load(EXAMPLE)
+    known = scenario.facts
+    for flow in known["flows"]:
         assert flow["share_bit_s"] == pytest.approx(flow["demand_bit_s"])
         assert flow["there"][0]["flows"] == 2
+    # 4.1 of 10 Mbit/s: no part is overloaded.
+    assert not any("overloaded" in caution for caution in cautions(scenario, known))
 
 
 def test_a_resolved_scenario_gives_the_same_run(run: bp.Run, tmp_path: Path) -> None:

@@ -250,14 +250,6 @@ impl Endpoint {
         self.destination.arrive(now, packet);
         let (delivered, is_known) = self.receiver.arrive(now, segment, data, total);
         self.counts.duplicates += u64::from(is_known);
-        if let Some(probe) = self.probes.arrivals {
-            let received = self.destination.delivered_bytes as f64;
-            out.record(
-                probe,
-                now,
-                &[f64::from(segment), packet.age(now).as_secs_f64(), f64::from(data.0), received],
-            );
-        }
         for (number, (bytes, sent)) in delivered {
             self.destination.delivered_bytes += u64::from(bytes);
             self.destination.last_delivery = Some(now);
@@ -270,6 +262,14 @@ impl Endpoint {
             if let Some(event) = self.act(now, &actions, out) {
                 self.tell(now, event, out);
             }
+        }
+        if let Some(probe) = self.probes.arrivals {
+            let received = self.destination.delivered_bytes as f64;
+            out.record(
+                probe,
+                now,
+                &[f64::from(segment), packet.age(now).as_secs_f64(), f64::from(data.0), received],
+            );
         }
     }
 }
