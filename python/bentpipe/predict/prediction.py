@@ -136,7 +136,7 @@ def _transmissions(flows: Sequence[tuple[Mapping[str, Any], Flow]]) -> dict[str,
             # A flow without a group has a name of its own.
             group = f"group {flow['multicast']}" if "multicast" in flow else f"flow {flow['name']}"
             groups.setdefault(group, {})[flow["name"]] = 1 - arriving
-    notes = {}
+    notes: dict[str, str] = {}
     for losses in groups.values():
         count = len(losses)
         receivers = "1 receiver" if count == 1 else f"{count} receivers"
