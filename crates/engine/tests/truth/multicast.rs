@@ -439,7 +439,8 @@ proptest! {
         let (report, _) = finished(&text);
         let sent = value(&report, "flow_source", "news1", "sent_packets");
         for (from, to, _) in &ends {
-            prop_assert!(value(&report, "link", &format!("{from}-{to}"), "packets") <= sent);
+            let packets = value(&report, "link", &format!("{from}-{to}"), "packets");
+            prop_assert!(packets <= sent);
         }
         for number in 1..=receivers.len() {
             let name = format!("news{number}");
