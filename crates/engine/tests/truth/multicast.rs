@@ -2,7 +2,7 @@
 //! calculation.
 
 use crate::run::{scenario, value, Run};
-use bentpipe_core::Report;
+use bentpipe_core::{math, Report};
 use bentpipe_engine::presets;
 use bentpipe_scenario::{load, Source};
 use bentpipe_stage::Totals;
@@ -238,8 +238,8 @@ fn advertisements_suppress_nacks_of_receivers_that_miss_the_same_segment() {
             of("nacks")
         })
         .collect();
-    let (t, d, l) = (0.4f64, 0.04, (N as f64).ln() + 1.0);
-    let distribution = |at: f64| ((l * at.clamp(0.0, t) / t).exp() - 1.0) / (l.exp() - 1.0);
+    let (t, d, l) = (0.4f64, 0.04, math::ln(N as f64) + 1.0);
+    let distribution = |at: f64| (math::exp(l * at.clamp(0.0, t) / t) - 1.0) / (math::exp(l) - 1.0);
     let steps = 100_000;
     let expected: f64 = (0..steps)
         .map(|step| {

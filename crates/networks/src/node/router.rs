@@ -20,6 +20,9 @@ pub const NO_ROUTE: DropReason = DropReason::new("no route");
 /// Drop reason: the packet's destination node has no endpoint of the packet's flow.
 pub const NO_ENDPOINT: DropReason = DropReason::new("no endpoint");
 
+/// The output ports for the copies of a multicast packet, each with the leg of its copy.
+pub type Copies = Arc<[(Port, Leg)]>;
+
 /// Returns the name of the second router of a node, which forwards packets from the node's
 /// services.
 pub fn beyond_name(node: &str) -> String {
@@ -42,7 +45,7 @@ pub struct Router {
     interface: Option<u32>,
     edge: Option<Box<Edge>>,
     /// Output ports by multicast group, each with the leg of its copy.
-    groups: Vec<(NodeId, Arc<[(Port, Leg)]>)>,
+    groups: Vec<(NodeId, Copies)>,
 }
 
 impl Router {
@@ -73,12 +76,7 @@ impl Router {
     ///
     /// # Errors
     /// Returns the reason to drop the packet.
-    pub fn copies(
-        &mut self,
-        now: Time,
-        packet: &mut Packet,
-        out: &mut Outbox,
-    ) -> Result<Arc<[(Port, Leg)]>, DropReason> {
+    pub fn copies(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Copies, DropReason> {
         if let Some(interface) = self.interface {
             out.capture(interface, now, packet);
         }

@@ -122,7 +122,7 @@ impl Payload for Norm {
         out.extend([1 << 4 | kind, words as u8]);
         out.extend((packet.number as u16).to_be_bytes());
         out.extend(u32::from(packet.source.0).wrapping_add(1).to_be_bytes());
-        let payload_id = |segment: u32| ((segment / block) << 8 | segment % block).to_be_bytes();
+        let payload_id = |segment: u32| ((segment / block) << 8 | (segment % block)).to_be_bytes();
         let common = [quantised(grtt), backoff << 4 | group_code(group_size)];
         // The instance of the sender, and the only object.
         let (instance, object) = ([0, 1], [0, 0]);
