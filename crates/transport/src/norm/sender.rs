@@ -209,7 +209,8 @@ mod tests {
 
     /// GRTT = 100 ms and K = 4. Two NACKs for segment 1 within (K + 1) GRTT = 500 ms give one
     /// advertisement at once and one repair at 500 ms. A NACK 50 ms after the repair is within the
-    /// holdoff of 100 ms and gives nothing; one 150 ms after it gives the next repair.
+    /// holdoff of 100 ms and gives nothing. One 150 ms after it starts the next aggregation, which
+    /// ends at 1650 + 500 ms.
     #[test]
     fn nacks_are_collected_and_a_repair_is_not_repeated_within_the_holdoff() {
         let mut sender = Sender::new(&config());
@@ -231,7 +232,8 @@ mod tests {
         sender.nack(at(1550), &one);
         assert_eq!(sender.next_wake(), Time::MAX);
         sender.nack(at(1650), &one);
-        assert_eq!(sender.next_wake(), at(1650));
+        assert_eq!(sender.advertisement(at(1650)), Some(one));
+        assert_eq!(sender.next_wake(), at(2150));
     }
 
     /// Three flushes, 2 GRTT = 200 ms apart.
