@@ -1455,6 +1455,31 @@ class Iax2Transport(TypedDict):
     every packet of speech is a separate mini frame."""
 
 
+class NormTransport(TypedDict):
+    """Transport of the kind `norm`. NACK-oriented reliable multicast (NORM, RFC 5740): segments at a fixed
+    rate, and repair of those that receivers report as missing. Also carries flows with a single receiver."""
+
+    backoff: NotRequired[int]
+    """Backoff factor K: a receiver waits for a random time of up to K GRTT before it sends a NACK. Default
+    4."""
+    block: NotRequired[int]
+    """Number of segments in a block. A receiver requests the missing segments of a block when a later block
+    begins. Default 64."""
+    group_size: NotRequired[int]
+    """Estimated number of receivers. For a larger group, fewer receivers draw a short backoff. Default 10
+    000."""
+    grtt: NotRequired[Span]
+    """Group round-trip time (GRTT): the maximum time from the source to a receiver and back. It is the unit
+    of all timers; longer than 0 s. Default 500 ms."""
+    kind: Literal["norm"]
+    rate: Rate
+    """Rate at which the source sends packets, at the network layer and with repairs."""
+    robust: NotRequired[int]
+    """Number of flushes at the end, and in a pause of the application. Default 20."""
+    segment_size: NotRequired[int]
+    """Payload of a full segment in bytes. Default 1400."""
+
+
 class SipTransport(TypedDict):
     """Transport of the kind `sip`. Telephone calls by SIP (RFC 3261) over UDP or TCP, with speech in RTP (RFC
     3550)."""
@@ -1502,7 +1527,7 @@ class UdpTransport(TypedDict):
 
 
 #: The transport protocol that carries a flow.
-Transport: TypeAlias = 'Iax2Transport | SipTransport | TcpTransport | TfrcTransport | UdpTransport | Literal["iax2", "sip", "tcp", "tfrc", "udp"]'
+Transport: TypeAlias = 'Iax2Transport | NormTransport | SipTransport | TcpTransport | TfrcTransport | UdpTransport | Literal["iax2", "norm", "sip", "tcp", "tfrc", "udp"]'
 
 #: Traffic between two nodes: an application at both ends, over a transport. A flow with a `count`, or with a
 #: pattern as `from` or `to`, represents a group of flows.
@@ -1515,10 +1540,11 @@ Flow = TypedDict(
         "endpoints": "NotRequired[Endpoints]",
         "from": "str",
         "group": "NotRequired[str]",
+        "multicast": "NotRequired[str]",
         "name": "str",
         "start": "NotRequired[Span]",
         "starts": "NotRequired[Starts]",
-        "to": "str",
+        "to": "str | list[str]",
         "transport": "Transport",
     },
 )
@@ -3745,9 +3771,10 @@ class Record(TypedDict):
                 "call",
                 "exchange",
                 "call_speech",
+                "datagram",
+                "nack",
                 "tcp",
                 "delivery",
-                "datagram",
                 "tfrc",
                 "speech",
                 "transaction",

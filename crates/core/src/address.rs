@@ -16,14 +16,44 @@ impl FlowId {
     pub const UNKNOWN: u32 = 1 << 31;
 }
 
-/// Index of a node of the network.
+/// Index of a node of the network. The last [`NodeId::GROUPS`] numbers are multicast groups.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct NodeId(pub u16);
+
+impl NodeId {
+    /// Maximum number of multicast groups of a network.
+    pub const GROUPS: u16 = 256;
+    /// The number of the first multicast group, which is also the maximum number of nodes.
+    pub const FIRST_GROUP: u16 = u16::MAX - NodeId::GROUPS + 1;
+
+    /// Returns the multicast group with this number; `None` from [`GROUPS`](Self::GROUPS) on.
+    pub fn multicast(group: u16) -> Option<NodeId> {
+        (group < NodeId::GROUPS).then_some(NodeId(NodeId::FIRST_GROUP + group))
+    }
+
+    /// Returns the number of the multicast group; `None` for a node.
+    #[inline]
+    pub fn group(self) -> Option<u16> {
+        self.0.checked_sub(NodeId::FIRST_GROUP)
+    }
+
+    /// Returns true for a multicast group.
+    #[inline]
+    pub fn is_group(self) -> bool {
+        self.0 >= NodeId::FIRST_GROUP
+    }
+}
 
 /// The IPv4 network of plan 0, 198.18.0.0.
 const IPV4: u32 = 0xc612_0000;
 /// The IPv6 network of plan 0, fd62:656e:7470::.
 const IPV6: u128 = 0xfd62_656e_7470_0000_0000_0000_0000_0000;
+/// The first IPv4 address of source-specific multicast for local use: 232.0.1.0 in 232.0.0.0/8
+/// (RFC 5771, section 8; RFC 4607, section 4.3).
+const IPV4_GROUPS: u32 = 0xe800_0100;
+/// The first dynamic IPv6 address of source-specific multicast in an organisation: ff38::8000:0
+/// (RFC 4607, sections 1 and 4.3).
+const IPV6_GROUPS: u128 = 0xff38_0000_0000_0000_0000_0000_8000_0000;
 
 /// The address plan of one network. Networks that can reach each other, or are reachable from the
 /// same machine, have different plan numbers.
@@ -60,8 +90,12 @@ impl Plan {
     }
 
     /// Returns the IPv4 address of a node. In plan 0, node 0 has 198.18.0.1, and the following
-    /// nodes have the following addresses.
+    /// nodes have the following addresses. Multicast groups have addresses from 232.0.1.0 on in
+    /// every plan.
     pub fn ipv4(self, node: NodeId) -> Ipv4Addr {
+        if let Some(group) = node.group() {
+            return Ipv4Addr::from(IPV4_GROUPS + u32::from(group));
+        }
         Ipv4Addr::from(u32::from(self.ipv4_network()) + 1 + u32::from(node.0))
     }
 
@@ -70,8 +104,12 @@ impl Plan {
     }
 
     /// Returns the IPv6 address of a node. In plan 0, node 0 has fd62:656e:7470::1, and the
-    /// following nodes have the following addresses.
+    /// following nodes have the following addresses. Multicast groups have addresses from
+    /// ff38::8000:0 on in every plan.
     pub fn ipv6(self, node: NodeId) -> Ipv6Addr {
+        if let Some(group) = node.group() {
+            return Ipv6Addr::from(IPV6_GROUPS + u128::from(group));
+        }
         Ipv6Addr::from(self.ipv6_network() + 1 + u128::from(node.0))
     }
 
@@ -158,6 +196,15 @@ mod tests {
             ("198.19.255.254".into(), None)
         );
         assert_eq!(Plan::new(32), None);
+    }
+
+    #[test]
+    fn groups_have_source_specific_multicast_addresses() {
+        let group = NodeId::multicast(3).unwrap();
+        assert_eq!(ipv4(group).to_string(), "232.0.1.3");
+        assert_eq!(Plan::default().ipv6(group).to_string(), "ff38::8000:3");
+        assert!(Plan::default().ipv4(group).is_multicast() && Plan::default().ipv6(group).is_multicast());
+        assert_eq!((group.group(), NodeId(7).group(), NodeId::multicast(256)), (Some(3), None, None));
     }
 
     #[test]

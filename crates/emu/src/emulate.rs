@@ -322,7 +322,7 @@ fn settings(
     let mut settings: Vec<Settings> = hosts.iter().map(|_| Settings::common()).collect();
     let node = |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
     for (_, flow) in traffic::flows(scenario) {
-        for (own, peer) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
+        for (own, peer) in [(&flow.from, &*flow.to), (&flow.to, &flow.from)] {
             let (settings, peer) = (&mut settings[node(own)], hosts[node(peer)].ipv4);
             settings.add(flow, own, peer)?;
             if let Some(config) = flow.transport.tcp().filter(|config| !variants.sets_threshold(config)) {
@@ -333,7 +333,7 @@ fn settings(
     }
     for (_, flow) in traffic::flows(scenario).filter(|(_, flow)| flow.is_command()) {
         let Some(config) = flow.transport.tcp() else { continue };
-        for (own, peer) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
+        for (own, peer) in [(&flow.from, &*flow.to), (&flow.to, &flow.from)] {
             settings[node(own)].add_default(flow, own, hosts[node(peer)].ipv4, variants.name(config))?;
         }
     }

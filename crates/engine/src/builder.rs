@@ -1,10 +1,12 @@
 //! Assembles a network: nodes with their routers, stages, wires and routes. Links and networks use
 //! [`Builder`] to add their stages.
 
+use crate::multicast::Tree;
 use crate::network::{Graph, Network};
 use crate::routes::{Edge, Routes};
 use crate::scenario::Record;
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Span, Stream, Streams, Table};
+use bentpipe_networks::multicast::{Copying, Groups, Receiver};
 use bentpipe_networks::node::edge;
 use bentpipe_networks::node::gate::Gate;
 use bentpipe_networks::node::router::{beyond_name, Router};
@@ -77,6 +79,12 @@ pub struct Builder<'a> {
     /// Ends of the flows, by number.
     flows: Vec<FlowEnds>,
     destinations: BTreeSet<NodeId>,
+    /// The multicast groups, shared with all parts that copy packets.
+    groups: Groups,
+    /// The addresses of the multicast groups, each with the node of its source and the receivers.
+    multicasts: Vec<(NodeId, NodeId, Vec<Receiver>)>,
+    /// Indices of the links and networks that copy multicast packets by themselves.
+    copying: BTreeSet<u32>,
     /// The kernel radios that replace models, and the gate number of the first radio; `None`
     /// without such radios.
     radios: Option<(u32, Vec<(RadioLink, StageId)>)>,
@@ -100,6 +108,9 @@ impl<'a> Builder<'a> {
             unbuilt: Vec::new(),
             flows: Vec::new(),
             destinations: BTreeSet::new(),
+            groups: Groups::default(),
+            multicasts: Vec::new(),
+            copying: BTreeSet::new(),
             radios: None,
         }
     }
@@ -145,11 +156,78 @@ impl<'a> Builder<'a> {
         self.flows.push(FlowEnds { name: name.to_owned(), from, to });
     }
 
-    /// Adds the endpoint of `flow` at `node`, with its input port and its output port.
-    pub fn endpoint(&mut self, node: NodeId, flow: FlowId, entry: (StageId, Port), exit: (StageId, Port)) {
+    /// Adds a multicast group with a source at node `from`, and returns the address of the group.
+    pub fn multicast(&mut self, from: NodeId, receivers: Vec<Receiver>) -> NodeId {
+        let address = self.groups.add(receivers.clone());
+        self.multicasts.push((address, from, receivers));
+        address
+    }
+
+    /// Returns the links and networks on the tree from a node to receivers, each once.
+    pub fn parts_of_tree(&self, from: NodeId, receivers: &[NodeId]) -> BTreeSet<&'a str> {
+        let routes = self.routes();
+        let tree = Tree::of(routes, from, receivers.iter().copied());
+        let edges = tree.paths.into_iter().flatten().flatten();
+        edges.map(|edge| self.parts[routes.edge(edge).part as usize]).collect()
+    }
+
+    /// Adds the copies of multicast packets to the routers of the nodes on the trees.
+    fn add_copies(&mut self, routes: &Routes) {
+        for (address, from, receivers) in std::mem::take(&mut self.multicasts) {
+            let tree = Tree::of(routes, from, receivers.iter().map(|receiver| receiver.node));
+            // The output port of each receiver's packets at each node. A network that copies
+            // packets by itself gets them over a single port.
+            let mut ports: BTreeMap<NodeId, BTreeMap<u16, Port>> = BTreeMap::new();
+            let mut entries: BTreeMap<(NodeId, u32), Port> = BTreeMap::new();
+            for ((receiver, path), number) in receivers.iter().zip(tree.paths).zip(0..) {
+                for edge in path.iter().flatten().map(|index| routes.edge(*index)) {
+                    let port = match self.copying.contains(&edge.part) {
+                        true => *entries.entry((edge.from, edge.part)).or_insert(edge.port),
+                        false => edge.port,
+                    };
+                    ports.entry(edge.from).or_default().insert(number, port);
+                    self.groups.set_exit(address, edge.part, number, edge.to);
+                    if self.copying.contains(&edge.part) {
+                        self.destinations.insert(edge.to);
+                    }
+                }
+                let endpoint = self.nodes[receiver.node.0 as usize].router.endpoint(receiver.flow);
+                if let Some(port) = endpoint {
+                    ports.entry(receiver.node).or_default().insert(number, port);
+                }
+            }
+            self.set_copies(address, &ports);
+        }
+    }
+
+    /// Sets the copies of a group at the nodes of its tree, from the output port of each receiver's
+    /// packets at each node.
+    fn set_copies(&mut self, address: NodeId, ports: &BTreeMap<NodeId, BTreeMap<u16, Port>>) {
+        for (node, ports) in ports {
+            let mut sets: BTreeMap<Port, Vec<u16>> = BTreeMap::new();
+            for (receiver, port) in ports {
+                sets.entry(*port).or_default().push(*receiver);
+            }
+            let copies = sets.into_iter().map(|(port, set)| (port, self.groups.leg(address, set)));
+            let copies: Vec<_> = copies.collect();
+            let at = &mut self.nodes[node.0 as usize];
+            at.has_router_tasks |= copies.len() > 1;
+            at.router.set_copies(address, copies);
+        }
+    }
+
+    /// Adds the endpoint of `flows` at `node`, with its input port and its output port. Only the
+    /// source of multicast flows belongs to several flows.
+    pub fn endpoint(
+        &mut self,
+        node: NodeId,
+        flows: &[FlowId],
+        entry: (StageId, Port),
+        exit: (StageId, Port),
+    ) {
         let at = &mut self.nodes[node.0 as usize];
         let port = at.add_exit(entry);
-        at.router.set_endpoint(flow, port);
+        flows.iter().for_each(|flow| at.router.set_endpoint(*flow, port));
         at.endpoints.push(port);
         at.departures.push(exit);
         self.destinations.insert(node);
@@ -257,6 +335,7 @@ impl<'a> Builder<'a> {
     pub fn finish(mut self) -> Network {
         let count = self.nodes.len();
         let routes = self.routes.take().unwrap_or_else(|| Routes::of(count, &self.edges));
+        self.add_copies(&routes);
         // Routes are set per outgoing edge of each node, because an edge into a constellation leads
         // to several nodes.
         let mut out_degree = vec![0u32; count];
@@ -317,7 +396,9 @@ impl<'a> Builder<'a> {
             }
             self.graph.fill_router(node.stage, node.router);
         }
-        self.graph.finish(Outbox::new(self.recorder))
+        let mut network = self.graph.finish(Outbox::new(self.recorder));
+        network.set_groups(self.groups);
+        network
     }
 
     /// Routes passing packets to the services that take them. A second router, equal to the first
@@ -422,6 +503,12 @@ impl<'a> Construction<'a> for Builder<'a> {
         let (part, port) = (self.part(), self.port_of(from, entry));
         self.routes.take();
         self.edges.push(Edge { from, to, port, delay, part, mesh: false });
+    }
+
+    fn copying(&mut self) -> Copying {
+        let part = self.part();
+        self.copying.insert(part);
+        Copying::new(self.groups.clone(), part)
     }
 
     fn mesh(&mut self, nodes: &[(NodeId, (StageId, Port))], delay: &dyn Fn(usize, usize) -> Span) {

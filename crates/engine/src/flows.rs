@@ -8,6 +8,7 @@ use crate::scenario::{Flow, Scenario};
 use crate::splits;
 use bentpipe_congestion::label;
 use bentpipe_core::{FlowId, Report, Time};
+use bentpipe_networks::multicast;
 use bentpipe_networks::node::proxy;
 use bentpipe_networks::Classes;
 use bentpipe_outcome::{FlowColumn, FlowColumns, FlowValues};
@@ -83,7 +84,7 @@ fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
     let direction = |index: usize, is_back: bool| {
         let flow = &scenario.flow[index];
         let name = if is_back { names::reverse(&flow.name) } else { flow.name.clone() };
-        let (from, to) = if is_back { (&flow.to, &flow.from) } else { (&flow.from, &flow.to) };
+        let (from, to) = if is_back { (&*flow.to, &flow.from) } else { (&flow.from, &*flow.to) };
         let proxies =
             splits[index][usize::from(is_back)].iter().map(|place| (place, &scenario.proxy[*place]));
         let at = |proxy: &proxy::Config| proxy::at(&name, &proxy.name);
@@ -122,7 +123,7 @@ fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
 /// Returns the name of one of several legs of a flow, or of the part that a proxy sends.
 fn leg_name(scenario: &Scenario, flow: &Flow, leg: Leg) -> String {
     let (name, from) = match leg.is_back() {
-        true => (names::reverse(&flow.name), &flow.to),
+        true => (names::reverse(&flow.name), &*flow.to),
         false => (flow.name.clone(), &flow.from),
     };
     let proxy = usize::from(leg.proxy()).checked_sub(1).and_then(|place| scenario.proxy.get(place));
@@ -147,9 +148,12 @@ impl Rows<'_> {
             })
             .collect();
         let mut joined = Report::default();
+        let multicast = self.rows.iter().filter(|row| row.flow.multicast.is_some() && !row.is_back);
+        let multicast: BTreeMap<&str, &Row<'_>> = multicast.map(|row| (&*row.name, row)).collect();
         for (table, entity, values) in report.rows() {
             match parts.get(entity.as_str()) {
                 Some(_) if [flow::SOURCE.name, flow::DESTINATION.name].contains(&table.name) => {}
+                _ if table.name == flow::SOURCE.name && multicast.contains_key(entity.as_str()) => {}
                 // These columns are measured at the destination.
                 Some(last) if table.name == details::FLOW.name => joined.row(table, last, values),
                 _ => joined.row(table, entity, values),
@@ -167,6 +171,20 @@ impl Rows<'_> {
                 });
                 joined.row(table, &row.name, &values.collect::<Vec<f64>>());
             }
+        }
+        // The receivers of a multicast flow have a common source. The transfer to a receiver is
+        // complete with the last delivery.
+        for (name, row) in multicast {
+            let sender = &self.scenario.sender(row.flow).name;
+            let source = |column: &str| report.value(flow::SOURCE.name, sender, column);
+            let destination = |column: &str| report.value(flow::DESTINATION.name, name, column);
+            let is_complete = destination("delivered_bytes") >= source("sent_bytes");
+            let values = flow::SOURCE.columns.iter().map(|column| match column.name {
+                "completed" => source("completed").and(destination("last_delivery").filter(|_| is_complete)),
+                other => source(other),
+            });
+            let values = values.map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>();
+            joined.row(&flow::SOURCE, name, &values);
         }
         joined
     }
@@ -206,6 +224,11 @@ impl Rows<'_> {
         let lost = |row: &Row<'_>| {
             let of =
                 |connection: &Connection<'_>| by_leg.get(&(row.id, connection.leg)).copied().unwrap_or(0);
+            if row.flow.multicast.is_some() && !row.is_back {
+                return report
+                    .value(multicast::REPORT.name, &row.name, "lost_copies")
+                    .map(|lost| lost as u64);
+            }
             (!is_real || row.flow.is_modelled()).then(|| row.connections.iter().map(of).sum())
         };
         let loss = |row: &Row<'_>| {
@@ -279,10 +302,15 @@ impl Rows<'_> {
         let single = self.rows.iter().filter(|row| row.connections.len() == 1);
         let mut found: BTreeMap<_, _> =
             single.map(|row| ((row.id, row.connections[0].leg), row.name.clone())).collect();
+        // A packet to several receivers belongs to the group.
+        found.retain(|(flow, leg), _| {
+            leg.is_back() || self.scenario.flow[flow.0 as usize].multicast.is_none()
+        });
         for loss in totals.lost.keys() {
             let Some(flow) = self.scenario.flow.get(loss.flow.0 as usize) else { continue };
             found.entry((loss.flow, loss.leg)).or_insert_with(|| match loss.leg {
                 Leg::BACK => names::reverse(&flow.name),
+                _ if flow.multicast.is_some() => flow.multicast.clone().unwrap_or_default(),
                 leg => leg_name(self.scenario, flow, leg),
             });
         }

@@ -8,6 +8,7 @@ use crate::network::Network;
 use crate::scenario::{Flow, Scenario};
 use crate::serving::served;
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Stream, Streams, Table, Time};
+use bentpipe_networks::multicast::Receiver;
 use bentpipe_networks::node::edge::classify::{FlowEnds, Pattern};
 use bentpipe_networks::node::edge::{self, Edge};
 use bentpipe_networks::node::gate::{self, Gate};
@@ -199,12 +200,29 @@ fn add_services(builder: &mut Builder<'_>, scenario: &Scenario) {
 
 fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &Flow) {
     let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
-    for (end, node, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
+    let mut ends = vec![(End::Source, from, to, vec![id]), (End::Destination, to, from, vec![id])];
+    if flow.multicast.is_some() {
+        let members = scenario.receivers(flow);
+        match members.first() {
+            Some((first, _)) if *first == id => {
+                let receiver = |(flow, one): &(FlowId, &Flow)| Receiver {
+                    flow: *flow,
+                    name: one.name.clone(),
+                    node: builder.node(&one.to),
+                };
+                let receivers: Vec<Receiver> = members.iter().map(receiver).collect();
+                let flows = receivers.iter().map(|receiver| receiver.flow).collect();
+                ends[0] = (End::Source, from, builder.multicast(from, receivers), flows);
+            }
+            _ => _ = ends.remove(0),
+        }
+    }
+    for (end, node, peer, flows) in ends {
         if end == End::Destination && scenario.has_stand_in(flow) {
             continue;
         }
         let stage = add_end(EndSupply { builder, layout: None, scenario, flow, end }, id, (node, peer));
-        builder.endpoint(node, id, (stage, Port(0)), (stage, Port(0)));
+        builder.endpoint(node, &flows, (stage, Port(0)), (stage, Port(0)));
     }
 }
 
@@ -217,7 +235,7 @@ fn congestion(config: &tcp::Config) -> MakeCongestion {
 /// Adds one end of a flow at `node`; the other end is at `peer`. The stage has input port 0 and
 /// output port 0.
 fn add_end(mut ends: EndSupply<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
-    let EndSupply { builder, flow, end, .. } = &mut ends;
+    let EndSupply { builder, scenario, flow, end, .. } = &mut ends;
     let end = *end;
     let stage_name = names::end(&flow.name, end);
     let site = Site {
@@ -231,7 +249,7 @@ fn add_end(mut ends: EndSupply<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeI
         details: builder.details(),
         capture: None,
     };
-    let plan = builder.stream(&names::plan(&flow.name));
+    let plan = builder.stream(&names::plan(&scenario.sender(flow).name));
     let (common, calls) = (plan.clone().bits(), flow.app.calls().cloned());
     let app = flow.app.build(end, plan);
     let transactions = (end == End::Source && flow.app.has_transactions())

@@ -8,6 +8,7 @@ pub mod flows;
 mod handovers;
 mod instantiate;
 mod layout;
+mod multicast;
 mod network;
 pub mod picture;
 pub mod presets;

@@ -3,9 +3,11 @@
 
 use crate::change::{Changes, Orders};
 use bentpipe_core::{Report, Span, Time, Wakes};
+use bentpipe_networks::multicast::Groups;
 use bentpipe_networks::node::router::Router;
 use bentpipe_networks::StageId;
 use bentpipe_scenario::{ScenarioError, Set};
+use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
 
 /// The destination of an output port.
@@ -42,6 +44,7 @@ pub struct Network {
     offsets: Vec<u32>,
     wakes: Wakes,
     changes: Changes,
+    groups: Groups,
     out: Outbox,
     events: u64,
     receives: u64,
@@ -127,8 +130,8 @@ impl Graph {
         for (index, place) in places.iter().enumerate() {
             wakes.set(index as u32, place.stage().and_then(Stage::next_wake));
         }
-        let (names, changes) = (self.names, Changes::default());
-        Network { places, names, wires, offsets, wakes, changes, out, events: 0, receives: 0 }
+        let (names, changes, groups) = (self.names, Changes::default(), Groups::default());
+        Network { places, names, wires, offsets, wakes, changes, groups, out, events: 0, receives: 0 }
     }
 }
 
@@ -188,6 +191,10 @@ impl Network {
 
     pub(crate) fn expect_changes(&mut self, changes: Changes) {
         self.changes = changes;
+    }
+
+    pub(crate) fn set_groups(&mut self, groups: Groups) {
+        self.groups = groups;
     }
 
     /// Applies a configuration change to each affected stage, in stage order.
@@ -300,10 +307,27 @@ impl Network {
     #[inline(never)]
     fn route(&mut self, now: Time, at: u32, mut packet: Packet) {
         let Place::Router(router) = &mut self.places[at as usize] else { unreachable!("it was looked at") };
+        if packet.destination.is_group() {
+            return match router.copies(now, &mut packet, &mut self.out) {
+                Ok(copies) => self.copy(now, at, &copies, packet),
+                Err(reason) => self.out.drop(packet, reason),
+            };
+        }
         match router.forward(now, &mut packet, &mut self.out) {
             Ok(port) => self.receive(now, self.wire(at, port), packet),
             Err(reason) => self.out.drop(packet, reason),
         }
+    }
+
+    /// Sends copies of a multicast packet through output ports of a router.
+    fn copy(&mut self, now: Time, at: u32, copies: &[(Port, Leg)], packet: Packet) {
+        let Some(((last, leg), others)) = copies.split_last() else { unreachable!("a group has receivers") };
+        for (port, leg) in others {
+            let copy = Packet { leg: *leg, ..packet.clone() };
+            self.out.create_held(&copy);
+            self.receive(now, self.wire(at, *port), copy);
+        }
+        self.receive(now, self.wire(at, *last), Packet { leg: *leg, ..packet });
     }
 
     /// Returns the destination of a stage's output port.
@@ -365,6 +389,7 @@ impl Network {
                 Place::Router(router) => router.report(&mut report),
             }
         }
+        self.groups.report(self.out.totals(), &mut report);
         report
     }
 

@@ -74,7 +74,7 @@ impl PlacedService<'_> {
 
     fn stands_in(&self, flow: &Flow) -> bool {
         self.service.served_packets() == ServedPackets::Addressed
-            && self.node == flow.to
+            && self.node == *flow.to
             && self.is_for(flow)
             && self.service.incompatibility(&flow.transport).is_none()
     }

@@ -6,7 +6,7 @@ use bentpipe_link as link;
 use bentpipe_networks::node::edge;
 use bentpipe_networks::node::proxy::Mechanism;
 use bentpipe_networks::node::service::Role;
-use bentpipe_networks::{multilink, NetworkKind};
+use bentpipe_networks::{multicast, multilink, NetworkKind};
 use bentpipe_transport::hosting::Site;
 use bentpipe_transport::{self as transport, app};
 use bentpipe_voice::recognised::Recogniser;
@@ -35,6 +35,7 @@ pub static REPORTS: LazyLock<Vec<&'static Table>> = LazyLock::new(|| {
             .chain(of(link::Config::REPORTS))
             .chain(NetworkKind::reports())
             .chain(of(multilink::Config::REPORTS))
+            .chain(of(multicast::Groups::REPORTS))
             .chain(of_nodes)
             .chain(of(Recogniser::REPORTS)),
     )

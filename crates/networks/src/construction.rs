@@ -1,6 +1,7 @@
 //! The interface through which [`AccessNetwork::build`](super::AccessNetwork::build) adds a
 //! network's stages, wires and routing edges to the engine's graph.
 
+use crate::multicast::Copying;
 use bentpipe_core::{NodeId, Span, Streams};
 use bentpipe_stage::Supply;
 use bentpipe_stage::{Port, Stage};
@@ -60,6 +61,13 @@ pub trait Construction<'a>: Supply {
     /// Adds a routing edge: packets travel from node `from` to node `to` through the input port
     /// `entry`, with the propagation delay `delay`. Several edges of a node may share an entry.
     fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span);
+
+    /// Returns the copying of multicast packets in the present network. The routers then send each
+    /// multicast packet into the network once, over any edge to one of the receivers, and the
+    /// network's stages copy it. Without this call, the routers send a copy over each edge.
+    fn copying(&mut self) -> Copying {
+        Copying::default()
+    }
 
     /// Adds a full mesh of routing edges: one edge from each of `nodes`, through the node's input
     /// port, to each other node of the list. `delay` returns the delay between the nodes at two

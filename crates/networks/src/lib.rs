@@ -28,6 +28,7 @@ pub mod constellation;
 mod construction;
 pub mod dama;
 pub mod fate;
+pub mod multicast;
 pub mod multilink;
 pub mod node;
 pub mod propagation;
@@ -114,6 +115,15 @@ pub trait AccessNetwork {
     /// # Panics
     /// If the configuration has not passed [`check`](AccessNetwork::check).
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>);
+
+    /// Returns an error with the reason if the network cannot carry multicast packets
+    /// ([`multicast`]). By default it cannot.
+    ///
+    /// # Errors
+    /// The reason, as the end of a sentence about the network.
+    fn multicast(&self) -> Result<(), &'static str> {
+        Err("has no multicast")
+    }
 
     /// Returns one hop per crossing. Each crossing follows a routing edge between two nodes of the
     /// network.

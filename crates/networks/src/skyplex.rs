@@ -308,6 +308,10 @@ impl AccessNetwork for Config {
         dama::star::build(name, &self.star(), site);
     }
 
+    fn multicast(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     fn changing(&self, name: &str) -> Option<Changing> {
         self.star().changing(name)
     }

@@ -1,5 +1,5 @@
-//! End-to-end transport protocols: TCP, UDP, TFRC and telephony, each with its endpoints and packet
-//! bodies.
+//! End-to-end transport protocols: TCP, UDP, TFRC, NORM and telephony, each with its endpoints and
+//! packet bodies.
 
 pub mod app;
 mod classes;
@@ -7,6 +7,7 @@ pub mod details;
 pub mod flow;
 pub mod hosting;
 pub mod names;
+pub mod norm;
 pub mod statistics;
 pub mod tcp;
 pub mod telephony;
@@ -24,6 +25,7 @@ kinds! {
     #[schemars(rename = "Transport")]
     pub enum Config: Transport, tables {
         "iax2" => Iax2(telephony::iax2::Config),
+        "norm" => Norm(norm::Config),
         "sip" => Sip(telephony::sip::Config),
         "tcp" => Tcp(tcp::Config),
         "tfrc" => Tfrc(tfrc::Config),
@@ -72,9 +74,24 @@ pub trait Transport {
         None
     }
 
+    /// Returns an error with the reason if the transport cannot carry a multicast flow. By default
+    /// it cannot.
+    ///
+    /// # Errors
+    /// The reason, as the end of a sentence about the transport.
+    fn multicast(&self) -> Result<(), &'static str> {
+        Err("is between two ends")
+    }
+
     /// Returns the size of the largest packet at the network layer and its calculation as text, if
     /// the transport limits the size.
     fn largest_packet(&self) -> Option<(u64, String)> {
+        None
+    }
+
+    /// Returns the rate at the network layer at which the transport sends at most, if its
+    /// configuration sets it.
+    fn max_rate(&self) -> Option<Rate> {
         None
     }
 

@@ -34,9 +34,17 @@ pub fn plan(flow: &str) -> String {
     format!("{flow}.plan")
 }
 
+/// Returns the name of the random stream from which an end of a flow draws the times of its
+/// negative acknowledgments.
+pub fn backoff(end: &str) -> String {
+    format!("{end}.backoff")
+}
+
 /// Returns the names of the stages and random streams of a flow.
-pub fn of(flow: &str) -> [String; 3] {
-    [end(flow, End::Source), end(flow, End::Destination), plan(flow)]
+pub fn of(flow: &str) -> [String; 5] {
+    let [source, destination] = [end(flow, End::Source), end(flow, End::Destination)];
+    let [first, second] = [backoff(&source), backoff(&destination)];
+    [source, destination, plan(flow), first, second]
 }
 
 /// Returns the name of a connection of a flow by number: the first has the name of the flow.

@@ -47,6 +47,10 @@ impl Transport for Config {
         Some(Socket::Datagram)
     }
 
+    fn multicast(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
         app.is_elastic().then(|| {
             format!(

@@ -38,6 +38,7 @@ from .growth import (
     round_trips_to_window,
     round_windows_segments,
 )
+from .multicast import expected_nacks, transmissions_per_segment
 from .netpipe import block_time_s, buffer_cells, fitted_throughput_bit_s, request_response_s
 from .response import (
     mathis_segments_s,
@@ -98,6 +99,7 @@ __all__ = [
     "cubic_window_segments",
     "delivered_bytes",
     "efficiency",
+    "expected_nacks",
     "fair_share_bit_s",
     "fitted_throughput_bit_s",
     "goodput_ceiling_bit_s",
@@ -125,6 +127,7 @@ __all__ = [
     "steady_rto_s",
     "tfrc_rate_byte_s",
     "transfer_time",
+    "transmissions_per_segment",
     "utilisation",
     "window_limited_rate_bit_s",
 ]

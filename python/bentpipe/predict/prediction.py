@@ -110,6 +110,7 @@ def predict_all(
     loaded = load(scenario, overrides)
     known = loaded.facts["flows"]
     flows = list(zip(loaded.flows, known, strict=True))
+    repeated = _transmissions(flows)
     unequal = _unequal_shares(flows)
     predicted = {
         flow["name"]: replace(
@@ -118,7 +119,32 @@ def predict_all(
         )
         for flow, of_flow in flows
     }
+    for name, note in repeated.items():
+        predicted[name] = replace(predicted[name], note=f"{predicted[name].note}; {note}")
     return predicted, known
+
+
+def _transmissions(flows: Sequence[tuple[Mapping[str, Any], Flow]]) -> dict[str, str]:
+    """Returns a note about the mean number of transmissions of a segment, for each flow over NORM.
+    The losses of a receiver are those of its path, independent of the others' losses."""
+    from .multicast import transmissions_per_segment
+
+    groups: dict[str, dict[str, float]] = {}
+    for flow, known in flows:
+        if kind_of(flow["transport"]) == "norm" and known["there"] is not None:
+            arriving = math.prod(1 - hop["loss"] for hop in known["there"])
+            # A flow without a group has a name of its own.
+            group = f"group {flow['multicast']}" if "multicast" in flow else f"flow {flow['name']}"
+            groups.setdefault(group, {})[flow["name"]] = 1 - arriving
+    notes: dict[str, str] = {}
+    for losses in groups.values():
+        count = len(losses)
+        receivers = "1 receiver" if count == 1 else f"{count} receivers"
+        if max(losses.values()) < 1:
+            mean = transmissions_per_segment(list(losses.values()))
+            text = f"with independent losses, each segment is sent {mean:.3f} times on average to reach {receivers}"
+            notes |= dict.fromkeys(losses, text)
+    return notes
 
 
 def _unequal_shares(flows: Sequence[tuple[Mapping[str, Any], Flow]]) -> dict[str, dict[str, Any]]:

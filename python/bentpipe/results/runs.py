@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -115,7 +115,7 @@ class Run:
         members. Raises :class:`bentpipe.ScenarioError` for groups of an older version that are no
         longer valid."""
         flows: list[dict[str, Any]] = self.scenario.get("flow", [])
-        if not any("count" in flow or {"*", "?"} & {*flow["from"], *flow["to"]} for flow in flows):
+        if not any(_is_group(flow) for flow in flows):
             return flows
         return self.resolved.flows
 
@@ -328,6 +328,12 @@ def by_folder(runs: Sequence[Run]) -> dict[str, Run]:
     if len(set(names)) < len(names):
         names = [str(run.path) for run in runs]
     return dict(zip(names, runs, strict=True))
+
+
+def _is_group(flow: Mapping[str, Any]) -> bool:
+    """Returns true if a table represents several flows: with a count, a pattern, or a list of
+    receivers."""
+    return "count" in flow or isinstance(flow["to"], list) or bool({"*", "?"} & {*flow["from"], *flow["to"]})
 
 
 def _closed(file: Path) -> bool:

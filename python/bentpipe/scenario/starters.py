@@ -85,7 +85,8 @@ def ends(fragment: Mapping[str, Any]) -> tuple[str, str]:
     constellation, from the fewest to the most antennas."""
     links, networks = fragment.get("link", []), fragment.get("network", {}).values()
     for flow in fragment.get("flow", []):
-        return flow["from"], flow["to"]
+        to = flow["to"]
+        return flow["from"], to if isinstance(to, str) else to[0]
     for network in networks:
         if network["kind"] == "wifi":
             access_point = network["access_point"]

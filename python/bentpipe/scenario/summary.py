@@ -118,7 +118,10 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
         how = " ".join(filter(None, [transport["kind"], _short(transport.get("congestion"))]))
         ends = [ranges(list(dict.fromkeys(one[end] for one, _ in members)), 2) for end in ("from", "to")]
         about = f"{flow['app']['kind']} over {how}, {' -> '.join(ends)}"
-        lines += _wrapped("flow", f"{name}{f' ({count} flows)' if count > 1 else ''}: {about}")
+        several = (
+            f" (multicast to {count})" if "multicast" in flow else f" ({count} flows)" if count > 1 else ""
+        )
+        lines += _wrapped("flow", f"{name}{several}: {about}")
         for line in _paths(paths):
             lines += _wrapped("", line)
     for label, line in (*_proxies(scenario, known), *_outages(scenario, known)):
@@ -374,6 +377,8 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
         return
     loads: dict[str, _Load] = {}
     used: set[str] = set()
+    # The parts that carry the packets of a multicast group already.
+    copied: set[tuple[str, str]] = set()
     for table, flow in zip(scenario.flows, known["flows"], strict=True):
         name = table.get("group") or flow["name"]
         there = [(hop, flow["demand_bit_s"]) for hop in flow["there"] or []]
@@ -390,6 +395,10 @@ def _loads(scenario: Scenario, known: Facts) -> Iterator[str]:
             for hop, wanted in (*there, *back)
             for key, rate in {hop["part"]: hop["rate_bit_s"]["mean"], **dict(hop["shared"])}.items()
         }.items():
+            if "multicast" in table:
+                if (table["multicast"], key) in copied:
+                    continue
+                copied.add((table["multicast"], key))
             load = loads.setdefault(key, _Load(network))
             if rate <= 0:
                 load.open = True

@@ -142,7 +142,9 @@ def test_what_was_sent_was_delivered_or_lost_or_is_on_its_way(name: str, tmp_pat
     rows = {row["flow"]: row for row in run.flows.iter_rows(named=True)}
     packets = run.summary["packets"]
     assert packets["conserved"]
-    on_their_way = 0
+    # A packet to several receivers of a multicast group is on its way, or lost, in several rows.
+    groups = {flow["name"]: flow["multicast"] for flow in run.flow_tables if "multicast" in flow}
+    on_their_way: dict[str, int] = {}
     # A snooping proxy and a conference create packets of flows whose ends did not send them.
     mechanisms = [proxy["mechanism"]["kind"] for proxy in run.scenario.get("proxy", [])]
     exact = "service" not in run.scenario and "snoop" not in mechanisms
@@ -158,11 +160,17 @@ def test_what_was_sent_was_delivered_or_lost_or_is_on_its_way(name: str, tmp_pat
         assert 0 <= sent - delivered - lost <= packets["held"]["packets"], (flow, sent, delivered, lost)
         assert row["loss"] == (lost / sent if sent else None), flow
         if row["leg"] is None:
-            on_their_way += sent - delivered - lost
-    assert on_their_way <= packets["held"]["packets"]
-    # Each lost packet belongs to exactly one row.
+            name = groups.get(flow, flow)
+            on_their_way[name] = max(on_their_way.get(name, 0), sent - delivered - lost)
+    assert sum(on_their_way.values()) <= packets["held"]["packets"]
+    # Each lost packet belongs to exactly one row, or to one row or more of a multicast group.
+    single = [row for flow, row in rows.items() if flow not in groups]
     data = sum(loss["packets"] for loss in run.summary["losses"] if loss["data"] and loss["flow"] in rows)
-    assert not exact or data == sum(row["lost_packets"] or 0 for row in rows.values() if row["leg"] is None)
+    assert not exact or data == sum(row["lost_packets"] or 0 for row in single if row["leg"] is None)
+    for group in set(groups.values()):
+        lost_by_row = [rows[flow]["lost_packets"] for flow, of_group in groups.items() if of_group == group]
+        losses = [loss for loss in run.summary["losses"] if loss["data"] and loss["flow"] == group]
+        assert max(lost_by_row) <= sum(loss["packets"] for loss in losses) <= sum(lost_by_row)
 
 
 def propagation(run: bp.Run, row: dict[str, Any]) -> float:

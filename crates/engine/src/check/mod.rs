@@ -2,12 +2,13 @@
 
 mod change;
 mod handover;
+mod multicast;
 mod proxy;
 mod service;
 
 use crate::scenario::{groups, Endpoints, Flow, Islands, LinkPair, Scenario};
 use bentpipe_congestion::{of_linux, CongestionError, LINUX};
-use bentpipe_core::{Problems, Span};
+use bentpipe_core::{NodeId, Problems, Span};
 use bentpipe_link::arq::Frames;
 use bentpipe_networks::node::proxy as proxies;
 use bentpipe_networks::Part;
@@ -15,8 +16,9 @@ use bentpipe_scenario::{Loaded, Members, Renamed};
 use bentpipe_transport::{self as transport, app, names, tcp};
 use std::collections::BTreeMap;
 
-/// Maximum number of nodes in a network: node numbers have 16 bits in every packet.
-const NODES: usize = 65_535;
+/// Maximum number of nodes in a network: node numbers have 16 bits in every packet, and the last
+/// of them are multicast groups.
+const NODES: usize = NodeId::FIRST_GROUP as usize;
 
 impl bentpipe_scenario::Check for Scenario {
     const RENAMED: &'static [Renamed] =
@@ -77,6 +79,9 @@ impl bentpipe_scenario::Check for Scenario {
         self.check_services(&islands, problems);
         if problems.count() == 0 {
             problems.within("flow", |problems| self.check_handover_signals(problems));
+        }
+        if problems.count() == 0 {
+            problems.within("flow", |problems| self.check_multicast(problems));
         }
         if problems.count() == 0 && !self.change.is_empty() {
             problems.within("change", |problems| self.check_changes(problems));
@@ -178,7 +183,7 @@ impl Scenario {
                     problems,
                 );
             }
-            let is_end = |proxy: &&proxies::Config| proxy.name == *from || proxy.name == *to;
+            let is_end = |proxy: &&proxies::Config| proxy.name == *from || proxy.name == **to;
             let splits = |proxy: &&proxies::Config| matches!(proxy.mechanism, proxies::Mechanism::Split(_));
             for proxy in self.proxy.iter().filter(splits).filter(is_end) {
                 let message = format!(
@@ -240,18 +245,18 @@ impl Scenario {
                         problems.add("", message);
                     }
                 }
-                for (key, node) in [("from", &flow.from), ("to", &flow.to)] {
+                for (key, node) in [("from", &flow.from), ("to", &*flow.to)] {
                     if !islands.names.contains_key(node.as_str()) {
                         problems.add(key, islands.unknown(node));
                     }
                 }
-                if flow.from == flow.to {
+                if flow.from == *flow.to {
                     problems.add(
                         "to",
-                        format!("\"{}\" is the flow's source; allowed: another node", flow.to),
+                        format!("\"{}\" is the flow's source; allowed: another node", *flow.to),
                     );
                 } else if islands.apart(&flow.from, &flow.to) {
-                    let (from, to) = (&flow.from, &flow.to);
+                    let (from, to) = (&flow.from, &*flow.to);
                     problems.add(
                         "to",
                         format!("\"{to}\" cannot be reached from \"{from}\": no links or networks connect them"),

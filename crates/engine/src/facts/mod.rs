@@ -142,7 +142,8 @@ pub fn facts(scenario: &Scenario) -> Facts {
             (flow.mean_bit_s, flow.answers_mean_bit_s) = (Some(headers * there), Some(headers * back));
         }
     }
-    let media = sharing::share(&mut flows);
+    let groups: Vec<Option<&str>> = scenario.flow.iter().map(|flow| flow.multicast.as_deref()).collect();
+    let media = sharing::share(&mut flows, &groups);
     Facts { flows, queues: queues::of(scenario), media }
 }
 
@@ -155,15 +156,19 @@ fn of_flow(flow: &Wanted) -> Flow {
         Answers::Messages(bytes) => ("messages", size_with(flow.transport.packets(Some(bytes)), bytes)),
         Answers::Stream => ("stream", packets.size),
     };
+    let max_rate = flow.transport.max_rate().map(|rate| rate.bits_per_second() as f64);
     Flow {
         name: flow.name.clone(),
         from: flow.from.clone(),
-        to: flow.to.clone(),
+        to: flow.to.to_string(),
         start_s: flow.start.as_secs_f64(),
         packet_bytes: packets.size,
         answers,
         answer_bytes: packets.answer.max(data),
-        demand_bit_s: demand.map(|demand| headers * demand.rate_bit_s),
+        demand_bit_s: match (demand.map(|demand| headers * demand.rate_bit_s), max_rate) {
+            (Some(demand), Some(max)) => Some(demand.min(max)),
+            (demand, max) => demand.or(max),
+        },
         mean_bit_s: None,
         answers_mean_bit_s: None,
         responsive: packets.responsive,

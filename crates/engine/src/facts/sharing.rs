@@ -26,16 +26,24 @@ struct Load {
     share: f64,
 }
 
-/// Computes the share of each flow. Returns the flows by the media that they share.
-pub(super) fn share(flows: &mut [Flow]) -> BTreeMap<String, Vec<String>> {
+/// Computes the share of each flow. Returns the flows by the media that they share. The packets of
+/// a multicast group, which `groups` has by flow, take a medium once, however many receivers they
+/// have beyond the medium.
+pub(super) fn share(flows: &mut [Flow], groups: &[Option<&str>]) -> BTreeMap<String, Vec<String>> {
     let mut loads: Vec<Load> = Vec::new();
     // The shared media, with their loads and the rate that each load has there alone.
     let mut media: BTreeMap<String, Vec<(usize, f64)>> = BTreeMap::new();
+    // The media that carry a group already.
+    let mut copied = BTreeSet::new();
     for (index, flow) in flows.iter().enumerate() {
         for (own, hops) in [(true, &flow.there), (false, &flow.back)] {
             let demand = if own { flow.demand_bit_s.or(flow.mean_bit_s) } else { flow.answers_mean_bit_s };
             let Some(hops) = hops.as_ref().filter(|_| own || demand.is_some()) else { continue };
             for (name, rate) in hops.iter().flat_map(|hop| &hop.medium.shared) {
+                let group = groups.get(index).copied().flatten().filter(|_| own);
+                if group.is_some_and(|group| !copied.insert((group, name.clone()))) {
+                    continue;
+                }
                 media.entry(name.clone()).or_default().push((loads.len(), *rate));
             }
             let (responsive, alone) = (flow.responsive, alone(hops, demand));

@@ -8,6 +8,8 @@
 //!   number. Member i of the group takes the i-th of the nodes that match `from`, and of those that
 //!   match `to`, starting over after the last. Without a `count`, the longer of the two lists gives
 //!   the number of members.
+//! - A flow whose `to` is a list, or whose `multicast` is set and whose `to` is a pattern,
+//!   represents a flow per receiver. These flows have the same `multicast`.
 //! - Names of flows in rules of edges, services and proxies may be names of groups or patterns.
 //!   Nodes of rules and captures may be patterns, and links of changes may be groups.
 
@@ -67,7 +69,7 @@ fn patterned(names: &[String]) -> bool {
 impl Flow {
     /// Returns true if the flow represents several flows.
     pub(super) fn is_group(&self) -> bool {
-        self.count.is_some() || is_pattern(&self.from) || is_pattern(&self.to)
+        self.count.is_some() || is_pattern(&self.from) || is_pattern(&self.to) || self.to.list().is_some()
     }
 }
 
@@ -133,18 +135,51 @@ impl Expansion {
                 all.push(flow);
                 continue;
             }
-            let mut ends =
-                [("from", &flow.from), ("to", &flow.to)].map(|(key, end)| (key, of(end, nodes), end));
-            for (key, found, end) in &mut ends {
-                if found.is_empty() {
-                    let message = format!("no node has a name like \"{end}\"; {}", known(nodes));
-                    within("flow", &flow.name, problems, |problems| problems.add(key, message));
+            let is_multicast = flow.to.list().is_some() || flow.multicast.is_some();
+            let mut matching = |key: &str, ends: &[&String]| {
+                let mut all = Vec::new();
+                for end in ends {
+                    let found = of(end, nodes);
+                    if found.is_empty() {
+                        let message = format!("no node has a name like \"{end}\"; {}", known(nodes));
+                        within("flow", &flow.name, problems, |problems| problems.add(key, message));
+                    }
+                    all.extend(found);
                 }
-            }
-            let [(_, from, _), (_, to, _)] = ends;
+                all
+            };
+            let from = matching("from", &[&flow.from]);
+            let receivers: Vec<&String> = match flow.to.list() {
+                Some(list) => list.collect(),
+                None => vec![&*flow.to],
+            };
+            let mut to = matching("to", &receivers);
             if from.is_empty() || to.is_empty() {
                 continue;
             }
+            if is_multicast {
+                // The pattern of the receivers may match the source, and patterns may overlap.
+                let mut seen = BTreeSet::new();
+                to.retain(|node| (from.len() > 1 || *node != from[0]) && seen.insert(node.clone()));
+                if flow.count.is_some() || flow.starts.is_some() || from.len() > 1 || to.is_empty() {
+                    let (key, message) = match flow.count {
+                        Some(_) => ("count", "a multicast flow has one flow per receiver; allowed: unset"),
+                        None if flow.starts.is_some() => {
+                            ("starts", "a multicast flow starts once, at its source; allowed: `start`")
+                        }
+                        None if to.is_empty() => {
+                            ("to", "no receiver other than the source; allowed: other nodes")
+                        }
+                        None => ("from", "a multicast flow has one source; allowed: the name of a node"),
+                    };
+                    within("flow", &flow.name, problems, |problems| problems.add(key, message));
+                    continue;
+                }
+            }
+            let multicast = match (&flow.multicast, is_multicast) {
+                (None, true) => Some(plain(&flow.name)),
+                (name, _) => name.clone(),
+            };
             let count = flow.count.map_or(from.len().max(to.len()), |count| count.value() as usize);
             if all.len() + count > MAX_MEMBERS {
                 within("flow", &flow.name, problems, |problems| problems.add("count", too_many("flows")));
@@ -156,7 +191,8 @@ impl Expansion {
                 all.push(Flow {
                     name,
                     from: from[index % from.len()].clone(),
-                    to: to[index % to.len()].clone(),
+                    to: to[index % to.len()].clone().into(),
+                    multicast: multicast.clone(),
                     count: None,
                     group: Some(group.clone()),
                     ..flow.clone()

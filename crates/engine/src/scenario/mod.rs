@@ -9,6 +9,7 @@ mod islands;
 mod link;
 mod record;
 mod starts;
+mod to;
 
 pub use campaign::Campaign;
 pub use change::Change;
@@ -18,6 +19,7 @@ pub(crate) use islands::Islands;
 pub use link::LinkPair;
 pub use record::Record;
 pub use starts::Starts;
+pub use to::To;
 
 pub use bentpipe_networks::NetworkKind;
 
@@ -109,6 +111,17 @@ fn seed() -> Count<0, 9_007_199_254_740_991> {
 /// count = 400
 /// starts = { kind = "poisson", mean = "100 ms" }
 /// ```
+///
+/// A flow to a list of nodes is a multicast flow, with a flow in the results for each receiver:
+///
+/// ```toml
+/// [[flow]]
+/// name = "news"           # news1 to news3
+/// from = "gw"
+/// to = ["st1", "st2", "office"]
+/// transport = "udp"
+/// app = { kind = "cbr", rate = "1 Mbit/s" }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -119,8 +132,14 @@ pub struct Flow {
     /// of a group: `*` matches any characters, `?` one. Numbers in names are compared by value:
     /// `st2` comes before `st10`.
     pub from: String,
-    /// Name of the node whose application answers, or a pattern.
-    pub to: String,
+    /// Name of the node whose application answers, or a pattern. A list of names and patterns makes
+    /// the flow a multicast flow: the source sends each packet once, to all nodes of the list.
+    pub to: To,
+    /// Name of the multicast group, to whose members the source sends each packet once, instead of
+    /// a flow of its own to each. All flows of a group have the same `from`, `app`, `transport`,
+    /// `start` and `dscp`. Default: the name of the flow if `to` is a list, otherwise none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multicast: Option<String>,
     /// Number of flows in a group. They take the nodes of `from`, and those of `to`, in turn. If
     /// unset, there is one flow per node of the pattern (of the longer list, if both ends are
     /// patterns), and a single flow without a pattern.
@@ -145,7 +164,7 @@ pub struct Flow {
     /// The transport protocol that carries the application's data.
     pub transport: transport::Config,
     /// Ends of the flow in an emulation: sockets of the kernel or models. Default: the kernel's
-    /// sockets, except with TFRC, which kernels do not have.
+    /// sockets, except with TFRC, which kernels do not have, and for multicast flows.
     #[serde(default, skip_serializing_if = "Endpoints::are_default")]
     pub endpoints: Endpoints,
 }
@@ -156,10 +175,10 @@ impl Flow {
         matches!(self.app, app::Config::Command(_))
     }
 
-    /// Returns true if models also run at the flow's ends in an emulation: on request, and with a
-    /// transport that kernels do not have.
+    /// Returns true if models also run at the flow's ends in an emulation: on request, with a
+    /// transport that kernels do not have, and for multicast flows.
     pub fn is_modelled(&self) -> bool {
-        self.endpoints == Endpoints::Model || self.transport.socket().is_none()
+        self.endpoints == Endpoints::Model || self.transport.socket().is_none() || self.multicast.is_some()
     }
 }
 

@@ -22,6 +22,7 @@ mod golden;
 mod groups;
 mod handover;
 mod kinds;
+mod multicast;
 mod proxy;
 mod queues;
 mod run;

@@ -30,6 +30,10 @@ impl AccessNetwork for Config {
         nodes
     }
 
+    fn multicast(&self) -> Result<(), &'static str> {
+        Err("has a connection for each pair of nodes, and no point-to-multipoint connections")
+    }
+
     fn parts(&self, name: &str) -> Vec<Part> {
         directions(name).map(Part::of_network).to_vec()
     }

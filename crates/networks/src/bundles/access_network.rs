@@ -17,6 +17,10 @@ impl AccessNetwork for Config {
         ("", Vec::new())
     }
 
+    fn multicast(&self) -> Result<(), &'static str> {
+        Err("stores each packet as a bundle for one node")
+    }
+
     fn parts(&self, name: &str) -> Vec<Part> {
         vec![Part::of_network(name.to_owned())]
     }

@@ -47,13 +47,21 @@ impl AccessNetwork for Config {
         Config::remark(self, duration, remarks);
     }
 
+    fn multicast(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>) {
         let nodes: Vec<NodeId> = self.sites.keys().map(|node| site.node(node)).collect();
-        let streams = site.streams();
+        let (streams, copying) = (site.streams(), site.copying());
         let stage = site.routing_stage(
             name,
             &nodes,
-            Box::new(move |beyond, supply| Box::new(self.stage(name, beyond, streams, supply))),
+            Box::new(move |beyond, supply| {
+                let mut stage = self.stage(name, beyond, streams, supply);
+                stage.copy_by(copying);
+                Box::new(stage)
+            }),
         );
         let entries = nodes.iter().enumerate().map(|(index, &node)| (node, (stage, Port(index as u16))));
         let entries: Vec<_> = entries.collect();

@@ -2,6 +2,7 @@
 //! the configuration.
 
 mod changes;
+mod multicast;
 mod path_trace;
 mod prefetch;
 
@@ -15,6 +16,7 @@ use super::routes::{Cost, Exit, Hop, Routes, NO_PATH};
 use super::serving::SiteStatistics;
 use super::topology::{Ends, Ground, Topology};
 use crate::fate::Fate;
+use crate::multicast::Copying;
 use bentpipe_core::{Calendar, Due, NodeId, Probe, Report, Span, Streams, Time, Wakes, Whole};
 use bentpipe_link::channel::{self, CORRUPTED};
 use bentpipe_link::pace::Pace;
@@ -74,6 +76,7 @@ pub struct Constellation {
     /// Number of the tree of each node; `None` for nodes that are not reached through the
     /// constellation.
     destinations: Vec<Option<u32>>,
+    copying: Copying,
     /// Maximum number of antennas of any site.
     antennas: u32,
     /// Number of carriers from the ground up; the number of carriers down is the same.
@@ -154,6 +157,7 @@ impl Constellation {
             vanished: config.routing.vanished,
             balance: config.routing.balance.clone().map(|balance| Balance::new(balance, config.gsl.up)),
             destinations,
+            copying: Copying::default(),
             antennas: antennas as u32,
             ground_carriers: (config.sites.len() * antennas) as u32,
             flights: Flights::default(),
@@ -246,6 +250,9 @@ impl Constellation {
 
     /// Forwards a packet that has arrived at a satellite.
     fn forward(&mut self, now: Time, satellite: u32, packet: Packet, out: &mut Outbox) {
+        if packet.destination.is_group() {
+            return self.forward_copies(now, satellite, packet, out);
+        }
         let leg = self.tree_of(&packet).and_then(|tree| {
             let hop = self.hop(now, tree, satellite, &packet);
             self.leg(satellite, hop)
@@ -260,11 +267,11 @@ impl Constellation {
     /// slot if possible.
     #[inline]
     fn relay(&mut self, now: Time, satellite: u32, slot: Slot, out: &mut Outbox) {
-        if self.balance.is_some() {
+        let flight = *self.flights.flight(slot);
+        if self.balance.is_some() || flight.tree == multicast::SEVERAL {
             let packet = self.flights.take(slot).into_inner();
             return self.forward(now, satellite, packet, out);
         }
-        let flight = *self.flights.flight(slot);
         let hop = self.routes.hop(flight.tree as usize, satellite, now, &self.topology);
         let Some(leg) = self.leg(satellite, hop) else {
             return out.drop(self.flights.take(slot).into_inner(), NO_PATH);
@@ -331,7 +338,10 @@ impl Constellation {
     /// Puts a packet that has left a queue on the link of a hop.
     fn launch_sent(&mut self, leg: Leg, sent: Option<(Packet, Time)>) {
         let Some((packet, sent)) = sent else { return };
-        let tree = self.tree_of(&packet).expect("a packet that was forwarded has a tree");
+        let tree = match packet.destination.is_group() {
+            true => multicast::SEVERAL,
+            false => self.tree_of(&packet).expect("a packet that was forwarded has a tree"),
+        };
         let slot = self.flights.add(packet, tree);
         self.launch(leg, slot, sent);
     }
@@ -447,6 +457,9 @@ impl Constellation {
 
     /// Sends a packet of a site up over the antenna from which its path is shortest.
     fn send_up(&mut self, now: Time, site: u32, packet: Packet, out: &mut Outbox) {
+        if packet.destination.is_group() {
+            return self.send_copies_up(now, site, packet, out);
+        }
         let Some(tree) = self.tree_of(&packet) else { return out.drop(packet, NO_PATH) };
         if self.balance.is_some() && self.topology.sites[site as usize].serving.iter().any(Option::is_some) {
             let (antenna, satellite) = match self.admit(now, site, tree, &packet) {
@@ -456,6 +469,17 @@ impl Constellation {
             self.trace_path(now, site, satellite, tree, &packet, out);
             return self.offer(now, self.uplink_leg(site, antenna, satellite), packet, out);
         }
+        let Some((antenna, satellite)) = self.nearest_antenna(now, site, tree) else {
+            return out.drop(packet, NO_SATELLITE);
+        };
+        self.trace_path(now, site, satellite, tree, &packet, out);
+        self.offer(now, self.uplink_leg(site, antenna, satellite), packet, out);
+    }
+
+    /// Returns the antenna of a site from which the path in a tree is shortest, and the satellite
+    /// that serves it.
+    #[inline]
+    fn nearest_antenna(&mut self, now: Time, site: u32, tree: u32) -> Option<(u32, u32)> {
         let ground = &self.topology.sites[site as usize];
         let mut best: Option<(Cost, u32, u32)> = None;
         match &ground.serving[..] {
@@ -471,9 +495,7 @@ impl Constellation {
                 }
             }
         }
-        let Some((_, antenna, satellite)) = best else { return out.drop(packet, NO_SATELLITE) };
-        self.trace_path(now, site, satellite, tree, &packet, out);
-        self.offer(now, self.uplink_leg(site, antenna, satellite), packet, out);
+        best.map(|(_, antenna, satellite)| (antenna, satellite))
     }
 
     #[inline]

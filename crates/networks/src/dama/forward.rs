@@ -27,6 +27,11 @@
 //! sent ([`super::timing`]). While no satellite serves, data wait in the queue, and signalling is
 //! lost ([`NO_SATELLITE`]).
 //!
+//! **Multicast.** A packet of a multicast group passes the queue and the transmitter once, and then
+//! reaches all terminals that lead to receivers of the group: each gets a copy, with its own delay
+//! and its own errors ([`crate::multicast`]). With ACM the packet is sent with the most robust
+//! MODCOD of these terminals. A terminal in an outage does not count, unless all are.
+//!
 //! Ports: input port i takes data for terminal i, and input port n takes signalling, where n is the
 //! number of terminals. Output port i leads to terminal i. Output port n + i bypasses terminal i
 //! and leads to its node; it takes data on which the terminal does not act.
@@ -37,6 +42,7 @@ use super::frame::Frame;
 use super::message::{LogonResponse, Tbtp};
 use super::timing::Timeline;
 use crate::constellation::NO_SATELLITE;
+use crate::multicast::Copying;
 use crate::propagation::orbit::Handovers;
 use bentpipe_core::{Fraction, NodeId, Probe, Rate, Report, Span, Stream, Time};
 use bentpipe_link::acm::frames::{Ending, Frames, Sent};
@@ -92,6 +98,10 @@ pub struct ForwardTerminal {
     pub esn0_db: Option<acm::Decibel>,
 }
 
+/// The place of a terminal in a flight to all terminals of a multicast group. Such a flight ends
+/// with the transmission, and a flight to each terminal follows.
+const GROUP: u16 = u16::MAX;
+
 /// A packet between transmitter and terminal.
 struct Flight {
     arrival: Time,
@@ -127,6 +137,9 @@ pub struct Forward {
     error_drops: u64,
     /// The terminal that leads to each destination, if packets wait in a buffer.
     exits: BTreeMap<NodeId, u16>,
+    copying: Copying,
+    /// The terminal at each node.
+    places: BTreeMap<NodeId, u16>,
     /// The symbol rate and the signalling rate, with ACM.
     rates: Option<Rates>,
     /// Baseband frames that packets share, with ACM and GSE.
@@ -166,6 +179,8 @@ impl Forward {
         Forward {
             rates: Rates::of(&config),
             frames: config.acm.as_ref().and_then(|_| Frames::new(&config.framing)),
+            copying: Copying::default(),
+            places: terminals.iter().zip(0..).map(|(terminal, place)| (terminal.address, place)).collect(),
             name,
             transmitter,
             longest,
@@ -180,6 +195,26 @@ impl Forward {
             held_bytes: 0,
             error_drops: 0,
             exits: BTreeMap::new(),
+        }
+    }
+
+    /// Sets the copying of multicast packets in this network.
+    pub fn copy_by(&mut self, copying: Copying) {
+        self.copying = copying;
+    }
+
+    /// Starts the flights of a multicast packet, whose transmission has ended, to the terminals of
+    /// its group.
+    fn copy(&mut self, flight: Flight, out: &mut Outbox) {
+        let Flight { sent, added, modcod, packet, .. } = flight;
+        let places = &self.places;
+        let copies = self.copying.divide(packet.destination, packet.leg, |exit| places[&exit]);
+        for (index, (terminal, leg)) in copies.into_iter().enumerate() {
+            let copy = Packet { leg, ..packet.clone() };
+            if index > 0 {
+                out.create_held(&copy);
+            }
+            self.launch_framed(sent, terminal, modcod, added, copy);
         }
     }
 
@@ -203,7 +238,11 @@ impl Forward {
         added: Added,
         packet: Packet,
     ) {
-        let arrival = sent + self.terminals[usize::from(terminal)].timeline.timing().one_way;
+        let delay = match terminal {
+            GROUP => Span::ZERO,
+            terminal => self.terminals[usize::from(terminal)].timeline.timing().one_way,
+        };
+        let arrival = sent + delay;
         self.held_bytes += u64::from(packet.size);
         let mut at = self.in_flight.len();
         while at > 0 && self.in_flight[at - 1].arrival > arrival {
@@ -268,6 +307,7 @@ impl Forward {
     }
 
     fn send_data(&mut self, now: Time, terminal: u16, mut packet: Packet, out: &mut Outbox) {
+        let terminal = if packet.destination.is_group() { GROUP } else { terminal };
         if packet.size > self.longest {
             return out.drop(packet, TOO_LONG);
         }
@@ -291,8 +331,20 @@ impl Forward {
     /// its terminal.
     fn start_adapted(&mut self, now: Time, out: &mut Outbox) {
         let (Some(rates), exits, terminals) = (&self.rates, &self.exits, &mut self.terminals) else { return };
+        let (copying, places) = (&self.copying, &self.places);
         let mut choose = |packet: &Packet, out: &mut Outbox| {
             let terminal = exits[&packet.destination];
+            if terminal == GROUP {
+                let copies = copying.divide(packet.destination, packet.leg, |exit| places[&exit]);
+                let modcods = copies.into_iter().filter_map(|(terminal, _)| {
+                    let (_, adaptation) = terminals[usize::from(terminal)].acm.as_mut()?;
+                    let modcod = adaptation.at(now);
+                    adaptation.record(now, out);
+                    modcod
+                });
+                let robust = modcods.min_by(|one, other| one.threshold_db.total_cmp(&other.threshold_db));
+                return (GROUP, robust);
+            }
             let (_, adaptation) = terminals[usize::from(terminal)]
                 .acm
                 .as_mut()
@@ -413,9 +465,13 @@ impl Stage for Forward {
             self.launch_begun(begun);
         }
         while self.in_flight.front().is_some_and(|flight| flight.arrival <= now) {
-            let Flight { arrival, terminal, added, modcod, mut packet, .. } =
-                self.in_flight.pop_front().expect("a wake at an arrival follows a flight");
-            self.held_bytes -= u64::from(packet.size);
+            let flight = self.in_flight.pop_front().expect("a wake at an arrival follows a flight");
+            self.held_bytes -= u64::from(flight.packet.size);
+            if flight.terminal == GROUP {
+                self.copy(flight, out);
+                continue;
+            }
+            let Flight { arrival, terminal, added, modcod, mut packet, .. } = flight;
             let is_plan = packet.body.of::<Tbtp>().is_some();
             if !self.is_received(arrival, terminal, modcod, packet.body.is_signalling()) {
                 out.drop(packet, acm::FADED);

@@ -87,6 +87,10 @@ impl AccessNetwork for Config {
         build(name, self, site);
     }
 
+    fn multicast(&self) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     fn changing(&self, name: &str) -> Option<Changing> {
         let terminals = self.terminal_names().into_iter().map(|terminal| terminal_name(name, &terminal));
         let stages = [forward_name(name), ncc_name(name)].into_iter().chain(terminals).collect();
@@ -108,7 +112,8 @@ pub fn build(name: &str, config: &Config, site: &mut dyn Construction<'_>) {
     let members = config.members();
     let nodes: Vec<NodeId> = members.iter().map(|member| site.node(&member.name)).collect();
     let labels: Vec<String> = members.iter().map(|member| site.label(TERMINAL, &member.name)).collect();
-    let star = network::build(name, config, gateway, &nodes, &labels, site);
+    let mut star = network::build(name, config, gateway, &nodes, &labels, site);
+    star.forward.copy_by(site.copying());
     let forward = site.stage(&forward_name(name), Box::new(star.forward));
     let ncc = site.stage(&ncc_name(name), Box::new(star.ncc));
     site.towards_node((ncc, Port(0)), gateway);

@@ -4,18 +4,24 @@
 //! output port from it.
 //!
 //! An edge ([`super::edge`]) conditions packets that leave for other nodes. A real host at the node
-//! receives packets that match none of the endpoints. A proxy ([`super::proxy`]) receives transit
-//! packets of its flows after the edge. The output ports are the links in the order in which they
-//! were attached, then the endpoints, the host, and the proxies.
+//! receives packets that match none of the endpoints. A packet of a multicast group is copied to
+//! several ports ([`Router::copies`], [`crate::multicast`]). A proxy ([`super::proxy`]) receives
+//! transit packets of its flows after the edge. The output ports are the links in the order in
+//! which they were attached, then the endpoints, the host, and the proxies.
 
 use super::edge::Edge;
 use bentpipe_core::{FlowId, NodeId, Report, Time};
+use bentpipe_stage::packet::Leg;
 use bentpipe_stage::{DropReason, Outbox, Packet, Port};
+use std::sync::Arc;
 
 /// Drop reason: the router has no route to the packet's destination.
 pub const NO_ROUTE: DropReason = DropReason::new("no route");
 /// Drop reason: the packet's destination node has no endpoint of the packet's flow.
 pub const NO_ENDPOINT: DropReason = DropReason::new("no endpoint");
+
+/// The output ports for the copies of a multicast packet, each with the leg of its copy.
+pub type Copies = Arc<[(Port, Leg)]>;
 
 /// Returns the name of the second router of a node, which forwards packets from the node's
 /// services.
@@ -38,6 +44,8 @@ pub struct Router {
     services: Vec<(FlowId, Port)>,
     interface: Option<u32>,
     edge: Option<Box<Edge>>,
+    /// Output ports by multicast group, each with the leg of its copy.
+    groups: Vec<(NodeId, Copies)>,
 }
 
 impl Router {
@@ -53,7 +61,30 @@ impl Router {
             services: Vec::new(),
             interface,
             edge: None,
+            groups: Vec::new(),
         }
+    }
+
+    /// Sets the output ports for packets of a multicast group, each with the leg of its copy.
+    pub fn set_copies(&mut self, group: NodeId, copies: Vec<(Port, Leg)>) {
+        self.groups.push((group, copies.into()));
+    }
+
+    /// Captures an arriving packet of a multicast group, and returns the output ports for its
+    /// copies, each with the leg of the copy, or the reason to drop the packet. An edge conditions
+    /// the packet before it is copied.
+    ///
+    /// # Errors
+    /// Returns the reason to drop the packet.
+    pub fn copies(&mut self, now: Time, packet: &mut Packet, out: &mut Outbox) -> Result<Copies, DropReason> {
+        if let Some(interface) = self.interface {
+            out.capture(interface, now, packet);
+        }
+        if let Some(edge) = &mut self.edge {
+            edge.condition(now, packet)?;
+        }
+        let copies = self.groups.iter().find(|(group, _)| *group == packet.destination);
+        copies.map(|(_, copies)| copies.clone()).ok_or(NO_ROUTE)
     }
 
     /// Sets the output port for all destinations without a route.
@@ -81,6 +112,11 @@ impl Router {
     pub fn set_endpoint(&mut self, flow: FlowId, port: Port) {
         let at = self.endpoints.partition_point(|(other, _)| *other < flow);
         self.endpoints.insert(at, (flow, port));
+    }
+
+    /// Returns the output port for packets of `flow` that are destined for this node.
+    pub fn endpoint(&self, flow: FlowId) -> Option<Port> {
+        port_of(&self.endpoints, flow)
     }
 
     /// Sets the output port for packets to this node that match none of its endpoints.
@@ -113,6 +149,7 @@ impl Router {
             services: Vec::new(),
             interface: self.interface,
             edge: None,
+            groups: self.groups.clone(),
         }
     }
 

@@ -191,6 +191,10 @@ impl AccessNetwork for Config {
         }
     }
 
+    fn multicast(&self) -> Result<(), &'static str> {
+        Err("does not model group-addressed frames, which have no acknowledgments")
+    }
+
     fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
         let members = self.members();
         let speeds = config::speeds(&self.phy());

@@ -32,7 +32,8 @@ pub enum Ecn {
 }
 
 /// A leg of a flow: a direction, and the end or proxy that sends there. Without a proxy that splits
-/// the flow, there is one leg in each direction.
+/// the flow, there is one leg in each direction. A packet to a multicast group has the number of
+/// its set of receivers in place of a proxy's number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Leg(u16);
 

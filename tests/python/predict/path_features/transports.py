@@ -21,6 +21,14 @@ ROWS: Final[tuple[Row, ...]] = (
         ('flow.f.transport={kind="tfrc"}',),
         "this flow uses tfrc",
     ),
+    Row(
+        "flow.transport.norm flow.transport.norm.backoff flow.transport.norm.block flow.transport.norm.group_size "
+        "flow.transport.norm.grtt flow.transport.norm.rate flow.transport.norm.robust "
+        "flow.transport.norm.segment_size flow.multicast",
+        LINK,
+        ('flow.f.transport={kind="norm",rate="1 Mbit/s"}', "flow.f.multicast=all"),
+        "this flow uses norm",
+    ),
     # TCP: keys that affect the steady state.
     _tcp("congestion", "congestion=vegas", "no equation for vegas"),
     _tcp("congestion", "congestion=cubic"),

@@ -267,7 +267,8 @@ mod tests {
         Flow {
             name: name.to_owned(),
             from: "a".to_owned(),
-            to: "b".to_owned(),
+            to: "b".to_owned().into(),
+            multicast: None,
             count: None,
             group: None,
             start: Span::ZERO,

@@ -31,6 +31,9 @@ impl Constellation {
         }
         let Receiver::Satellite(satellite) = self.receiver(due.number) else { return };
         let tree = self.flights.flight(due.item).tree;
+        if tree == super::multicast::SEVERAL {
+            return;
+        }
         if let Hop::Isl { arc, .. } = self.routes.hop_in(tree as usize, satellite) {
             black_box(self.lanes[self.isl_carrier(arc) as usize].last());
         }
