@@ -203,7 +203,7 @@ _TEN: Final = (
     "Fairness index and utilization; means of ten draws with 95 % confidence bands, and the first draw."
 )
 _FRIENDLINESS: Final = (
-    "By the paper, Vegas yields (we read: at most 40 % of the rate), Reno is unchanged when Vegas joins, "
+    "By the paper, Vegas yields (we read: at most 20 % of the rate), Reno is unchanged when Vegas joins, "
     "and returns as in the first 100 s."
 )
 

@@ -258,9 +258,10 @@ def by_errors(
         expected = [equation[socket][ber] for ber in known]
         axes.plot(known, expected, color=line(index)["color"], linestyle=PREDICTED, linewidth=0.8)
     for statement in statements:
-        # "ber-1e-7": the part of the throughput at this bit error rate.
-        ber = float(statement.id.split("-", 1)[1])
-        mark_value(axes, statement, ber, scale=scale, colour=line(0)["color"])
+        # "ber-1e-7" is the part of the throughput at this bit error rate. "ber-steep" has no place.
+        of_rate = statement.id.split("-", 1)[1]
+        if of_rate[0].isdigit():
+            mark_value(axes, statement, float(of_rate), scale=scale, colour=line(0)["color"])
     _single(axes, "Blocks of the socket's size, RTT 400 ms", "bit error rate", label)
     legend(axes)
     return figure

@@ -332,7 +332,7 @@ def figure_4(runs: dict[Point, Run]) -> dict[str, float | None]:
     return {
         "ber-1e-7": rate[1e-7] / rate[1e-12],
         "ber-1e-6": rate[1e-6] / rate[1e-12],
-        "ber-1e-5": rate[1e-5] / rate[1e-12],
+        "ber-steep": (rate[1e-6] - rate[1e-5]) / (rate[1e-12] - rate[1e-6]),
         "ber-1e-4": rate[1e-4] / rate[1e-12],
     }
 
