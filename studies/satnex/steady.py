@@ -1,5 +1,5 @@
-"""The tests ``votos-steady`` and ``votos-steady-causes`` of VOTOS (table I): pairs of TCP variants
-in the steady state, over Skyplex and a wireless LAN with frame errors."""
+"""The tests ``votos-steady``, ``votos-steady-packets`` and ``votos-steady-causes`` of VOTOS (table
+I): pairs of TCP variants in the steady state, over Skyplex and a wireless LAN with frame errors."""
 
 from __future__ import annotations
 
@@ -119,6 +119,10 @@ class Setup:
 #: The set-up of the study.
 STUDY: Final = Setup()
 
+#: The second set-up of the study: the frame error rate of table I is that of packets that the link
+#: layer has lost, in bursts.
+PACKETS: Final = replace(STUDY, name="packets lost in bursts of 10", transmissions=1)
+
 #: Set-ups with one changed assumption each; the last three also have no retransmissions.
 SETUPS: Final = (
     STUDY,
@@ -136,7 +140,7 @@ SETUPS: Final = (
     # The frame error rate counts packets that the link layer has lost: the second reading of
     # "Wireless FER".
     replace(STUDY, name="packets lost in bursts of 5", burst=5, transmissions=1),
-    replace(STUDY, name="packets lost in bursts of 10", transmissions=1),
+    PACKETS,
     replace(STUDY, name="packets lost in bursts of 20", burst=20, transmissions=1),
 )
 
@@ -323,6 +327,13 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         figures={"table-i-steady": figure},
         tables=[table_of(title, outcome, statements)],
     )
+
+
+def reproduce_packets(statements: Sequence[Statement], out: Path, json: bool) -> Reproduction:
+    """Judges the statements of table I with the set-up :data:`PACKETS`."""
+    outcome = simulate(PACKETS, "votos-steady-packets", out, json)
+    ours = {f"packets-{name}": value for name, value in (ours_of(outcome) | ratios(outcome)).items()}
+    return Reproduction(judge(statements, ours))
 
 
 @figure_function

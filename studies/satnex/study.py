@@ -48,6 +48,7 @@ TESTS: Final[dict[str, Callable[..., Reproduction]]] = {
     "votos-quickstart": quickstart.reproduce,
     "votos-quickstart-causes": quickstart.explain,
     "votos-steady": steady.reproduce,
+    "votos-steady-packets": steady.reproduce_packets,
     "votos-steady-causes": steady.explain,
     "wichmo": wichmo.reproduce,
     "wichmo-kernel": wichmo_kernel.reproduce,
