@@ -35,8 +35,8 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="The figure: a number of the paper, such as 9 or 5b. Draws only this figure, and judges only the statements "
-            "about it.",
+            help="The figure: a number of the paper, such as 9 or 5b. Draws only this figure, and judges only the "
+            "statements about it.",
             show_default="all",
         ),
     ] = None,
