@@ -9,6 +9,7 @@ use crate::app::{Actions, App, Arrival, End, Event, Transaction};
 use bentpipe_core::{Column, FlowId, NodeId, Report, Span, Stream, Table, Tables, Time};
 use bentpipe_stage::packet::datagram::Written;
 use bentpipe_stage::packet::Leg;
+use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port};
 
 /// One end of a flow: its place and its name.
 #[derive(Clone, Debug)]
@@ -55,6 +56,37 @@ impl Site {
     /// end.
     pub fn traced_as(&self, connection: u16) -> (String, String) {
         names::traced_as(&self.name, self.end, connection)
+    }
+
+    /// Sends a packet to the other end: its time of origin, number and size, and its body.
+    #[inline]
+    pub fn send(&self, now: Time, (birth, number, size): (Time, u32, u32), body: Body, out: &mut Outbox) {
+        let packet = Packet {
+            birth,
+            number,
+            size,
+            flow: self.flow,
+            source: self.node,
+            destination: self.peer,
+            connection: 0,
+            leg: self.leg(),
+            dscp: self.dscp,
+            ecn: Ecn::NotEct,
+            body,
+        };
+        if let Some(interface) = self.capture {
+            out.capture(interface, now, &packet);
+        }
+        out.create(Port(0), packet);
+    }
+
+    /// Takes a packet that has arrived, and captures it.
+    #[inline]
+    pub fn take(&self, now: Time, packet: Packet, out: &mut Outbox) -> Packet {
+        if let Some(interface) = self.capture {
+            out.capture(interface, now, &packet);
+        }
+        out.consume(packet)
     }
 
     /// Writes the rows of the sent and received data of this end. The flow's own rows describe the

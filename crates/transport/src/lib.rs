@@ -3,6 +3,7 @@
 
 pub mod app;
 mod classes;
+pub mod datagrams;
 pub mod details;
 pub mod flow;
 pub mod hosting;

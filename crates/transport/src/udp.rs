@@ -4,13 +4,14 @@
 //! datagram, and lost datagrams are not repaired. Datagrams are 28 bytes longer than their payload
 //! (IPv4 and UDP headers); the largest has 65507 bytes, and nothing is fragmented.
 
+use super::datagrams::{self, Probes};
 use super::flow::{DestinationCounters, SourceCounters};
-use super::hosting::{self, Hosted, Site};
-use crate::app::{Actions, App, Arrival, End, Event, Workload};
+use super::hosting::{Hosted, Site};
+use crate::app::{Actions, App, Arrival, Event, Workload};
 use crate::{EndpointParts, Packets, Socket, Supply, Transport};
-use bentpipe_core::{Column, Probe, Report, Sample, Stream, Table, Tables, Time};
+use bentpipe_core::{Report, Sample, Stream, Table, Tables, Time};
 use bentpipe_link::channel::effect::Received;
-use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,11 +37,8 @@ impl Transport for Config {
 
     fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
         let EndpointParts { site, app, transactions, measures, stream, .. } = parts;
-        let arrivals = match site.end {
-            End::Source => None,
-            End::Destination => supply.probe(&TRACE, &site.name),
-        };
-        Box::new(Endpoint::new(site, app, stream, Probes { arrivals, transactions, measures }))
+        let probes = Probes::of(&site, None, (transactions, measures), supply);
+        Box::new(Endpoint::new(site, app, stream, probes))
     }
 
     fn socket(&self) -> Option<Socket<'_>> {
@@ -62,7 +60,7 @@ impl Transport for Config {
 }
 
 impl Tables for Config {
-    const TRACES: &'static [&'static Table] = &[&TRACE];
+    const TRACES: &'static [&'static Table] = &[&datagrams::TRACE];
 }
 
 /// Size of the IPv4 and UDP headers, in bytes.
@@ -73,34 +71,6 @@ pub const LARGEST: u64 = bentpipe_stage::LARGEST_DATAGRAM;
 
 /// Drop reason: a packet that is not a datagram arrived at a UDP endpoint.
 pub const NOT_UDP: DropReason = DropReason::new("not a datagram");
-
-/// Trace of a receiver of datagrams.
-pub static TRACE: Table = Table {
-    name: "datagram",
-    entity: "flow",
-    about: "when a datagram arrives",
-    columns: &[
-        Column::whole(
-            "number",
-            "1",
-            "number of the datagram in sending order, from 0; missing numbers were lost",
-        ),
-        Column::real("delay", "s", "one-way delay of the datagram"),
-        Column::whole("payload", "bytes", "payload of the datagram"),
-        Column::whole("received", "bytes", "payload received so far, in total"),
-    ],
-};
-
-/// Probes of the traces of one end, for those that are recorded.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Probes {
-    /// Probe of the trace [`TRACE`], if it is recorded.
-    pub arrivals: Option<Probe>,
-    /// Probe of the trace [`hosting::TRACE`], if it is recorded.
-    pub transactions: Option<Probe>,
-    /// Rows of the application's own trace.
-    pub measures: Option<Probe>,
-}
 
 /// One end of a flow of datagrams.
 pub struct Endpoint {
@@ -143,9 +113,7 @@ impl Endpoint {
         if actions.send > 0 {
             self.send(now, actions.send.min(LARGEST), out);
         }
-        if let (Some(over), Some(probe)) = (&actions.over, self.probes.transactions) {
-            out.record(probe, now, &hosting::row(now, over));
-        }
+        self.probes.record_transaction(now, &actions, out);
         if actions.close || actions.stop {
             self.source.completed = Some(now);
         }
@@ -163,50 +131,27 @@ impl Endpoint {
             [] => Body::Datagram,
             _ => Body::layer(written),
         };
-        let packet = Packet {
-            birth: now,
-            number: self.number,
-            size: payload as u32 + HEADER,
-            flow: self.site.flow,
-            source: self.site.node,
-            destination: self.site.peer,
-            connection: 0,
-            leg: self.site.leg(),
-            dscp: self.site.dscp,
-            ecn: Ecn::NotEct,
-            body,
-        };
+        self.site.send(now, (now, self.number, payload as u32 + HEADER), body, out);
         self.number = self.number.wrapping_add(1);
         self.source.start.get_or_insert(now);
         self.source.sent_bytes += payload;
         self.source.sent_packets += 1;
-        if let Some(interface) = self.site.capture {
-            out.capture(interface, now, &packet);
-        }
-        out.create(Port(0), packet);
     }
 
     /// Takes a datagram; `intact` if its payload is unchanged.
     fn take(&mut self, now: Time, packet: Packet, intact: bool, out: &mut Outbox) {
-        if let Some(interface) = self.site.capture {
-            out.capture(interface, now, &packet);
-        }
-        let packet = out.consume(packet);
+        let packet = self.site.take(now, packet, out);
         let payload = u64::from(packet.size.saturating_sub(HEADER));
         let delay = packet.age(now);
         self.destination.delivered_bytes += payload;
         self.destination.delivered_packets += 1;
         self.destination.last_delivery = Some(now);
         self.destination.arrive(now, &packet);
-        if let Some(probe) = self.probes.arrivals {
-            let received = self.destination.delivered_bytes as f64;
-            let row = [f64::from(packet.number), delay.as_secs_f64(), payload as f64, received];
-            out.record(probe, now, &row);
-        }
+        let received = self.destination.delivered_bytes as f64;
+        let row = [f64::from(packet.number), delay.as_secs_f64(), payload as f64, received];
+        self.probes.record_arrival(now, row, out);
         let actions = self.hosted.arrived(now, &Arrival::of(&packet, payload, intact));
-        if let (Some(probe), row @ [_, ..]) = (self.probes.measures, self.hosted.row()) {
-            out.record(probe, now, row);
-        }
+        self.probes.record_measures(now, &self.hosted, out);
         if let Some(event) = self.act(now, actions, out) {
             self.tell(now, event, out);
         }
@@ -246,7 +191,7 @@ impl Stage for Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::{cbr, Config as AppConfig};
+    use crate::app::{cbr, Config as AppConfig, End};
     use bentpipe_core::{FlowId, NodeId, Span, Streams};
     use bentpipe_testing::bench::Bench;
 

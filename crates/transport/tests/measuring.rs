@@ -7,8 +7,9 @@ use bentpipe_core::{Column, Report, Span, Stream, Table, Time};
 use bentpipe_stage::{Body, Corrupted, Packet, Port, Supply};
 use bentpipe_testing::bench::{packet, stream, Bench, Supplies};
 use bentpipe_transport::app::{Actions, App, Arrival, End, Event};
+use bentpipe_transport::datagrams::Probes;
 use bentpipe_transport::hosting::Site;
-use bentpipe_transport::udp::{Endpoint, Probes};
+use bentpipe_transport::udp::Endpoint;
 use common::site;
 
 /// An application that measures: a row for each datagram and a count at the end.

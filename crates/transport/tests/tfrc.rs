@@ -6,7 +6,7 @@ use bentpipe_core::{math, Span, Streams, Time};
 use bentpipe_link::Link;
 use bentpipe_testing::bench::{self, Bench};
 use bentpipe_transport::app::{Config as AppConfig, End};
-use bentpipe_transport::tfrc::endpoint::Probes;
+use bentpipe_transport::datagrams::Probes;
 use bentpipe_transport::tfrc::{equation, Config, Endpoint};
 use common::site;
 use std::ops::Deref;

@@ -6,12 +6,13 @@ use super::receiver::Receiver;
 use super::sender::{Segment, Sender};
 use super::Config;
 use crate::app::{Actions, App, Arrival, End, Event, Stamp};
+use crate::datagrams::Probes;
 use crate::flow::{DestinationCounters, SourceCounters};
-use crate::hosting::{self, Hosted, Site};
+use crate::hosting::{Hosted, Site};
 use crate::{names, udp};
-use bentpipe_core::{Column, Probe, Report, Stream, Table, Time};
+use bentpipe_core::{Column, Report, Stream, Table, Time};
 use bentpipe_link::channel::effect::Received;
-use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
 use std::sync::Arc;
 
 /// Drop reason: a packet that does not belong to NORM arrived at a NORM endpoint.
@@ -45,19 +46,6 @@ pub static REPORT: Table = Table {
         Column::real("completed", "s", "when the destination had received everything; null for a source"),
     ],
 };
-
-/// Probes of the traces of one end, for those that are recorded.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Probes {
-    /// Probe of the trace [`TRACE`], if it is recorded.
-    pub sender: Option<Probe>,
-    /// Probe of the trace [`udp::TRACE`], if it is recorded.
-    pub arrivals: Option<Probe>,
-    /// Probe of the trace [`hosting::TRACE`], if it is recorded.
-    pub transactions: Option<Probe>,
-    /// Rows of the application's own trace.
-    pub measures: Option<Probe>,
-}
 
 /// Numbers of messages at one end.
 #[derive(Default)]
@@ -129,9 +117,7 @@ impl Endpoint {
 
     /// Performs the application's actions, and returns the event that follows from them, if any.
     fn act(&mut self, now: Time, actions: &Actions, out: &mut Outbox) -> Option<Event> {
-        if let (Some(over), Some(probe)) = (&actions.over, self.probes.transactions) {
-            out.record(probe, now, &hosting::row(now, over));
-        }
+        self.probes.record_transaction(now, actions, out);
         if actions.send > 0 {
             self.sender.write(now, actions.send);
         }
@@ -186,33 +172,14 @@ impl Endpoint {
             block: block.value() as u32,
         };
         let size = payload + udp::HEADER + message.bytes();
-        let packet = Packet {
-            birth: now,
-            number: self.number,
-            size,
-            flow: self.site.flow,
-            source: self.site.node,
-            destination: self.site.peer,
-            connection: 0,
-            leg: self.site.leg(),
-            dscp: self.site.dscp,
-            ecn: Ecn::NotEct,
-            body: Body::layer(Norm { announced, message }),
-        };
+        self.site.send(now, (now, self.number, size), Body::layer(Norm { announced, message }), out);
         self.number = self.number.wrapping_add(1);
-        if let Some(interface) = self.site.capture {
-            out.capture(interface, now, &packet);
-        }
-        out.create(Port(0), packet);
         size
     }
 
     /// Takes a message; `intact` if its payload is unchanged.
     fn take(&mut self, now: Time, packet: Packet, (message, intact): (Message, bool), out: &mut Outbox) {
-        if let Some(interface) = self.site.capture {
-            out.capture(interface, now, &packet);
-        }
-        let packet = out.consume(packet);
+        let packet = self.site.take(now, packet, out);
         match message {
             Message::Data { segment, written, total, .. } => {
                 let data = (packet.size.saturating_sub(udp::HEADER + message.bytes()), written);
@@ -256,21 +223,14 @@ impl Endpoint {
             let arrival =
                 Arrival { bytes: bytes.into(), stamp: Some(Stamp { number, sent }), intact, content: &[] };
             let actions = self.hosted.arrived(now, &arrival);
-            if let (Some(probe), row @ [_, ..]) = (self.probes.measures, self.hosted.row()) {
-                out.record(probe, now, row);
-            }
+            self.probes.record_measures(now, &self.hosted, out);
             if let Some(event) = self.act(now, &actions, out) {
                 self.tell(now, event, out);
             }
         }
-        if let Some(probe) = self.probes.arrivals {
-            let received = self.destination.delivered_bytes as f64;
-            out.record(
-                probe,
-                now,
-                &[f64::from(segment), packet.age(now).as_secs_f64(), f64::from(data.0), received],
-            );
-        }
+        let received = self.destination.delivered_bytes as f64;
+        let row = [f64::from(segment), packet.age(now).as_secs_f64(), f64::from(data.0), received];
+        self.probes.record_arrival(now, row, out);
     }
 }
 

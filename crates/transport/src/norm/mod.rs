@@ -53,10 +53,11 @@ pub mod sender;
 pub use endpoint::Endpoint;
 
 use super::{names, udp, EndpointParts, Packets, Supply, Transport};
-use crate::app::{End, Workload};
+use crate::app::Workload;
+use crate::datagrams::{self, Probes};
 use bentpipe_core::{Count, Problems, Rate, Sample, Span, Table, Tables};
 use bentpipe_stage::Stage;
-use endpoint::{Probes, REPORT, TRACE};
+use endpoint::{REPORT, TRACE};
 use header::DATA_HEADER;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,11 +151,7 @@ impl Transport for Config {
 
     fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
         let EndpointParts { site, app, transactions, measures, stream, .. } = parts;
-        let (sender, arrivals) = match site.end {
-            End::Source => (supply.probe(&TRACE, &site.name), None),
-            End::Destination => (None, supply.probe(&udp::TRACE, &site.name)),
-        };
-        let probes = Probes { sender, arrivals, transactions, measures };
+        let probes = Probes::of(&site, Some(&TRACE), (transactions, measures), supply);
         let streams = [stream, supply.stream(&names::backoff(&names::end(&site.name, site.end)))];
         Box::new(Endpoint::new(site, self, app, streams, probes))
     }
@@ -192,6 +189,6 @@ impl Transport for Config {
 }
 
 impl Tables for Config {
-    const TRACES: &'static [&'static Table] = &[&udp::TRACE, &TRACE];
+    const TRACES: &'static [&'static Table] = &[&datagrams::TRACE, &TRACE];
     const REPORTS: &'static [&'static Table] = &[&REPORT];
 }

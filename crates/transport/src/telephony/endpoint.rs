@@ -17,7 +17,7 @@ use crate::{names, udp, EndpointParts, Transport};
 use bentpipe_core::address::ipv4;
 use bentpipe_core::{Probe, Report, Span, Stream, Streams, Time};
 use bentpipe_link::channel::effect::Received;
-use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
 use bentpipe_voice::codec::Codec;
 use bentpipe_voice::rtp::{unwrapped_sequence, Rtp};
 use bentpipe_voice::stream::{
@@ -432,35 +432,19 @@ impl Endpoint {
     /// Sends a packet of the line.
     fn send(&mut self, now: Time, outgoing: Outgoing, out: &mut Outbox) {
         let Outgoing { size, speech, body } = outgoing;
-        let packet = Packet {
-            birth: now,
-            number: self.number,
-            size,
-            flow: self.site.flow,
-            source: self.site.node,
-            destination: self.site.peer,
-            connection: 0,
-            leg: self.site.leg(),
-            dscp: self.site.dscp,
-            ecn: Ecn::NotEct,
-            body,
-        };
+        self.site.send(now, (now, self.number, size), body, out);
         self.number = self.number.wrapping_add(1);
         if speech > 0 {
             self.source.sent_bytes += u64::from(size.saturating_sub(udp::HEADER));
             self.source.sent_packets += 1;
             self.source.start.get_or_insert(now);
         } else {
-            self.counts.signalling += u64::from(packet.size);
+            self.counts.signalling += u64::from(size);
         }
         if let Some(traffic) = &mut self.traffic {
-            traffic.bytes += u64::from(packet.size);
+            traffic.bytes += u64::from(size);
             traffic.speech += u64::from(speech);
         }
-        if let Some(interface) = self.site.capture {
-            out.capture(interface, now, &packet);
-        }
-        out.create(Port(0), packet);
     }
 
     /// Performs the action of a call that is due now.
@@ -490,10 +474,7 @@ impl Endpoint {
         if !self.line.receive(now, &packet.body, &mut self.signals) {
             return out.drop(packet, NOT_A_CALL);
         }
-        if let Some(interface) = self.site.capture {
-            out.capture(interface, now, &packet);
-        }
-        let packet = out.consume(packet);
+        let packet = self.site.take(now, packet, out);
         if packet.body.has_payload() == Some(true) {
             self.destination.delivered_bytes += u64::from(packet.size.saturating_sub(udp::HEADER));
             self.destination.delivered_packets += 1;

@@ -5,15 +5,16 @@ use super::receiver::Receiver;
 use super::sender::Sender;
 use super::Config;
 use crate::app::{Actions, App, Arrival, End, Event};
+use crate::datagrams::Probes;
 use crate::flow::{DestinationCounters, SourceCounters};
-use crate::hosting::{self, Hosted, Site};
+use crate::hosting::{Hosted, Site};
 use crate::names;
 use crate::tfrc::header::{Tfrc, TfrcFeedback};
 use crate::udp;
-use bentpipe_core::{Column, Probe, Report, Span, Stream, Table, Time};
+use bentpipe_core::{Column, Report, Span, Stream, Table, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::packet::quick_start::QuickStart;
-use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
 /// Drop reason: a packet that does not belong to TFRC arrived at a TFRC endpoint.
@@ -64,19 +65,6 @@ pub static REPORT: Table = Table {
         Column::whole("lost", "packets", "packets that the destination counted as lost"),
     ],
 };
-
-/// Probes of the traces of one end, for those that are recorded.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Probes {
-    /// Probe of the trace [`TRACE`], if it is recorded.
-    pub sender: Option<Probe>,
-    /// Probe of the trace [`udp::TRACE`], if it is recorded.
-    pub arrivals: Option<Probe>,
-    /// Probe of the trace [`hosting::TRACE`], if it is recorded.
-    pub transactions: Option<Probe>,
-    /// Rows of the application's own trace.
-    pub measures: Option<Probe>,
-}
 
 /// One end of a TFRC flow, as a stage.
 pub struct Endpoint {
@@ -148,9 +136,7 @@ impl Endpoint {
 
     /// Performs the application's actions, and returns the event that follows from them, if any.
     fn act(&mut self, now: Time, actions: &Actions, out: &mut Outbox) -> Option<Event> {
-        if let (Some(over), Some(probe)) = (&actions.over, self.probes.transactions) {
-            out.record(probe, now, &hosting::row(now, over));
-        }
+        self.probes.record_transaction(now, actions, out);
         if actions.send == u64::MAX {
             self.endless = true;
         } else if actions.send > 0 {
@@ -185,7 +171,7 @@ impl Endpoint {
             let option = if quick_start.is_some() { QUICK_START } else { 0 };
             let header = Tfrc { sent: now, rtt: self.sender.rtt(), feedback: None, quick_start };
             let size = payload + udp::HEADER + DATA_HEADER + option;
-            self.emit(now, (birth, self.number, size), header, out);
+            self.site.send(now, (birth, self.number, size), Body::layer(header), out);
             self.number = self.number.wrapping_add(1);
             self.source.sent_bytes += u64::from(payload);
             self.source.sent_packets += 1;
@@ -207,33 +193,13 @@ impl Endpoint {
         f64::from(payload) + headers
     }
 
-    fn emit(&self, now: Time, (birth, number, size): (Time, u32, u32), header: Tfrc, out: &mut Outbox) {
-        let packet = Packet {
-            birth,
-            number,
-            size,
-            flow: self.site.flow,
-            source: self.site.node,
-            destination: self.site.peer,
-            connection: 0,
-            leg: self.site.leg(),
-            dscp: self.site.dscp,
-            ecn: Ecn::NotEct,
-            body: Body::layer(header),
-        };
-        if let Some(interface) = self.site.capture {
-            out.capture(interface, now, &packet);
-        }
-        out.create(Port(0), packet);
-    }
-
     fn report(&mut self, now: Time, feedback: TfrcFeedback, out: &mut Outbox) {
         self.reports += 1;
         let number = self.number;
         self.number = self.number.wrapping_add(1);
         let feedback = TfrcFeedback { granted: self.granted.take(), ..feedback };
         let header = Tfrc { sent: now, rtt: Span::ZERO, feedback: Some(feedback), quick_start: None };
-        self.emit(now, (now, number, udp::HEADER + REPORT_HEADER), header, out);
+        self.site.send(now, (now, number, udp::HEADER + REPORT_HEADER), Body::layer(header), out);
     }
 
     fn take_report(&mut self, now: Time, feedback: &TfrcFeedback, out: &mut Outbox) {
@@ -266,10 +232,7 @@ impl Endpoint {
 
     /// Takes a packet with its header; `intact` if its payload is unchanged.
     fn take(&mut self, now: Time, packet: Packet, (header, intact): (Tfrc, bool), out: &mut Outbox) {
-        if let Some(interface) = self.site.capture {
-            out.capture(interface, now, &packet);
-        }
-        let packet = out.consume(packet);
+        let packet = self.site.take(now, packet, out);
         if let Some(feedback) = &header.feedback {
             self.take_report(now, feedback, out);
             self.send(now, out);
@@ -285,20 +248,16 @@ impl Endpoint {
         self.destination.delivered_packets += 1;
         self.destination.last_delivery = Some(now);
         self.destination.arrive(now, &packet);
-        if let Some(probe) = self.probes.arrivals {
-            let received = self.destination.delivered_bytes as f64;
-            let row = [f64::from(packet.number), delay.as_secs_f64(), f64::from(payload), received];
-            out.record(probe, now, &row);
-        }
+        let received = self.destination.delivered_bytes as f64;
+        let row = [f64::from(packet.number), delay.as_secs_f64(), f64::from(payload), received];
+        self.probes.record_arrival(now, row, out);
         let times = (header.sent, header.rtt);
         let due = self.receiver.arrive(now, packet.number.into(), times, self.nominal(payload));
         if let Some(feedback) = due {
             self.report(now, feedback, out);
         }
         let actions = self.hosted.arrived(now, &Arrival::of(&packet, payload.into(), intact));
-        if let (Some(probe), row @ [_, ..]) = (self.probes.measures, self.hosted.row()) {
-            out.record(probe, now, row);
-        }
+        self.probes.record_measures(now, &self.hosted, out);
         if let Some(event) = self.act(now, &actions, out) {
             self.tell(now, event, out);
         }

@@ -26,10 +26,11 @@ pub use config::Config;
 pub use endpoint::Endpoint;
 
 use super::{udp, EndpointParts, Packets, Supply, Transport};
-use crate::app::{End, Workload};
+use crate::app::Workload;
+use crate::datagrams::{self, Probes};
 use bentpipe_core::{Problems, Table, Tables};
 use bentpipe_stage::Stage;
-use endpoint::{Probes, DATA_HEADER, REPORT, REPORT_HEADER, TRACE};
+use endpoint::{DATA_HEADER, REPORT, REPORT_HEADER, TRACE};
 
 impl Transport for Config {
     fn packets(&self, datagram: Option<u32>) -> Packets {
@@ -40,11 +41,7 @@ impl Transport for Config {
 
     fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
         let EndpointParts { site, app, transactions, measures, stream, .. } = parts;
-        let (sender, arrivals) = match site.end {
-            End::Source => (supply.probe(&TRACE, &site.name), None),
-            End::Destination => (None, supply.probe(&udp::TRACE, &site.name)),
-        };
-        let probes = Probes { sender, arrivals, transactions, measures };
+        let probes = Probes::of(&site, Some(&TRACE), (transactions, measures), supply);
         Box::new(Endpoint::new(site, self, app, stream, probes))
     }
 
@@ -66,6 +63,6 @@ impl Transport for Config {
 }
 
 impl Tables for Config {
-    const TRACES: &'static [&'static Table] = &[&udp::TRACE, &TRACE];
+    const TRACES: &'static [&'static Table] = &[&datagrams::TRACE, &TRACE];
     const REPORTS: &'static [&'static Table] = &[&REPORT];
 }

@@ -27,7 +27,7 @@ use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_transport::app::{Connections, End, Transaction};
 use bentpipe_transport::flow::SourceCounters;
 use bentpipe_transport::hosting::{self, Hosted, Site};
-use bentpipe_transport::{names, tcp as tcp_model, udp as udp_model, Socket};
+use bentpipe_transport::{datagrams, names, tcp as tcp_model, Socket};
 use driver::Driver;
 use exact::{Exact, Watched};
 use log::{Seen, Sockets, Statistics, TcpLog};
@@ -439,7 +439,7 @@ impl Planned<'_> {
             }
             (End::Destination, Some(Socket::Datagram)) => {
                 let measures = self.flow.app.measures().and_then(|table| probe(table, name));
-                Traces { arrival: probe(&udp_model::TRACE, name), transactions: None, measures }
+                Traces { arrival: probe(&datagrams::TRACE, name), transactions: None, measures }
             }
             (End::Destination, _) => Traces::default(),
         }
