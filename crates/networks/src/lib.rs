@@ -32,6 +32,7 @@ pub mod multicast;
 pub mod multilink;
 pub mod node;
 pub mod propagation;
+mod signalling;
 pub mod skyplex;
 pub mod wifi;
 

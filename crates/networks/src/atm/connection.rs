@@ -73,20 +73,23 @@ impl Cell {
 
     /// Sends the cell over a leg. Returns the cell at the end of the leg, with its fate on the leg.
     pub fn traverse(mut self, leg: &mut Leg, connection: usize, stream: &mut Stream) -> Cell {
-        if self.lost {
-            return self;
+        if !self.lost {
+            self.meet(leg.send(self.at, connection, self.end_of_frame(), self.low_priority, stream));
         }
-        let (at, reason, lost) =
-            match leg.send(self.at, connection, self.end_of_frame(), self.low_priority, stream) {
-                Fate::Arrives(at) => (at, None, false),
-                Fate::Corrupted(at) => (at, Some(CORRUPTED), false),
-                Fate::Lost(at) => (at, Some(CORRUPTED), true),
-                Fate::Full => (self.at, Some(CELLS_FULL), true),
-                Fate::Early => (self.at, Some(EARLY), true),
-            };
+        self
+    }
+
+    /// Applies the fate of the cell on a leg.
+    pub fn meet(&mut self, fate: Fate) {
+        let (at, reason, lost) = match fate {
+            Fate::Arrives(at) => (at, None, false),
+            Fate::Corrupted(at) => (at, Some(CORRUPTED), false),
+            Fate::Lost(at) => (at, Some(CORRUPTED), true),
+            Fate::Full => (self.at, Some(CELLS_FULL), true),
+            Fate::Early => (self.at, Some(EARLY), true),
+        };
         (self.at, self.lost) = (at, lost);
         self.corruption = self.corruption.or(reason);
-        self
     }
 }
 
@@ -208,18 +211,13 @@ impl Connection {
                 shaper.arrive(at);
             }
             self.last_time = at;
-            let mut cell = Cell::new(at, number, index == cells, None);
+            let cell = Cell::new(at, number, index == cells, None);
             if let Some(adapter) = &mut self.adapter {
                 adapter.waiting.push_back(cell);
                 adapter.waiting_max = adapter.waiting_max.max(adapter.waiting.len());
                 continue;
             }
-            if let Some((near, _)) = &mut self.access {
-                cell = cell.traverse(near, 0, stream);
-                let before = self.cells.back().map_or(Time::ZERO, |before| before.at);
-                cell.at = cell.at.max(before);
-            }
-            self.cells.push_back(cell);
+            self.leave_adapter(cell, stream);
         }
         let ready = self.cells.back().map_or(ready, |cell| cell.at);
         self.reassembling.push_back(Frame {
@@ -234,6 +232,16 @@ impl Connection {
         None
     }
 
+    /// Sends a cell over the first access line, if there is one, to the first shared leg.
+    fn leave_adapter(&mut self, mut cell: Cell, stream: &mut Stream) {
+        if let Some((near, _)) = &mut self.access {
+            cell = cell.traverse(near, 0, stream);
+            let before = self.cells.back().map_or(Time::ZERO, |before| before.at);
+            cell.at = cell.at.max(before);
+        }
+        self.cells.push_back(cell);
+    }
+
     /// Returns the time at which the source of an ABR connection sends its next cell.
     pub fn next_emission(&self) -> Option<Time> {
         let adapter = self.adapter.as_ref()?;
@@ -245,19 +253,14 @@ impl Connection {
     pub fn emit(&mut self, now: Time, stream: &mut Stream) {
         let Some(adapter) = &mut self.adapter else { return };
         let data = adapter.waiting.front().is_some_and(|cell| cell.at <= now);
-        let mut cell = match adapter.source.send(now, data) {
+        let cell = match adapter.source.send(now, data) {
             Next::Rm(rm) => Cell::new(now, 0, false, Some(rm)),
             Next::Data => match adapter.waiting.pop_front() {
                 Some(cell) => Cell { at: now, ..cell },
                 None => return,
             },
         };
-        if let Some((near, _)) = &mut self.access {
-            cell = cell.traverse(near, 0, stream);
-            let before = self.cells.back().map_or(Time::ZERO, |before| before.at);
-            cell.at = cell.at.max(before);
-        }
-        self.cells.push_back(cell);
+        self.leave_adapter(cell, stream);
     }
 
     /// Accepts an RM cell that the destination of the opposite direction returns at `now`.

@@ -20,7 +20,7 @@ use super::config::Config;
 use super::connection::Connection;
 use super::leg::Leg;
 use super::switch::Switches;
-use crate::dama::message;
+use crate::signalling;
 use bentpipe_core::{NodeId, Probe, Report, Stream, Time};
 use bentpipe_link::framing::atm::Encapsulation;
 use bentpipe_link::framing::TOO_LONG;
@@ -127,7 +127,7 @@ impl Direction {
             while let Some(cell) = connection.take_rm(now) {
                 let kind = if cell.backward { 2 } else { 1 };
                 let port = Port((kind * count + index) as u16);
-                let packet = message::packet(now, (UNROUTED, UNROUTED), 0, RM_BYTES, Arc::new(cell));
+                let packet = signalling::packet(now, (UNROUTED, UNROUTED), 0, RM_BYTES, Arc::new(cell));
                 out.create(port, packet);
             }
         }
@@ -275,13 +275,12 @@ impl Stage for Direction {
 
     fn report(&self, now: Time, report: &mut Report) {
         self.connections.iter().for_each(|connection| connection.report(now, report));
-        match &self.shared {
-            Shared::ByCategory(switches) => switches.report(&self.name, report),
-            Shared::InOrder(legs) => {
-                for (index, leg) in legs.iter().enumerate() {
-                    leg.report(&format!("{}.{}", self.name, index + 1), report);
-                }
-            }
+        let legs: Vec<&Leg> = match &self.shared {
+            Shared::ByCategory(switches) => switches.legs().collect(),
+            Shared::InOrder(legs) => legs.iter().collect(),
+        };
+        for (leg, number) in legs.into_iter().zip(1..) {
+            leg.report(&format!("{}.{number}", self.name), report);
         }
     }
 }

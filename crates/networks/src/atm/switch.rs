@@ -3,17 +3,16 @@
 //! simplest one in which a category is not delayed by a lower one, except by the cell in
 //! transmission).
 //!
-//! When a line becomes free, the port sends the oldest waiting cell of the highest category.
+//! The port sends the oldest waiting cell of the highest category when its line becomes free.
 //! Therefore, unlike with a single category, a cell's departure is not known at its arrival, and
 //! each cell causes an event at each port.
 
 use super::config::Config;
-use super::connection::{Cell, CELLS_FULL, EARLY};
+use super::connection::Cell;
 use super::contract::Category;
-use super::leg::{Fate, Leg};
+use super::leg::Leg;
 use super::marking::{Arrival, Bits, Marker};
-use bentpipe_core::{Report, Stream, Time};
-use bentpipe_link::channel::CORRUPTED;
+use bentpipe_core::{Stream, Time};
 use std::collections::VecDeque;
 
 /// A cell, after the index of its connection.
@@ -103,8 +102,7 @@ impl Switches {
         let queue = &mut port.queues[category.priority()];
         let refused = port.leg.refuse(now, connection, cell.end_of_frame(), cell.low_priority, queue.len());
         if let Some(fate) = refused {
-            let reason = if fate == Fate::Early { EARLY } else { CELLS_FULL };
-            (cell.lost, cell.corruption) = (true, cell.corruption.or(Some(reason)));
+            cell.meet(fate);
             return Some((connection, cell));
         }
         queue.push_back((connection, cell));
@@ -130,15 +128,7 @@ impl Switches {
         if port.queues.iter().any(|queue| !queue.is_empty()) {
             port.start = Some(port.leg.reserve(port.leg.free_at()));
         }
-        match fate {
-            Fate::Arrives(at) => cell.at = at,
-            Fate::Corrupted(at) => (cell.at, cell.corruption) = (at, cell.corruption.or(Some(CORRUPTED))),
-            Fate::Lost(at) => {
-                (cell.at, cell.lost) = (at, true);
-                cell.corruption = cell.corruption.or(Some(CORRUPTED));
-            }
-            Fate::Full | Fate::Early => unreachable!("the cell was accepted on arrival"),
-        }
+        cell.meet(fate);
         if last || cell.lost {
             return Some((connection, cell));
         }
@@ -155,10 +145,8 @@ impl Switches {
         }
     }
 
-    /// Writes the rows of the legs of the direction `name`.
-    pub fn report(&self, name: &str, report: &mut Report) {
-        for (index, port) in self.ports.iter().enumerate() {
-            port.leg.report(&format!("{name}.{}", index + 1), report);
-        }
+    /// Returns the legs in the order of this direction.
+    pub fn legs(&self) -> impl Iterator<Item = &Leg> {
+        self.ports.iter().map(|port| &port.leg)
     }
 }

@@ -4,10 +4,8 @@
 use super::frame::{Frame, Run};
 use super::requests::contention::Contention;
 use super::scheme::CapacityRequest;
-use bentpipe_core::{FlowId, NodeId, Time};
-use bentpipe_stage::packet::Leg;
-use bentpipe_stage::{Body, Content, Ecn, Packet, Payload};
-use std::sync::Arc;
+use bentpipe_core::NodeId;
+use bentpipe_stage::{Content, Packet, Payload};
 
 /// A capacity request, in the satellite access control field of a synchronisation burst (EN 301
 /// 790, section 6.6.1). It is sent out of band and takes no traffic slot.
@@ -105,31 +103,5 @@ pub const LOGON_REQUEST_BYTES: u32 = 16;
 pub const LOGOFF_BYTES: u32 = 16;
 /// Size in bytes of a terminal information message with its logon initialize descriptor.
 pub const LOGON_RESPONSE_BYTES: u32 = 48;
-/// The flow number of messages that belong to no flow.
-pub const NO_FLOW: FlowId = FlowId(u32::MAX);
 /// The destination of messages that all terminals receive.
 pub const ALL_TERMINALS: NodeId = NodeId(u16::MAX);
-
-/// Wraps a message in a packet.
-pub fn packet(
-    now: Time,
-    (source, destination): (NodeId, NodeId),
-    number: u32,
-    size: u32,
-    body: Arc<dyn Payload>,
-) -> Packet {
-    Packet {
-        birth: now,
-        number,
-        size,
-        flow: NO_FLOW,
-        source,
-        destination,
-        connection: 0,
-        leg: Leg::THERE,
-        // Network control (RFC 4594, section 3.2).
-        dscp: 48,
-        ecn: Ecn::NotEct,
-        body: Body::Layer(body),
-    }
-}

@@ -21,6 +21,7 @@ use super::plan::{Grant, Plan};
 use super::requests::contention::{resolve, Contention};
 use super::scheme::{Account, CapacityRequest};
 use super::waits::Controller;
+use crate::signalling;
 use bentpipe_core::{Column, NodeId, Probe, Report, Span, Table, Time};
 use bentpipe_stage::{Change, DropReason, Held, Outbox, Packet, Payload, Port, Stage};
 use std::collections::VecDeque;
@@ -275,7 +276,7 @@ impl Ncc {
     }
 
     fn send_message(&mut self, now: Time, to: NodeId, size: u32, body: Arc<dyn Payload>, out: &mut Outbox) {
-        out.create(TO_FORWARD, message::packet(now, (self.parts.gateway, to), self.messages, size, body));
+        out.create(TO_FORWARD, signalling::packet(now, (self.parts.gateway, to), self.messages, size, body));
         self.messages += 1;
     }
 

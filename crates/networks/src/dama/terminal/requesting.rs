@@ -1,6 +1,7 @@
 //! Requests of a terminal: their times, contents and transmission.
 
 use super::*;
+use crate::signalling;
 
 impl Terminal {
     /// Returns true if the terminal has, or may have, capacity to request.
@@ -141,7 +142,7 @@ impl Terminal {
 
     /// Sends a message to the network control centre.
     pub(super) fn send_message(&mut self, leaves: Time, size: u32, body: Arc<dyn Payload>, out: &mut Outbox) {
-        let packet = message::packet(leaves, self.parts.addresses, self.messages, size, body);
+        let packet = signalling::packet(leaves, self.parts.addresses, self.messages, size, body);
         self.messages += 1;
         out.create_held(&packet);
         if !self.served {

@@ -1,6 +1,7 @@
 //! Placement of packets into slots, and the causes of their waits.
 
 use super::*;
+use crate::signalling;
 
 impl Terminal {
     /// Places as many data as possible into slots now.
@@ -89,7 +90,7 @@ impl Terminal {
         let (frame, run, slot) = self.slots.last_slot();
         let nanos = |span: Span| span.as_nanos() as f64;
         Box::new([
-            if packet.flow == message::NO_FLOW { -1.0 } else { f64::from(packet.flow.0) },
+            if packet.flow == signalling::NO_FLOW { -1.0 } else { f64::from(packet.flow.0) },
             f64::from(packet.number),
             f64::from(packet.size),
             class as f64,
