@@ -52,6 +52,20 @@ impl Row<'_> {
     fn to(&self) -> &str {
         self.connections[self.connections.len() - 1].to
     }
+
+    /// Returns true if the network copied the packets for several receivers.
+    fn is_copied(&self) -> bool {
+        self.flow.multicast.is_some() && !self.is_back
+    }
+}
+
+/// Returns the completion time of a transfer to one of several receivers: the time of its last
+/// delivery, if the source is done and this receiver has everything.
+fn completed_copy(report: &Report, one: &Connection<'_>) -> Option<f64> {
+    let source = |column| report.value(flow::SOURCE.name, &one.sender, column);
+    let destination = |column| report.value(flow::DESTINATION.name, &one.receiver, column);
+    source("completed")?;
+    destination("last_delivery").filter(|_| destination("delivered_bytes") >= source("sent_bytes"))
 }
 
 /// Returns the report with joined legs, and the first columns of `flows.parquet`, of a run that
@@ -80,7 +94,7 @@ struct Rows<'a> {
 /// payload, then the legs of split flows, as NAME@SENDER and NAME.reverse@SENDER. SENDER is a node
 /// for the first leg and a proxy for the others.
 fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
-    let splits = splits(scenario);
+    let (splits, senders) = (splits(scenario), scenario.senders());
     let direction = |index: usize, is_back: bool| {
         let flow = &scenario.flow[index];
         let name = if is_back { names::reverse(&flow.name) } else { flow.name.clone() };
@@ -90,8 +104,9 @@ fn rows<'a>(scenario: &'a Scenario, report: &Report) -> Rows<'a> {
         let at = |proxy: &proxy::Config| proxy::at(&name, &proxy.name);
         let proxies: Vec<_> = proxies.filter(|(_, proxy)| has_sent(report, &at(proxy))).collect();
         let first = if is_back { Leg::BACK } else { Leg::THERE };
-        let mut connections =
-            vec![Connection { leg: first, from, to, sender: name.clone(), receiver: name.clone() }];
+        // The receivers of a multicast flow have a common source.
+        let sender = if is_back { name.clone() } else { scenario.flow[senders[index]].name.clone() };
+        let mut connections = vec![Connection { leg: first, from, to, sender, receiver: name.clone() }];
         for (place, proxy) in proxies {
             let last = connections.last_mut().expect("there is one at the start");
             let receiver = std::mem::replace(&mut last.receiver, at(proxy));
@@ -137,33 +152,34 @@ impl Rows<'_> {
     fn joined(&self, report: &Report) -> Report {
         let split = || self.rows.iter().filter(|row| row.connections.len() > 1);
         // The names under which parts of split flows were reported, each with the name of the last
-        // leg.
+        // leg, and those of multicast flows.
         let legs = self.rows.iter().filter(|row| row.leg.is_some());
         let legs: BTreeMap<&str, &str> = legs.map(|leg| (&*leg.connections[0].sender, &*leg.name)).collect();
-        let parts: BTreeMap<&str, &str> = split()
+        let mut parts: BTreeMap<&str, &str> = split()
             .flat_map(|row| {
                 let last = &row.connections[row.connections.len() - 1];
                 let name = legs.get(&*last.sender).copied().unwrap_or("");
                 row.connections.iter().flat_map(move |one| [(&*one.sender, name), (&*one.receiver, name)])
             })
             .collect();
+        let copied = self.rows.iter().filter(|row| row.is_copied());
+        parts.extend(copied.map(|row| (&*row.name, &*row.name)));
         let mut joined = Report::default();
-        let multicast = self.rows.iter().filter(|row| row.flow.multicast.is_some() && !row.is_back);
-        let multicast: BTreeMap<&str, &Row<'_>> = multicast.map(|row| (&*row.name, row)).collect();
         for (table, entity, values) in report.rows() {
             match parts.get(entity.as_str()) {
                 Some(_) if [flow::SOURCE.name, flow::DESTINATION.name].contains(&table.name) => {}
-                _ if table.name == flow::SOURCE.name && multicast.contains_key(entity.as_str()) => {}
                 // These columns are measured at the destination.
                 Some(last) if table.name == details::FLOW.name => joined.row(table, last, values),
                 _ => joined.row(table, entity, values),
             }
         }
-        for row in self.rows.iter().filter(|row| row.leg.is_some() || row.connections.len() > 1) {
+        let is_joined = |row: &&Row<'_>| row.leg.is_some() || row.connections.len() > 1 || row.is_copied();
+        for row in self.rows.iter().filter(is_joined) {
             for table in [&flow::SOURCE, &flow::DESTINATION] {
-                let value = |one: &Connection<'_>, column| {
-                    let end = if table.name == flow::SOURCE.name { &one.sender } else { &one.receiver };
-                    report.value(table.name, end, column)
+                let value = |one: &Connection<'_>, column| match column {
+                    "completed" if row.is_copied() => completed_copy(report, one),
+                    _ if table.name == flow::SOURCE.name => report.value(table.name, &one.sender, column),
+                    _ => report.value(table.name, &one.receiver, column),
                 };
                 let values = table.columns.iter().map(|column| {
                     let legs: Vec<_> = row.connections.iter().map(|one| value(one, column.name)).collect();
@@ -171,20 +187,6 @@ impl Rows<'_> {
                 });
                 joined.row(table, &row.name, &values.collect::<Vec<f64>>());
             }
-        }
-        // The receivers of a multicast flow have a common source. The transfer to a receiver is
-        // complete with the last delivery.
-        for (name, row) in multicast {
-            let sender = &self.scenario.sender(row.flow).name;
-            let source = |column: &str| report.value(flow::SOURCE.name, sender, column);
-            let destination = |column: &str| report.value(flow::DESTINATION.name, name, column);
-            let is_complete = destination("delivered_bytes") >= source("sent_bytes");
-            let values = flow::SOURCE.columns.iter().map(|column| match column.name {
-                "completed" => source("completed").and(destination("last_delivery").filter(|_| is_complete)),
-                other => source(other),
-            });
-            let values = values.map(|value| value.unwrap_or(f64::NAN)).collect::<Vec<f64>>();
-            joined.row(&flow::SOURCE, name, &values);
         }
         joined
     }
@@ -224,7 +226,7 @@ impl Rows<'_> {
         let lost = |row: &Row<'_>| {
             let of =
                 |connection: &Connection<'_>| by_leg.get(&(row.id, connection.leg)).copied().unwrap_or(0);
-            if row.flow.multicast.is_some() && !row.is_back {
+            if row.is_copied() {
                 return report
                     .value(multicast::REPORT.name, &row.name, "lost_copies")
                     .map(|lost| lost as u64);
@@ -299,19 +301,15 @@ impl Rows<'_> {
 
     /// Returns the rows to which lost packets belong, by the leg of the loss.
     fn legs(&self, totals: &Totals) -> BTreeMap<(FlowId, Leg), String> {
-        let single = self.rows.iter().filter(|row| row.connections.len() == 1);
+        // A packet to several receivers belongs to the group.
+        let single = self.rows.iter().filter(|row| row.connections.len() == 1 && !row.is_copied());
         let mut found: BTreeMap<_, _> =
             single.map(|row| ((row.id, row.connections[0].leg), row.name.clone())).collect();
-        // A packet to several receivers belongs to the group.
-        found.retain(|(flow, leg), _| {
-            leg.is_back() || self.scenario.flow[flow.0 as usize].multicast.is_none()
-        });
         for loss in totals.lost.keys() {
             let Some(flow) = self.scenario.flow.get(loss.flow.0 as usize) else { continue };
             found.entry((loss.flow, loss.leg)).or_insert_with(|| match loss.leg {
                 Leg::BACK => names::reverse(&flow.name),
-                _ if flow.multicast.is_some() => flow.multicast.clone().unwrap_or_default(),
-                leg => leg_name(self.scenario, flow, leg),
+                leg => flow.multicast.clone().unwrap_or_else(|| leg_name(self.scenario, flow, leg)),
             });
         }
         found

@@ -96,13 +96,15 @@ pub fn instantiate_ends(
     let at = |name: &str| hosts.iter().position(|host| host.name == name).expect("every end has a host");
     let mut stages = BTreeMap::new();
     let mut layout = lay(scenario, Streams::new(seed, run), Recorder::default());
+    let senders = scenario.senders();
     let flows = scenario.flow.iter().enumerate();
     for (index, flow) in flows.filter(|(_, flow)| !flow.is_modelled()) {
+        let sender = &scenario.flow[senders[index]];
         let (id, from, to) = (FlowId(index as u32), at(&flow.from), at(&flow.to));
         for (end, own, peer) in [(End::Source, from, to), (End::Destination, to, from)] {
             let nodes = (hosts[own].node, hosts[peer].node);
             let (builder, layout) = (&mut builder, Some(&mut layout));
-            let stage = add_end(EndSupply { builder, layout, scenario, flow, end }, id, nodes);
+            let stage = add_end(EndSupply { builder, layout, scenario, flow, sender, end }, id, nodes);
             builder.wire((stage, Port(0)), (gates[own], gate::NETWORK));
             stages.insert((id, nodes.0), stage);
         }
@@ -121,9 +123,13 @@ fn build(
     let scenario = &*scenario.started(seed, run);
     let first = radios.then(|| hosts.map_or(0, |hosts| hosts.len() as u32));
     let mut builder = lay_with(scenario, Streams::new(seed, run), recorder, first);
+    let (senders, groups) = (scenario.senders(), scenario.groups());
+    let groups: BTreeMap<usize, &[usize]> =
+        groups.iter().map(|(_, members)| (members[0], &**members)).collect();
     for (index, flow) in scenario.flow.iter().enumerate() {
         if hosts.is_none() || flow.is_modelled() {
-            add_flow(&mut builder, FlowId(index as u32), scenario, flow);
+            let receivers = groups.get(&index).copied().unwrap_or_default();
+            add_flow(&mut builder, scenario, (index, senders[index]), receivers);
         }
     }
     add_edges(&mut builder, scenario);
@@ -198,30 +204,35 @@ fn add_services(builder: &mut Builder<'_>, scenario: &Scenario) {
     }
 }
 
-fn add_flow(builder: &mut Builder<'_>, id: FlowId, scenario: &Scenario, flow: &Flow) {
+/// Adds the ends of flow `index`, whose packets the source of flow `sender` sends. The first flow
+/// of a multicast group has `receivers`, the numbers of the flows of the group.
+fn add_flow(
+    builder: &mut Builder<'_>,
+    scenario: &Scenario,
+    (index, sender): (usize, usize),
+    receivers: &[usize],
+) {
+    let (id, flow, sender) = (FlowId(index as u32), &scenario.flow[index], &scenario.flow[sender]);
     let (from, to) = (builder.node(&flow.from), builder.node(&flow.to));
     let mut ends = vec![(End::Source, from, to, vec![id]), (End::Destination, to, from, vec![id])];
-    if flow.multicast.is_some() {
-        let members = scenario.receivers(flow);
-        match members.first() {
-            Some((first, _)) if *first == id => {
-                let receiver = |(flow, one): &(FlowId, &Flow)| Receiver {
-                    flow: *flow,
-                    name: one.name.clone(),
-                    node: builder.node(&one.to),
-                };
-                let receivers: Vec<Receiver> = members.iter().map(receiver).collect();
-                let flows = receivers.iter().map(|receiver| receiver.flow).collect();
-                ends[0] = (End::Source, from, builder.multicast(from, receivers), flows);
-            }
-            _ => _ = ends.remove(0),
-        }
+    if !receivers.is_empty() {
+        let receiver = |flow: &usize| Receiver {
+            flow: FlowId(*flow as u32),
+            name: scenario.flow[*flow].name.clone(),
+            node: builder.node(&scenario.flow[*flow].to),
+        };
+        let receivers: Vec<Receiver> = receivers.iter().map(receiver).collect();
+        let flows = receivers.iter().map(|receiver| receiver.flow).collect();
+        ends[0] = (End::Source, from, builder.multicast(from, receivers), flows);
+    } else if flow.multicast.is_some() {
+        ends.remove(0);
     }
     for (end, node, peer, flows) in ends {
         if end == End::Destination && scenario.has_stand_in(flow) {
             continue;
         }
-        let stage = add_end(EndSupply { builder, layout: None, scenario, flow, end }, id, (node, peer));
+        let stage =
+            add_end(EndSupply { builder, layout: None, scenario, flow, sender, end }, id, (node, peer));
         builder.endpoint(node, &flows, (stage, Port(0)), (stage, Port(0)));
     }
 }
@@ -235,7 +246,7 @@ fn congestion(config: &tcp::Config) -> MakeCongestion {
 /// Adds one end of a flow at `node`; the other end is at `peer`. The stage has input port 0 and
 /// output port 0.
 fn add_end(mut ends: EndSupply<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeId)) -> StageId {
-    let EndSupply { builder, scenario, flow, end, .. } = &mut ends;
+    let EndSupply { builder, flow, sender, end, .. } = &mut ends;
     let end = *end;
     let stage_name = names::end(&flow.name, end);
     let site = Site {
@@ -249,7 +260,7 @@ fn add_end(mut ends: EndSupply<'_, '_>, id: FlowId, (node, peer): (NodeId, NodeI
         details: builder.details(),
         capture: None,
     };
-    let plan = builder.stream(&names::plan(&scenario.sender(flow).name));
+    let plan = builder.stream(&names::plan(&sender.name));
     let (common, calls) = (plan.clone().bits(), flow.app.calls().cloned());
     let app = flow.app.build(end, plan);
     let transactions = (end == End::Source && flow.app.has_transactions())
@@ -271,6 +282,8 @@ struct EndSupply<'a, 'b> {
     layout: Option<&'a mut Builder<'b>>,
     scenario: &'a Scenario,
     flow: &'a Flow,
+    /// The flow whose source sends the packets.
+    sender: &'a Flow,
     end: End,
 }
 

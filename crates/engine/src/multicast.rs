@@ -6,8 +6,8 @@
 //! Only the first of them has a source, which sends to the address of the group.
 
 use crate::routes::Routes;
-use crate::scenario::{Flow, Scenario};
-use bentpipe_core::{FlowId, NodeId};
+use crate::scenario::Scenario;
+use bentpipe_core::NodeId;
 use std::collections::BTreeMap;
 
 /// The paths from a source to the receivers of a group, which reach each node over one edge.
@@ -20,18 +20,17 @@ impl Tree {
     /// Joins the paths of unicast packets. A path that meets the tree again after leaving it, which
     /// happens between paths of equal delay, follows the tree to that node.
     pub(crate) fn of(routes: &Routes, from: NodeId, receivers: impl Iterator<Item = NodeId>) -> Tree {
-        let mut reached: BTreeMap<NodeId, Vec<u32>> = BTreeMap::from([(from, Vec::new())]);
+        // The edge over which the tree reaches each node.
+        let mut into: BTreeMap<NodeId, u32> = BTreeMap::new();
         let paths = receivers.map(|to| {
             let path = routes.path(from, to)?;
-            let met = path.iter().rposition(|edge| reached.contains_key(&routes.edge(*edge).to));
-            let (mut whole, others) = match met {
-                Some(last) => (reached[&routes.edge(path[last]).to].clone(), &path[last + 1..]),
-                None => (Vec::new(), &path[..]),
-            };
-            for edge in others {
-                whole.push(*edge);
-                reached.insert(routes.edge(*edge).to, whole.clone());
+            let met = path.iter().rposition(|edge| into.contains_key(&routes.edge(*edge).to));
+            for edge in &path[met.map_or(0, |last| last + 1)..] {
+                into.insert(routes.edge(*edge).to, *edge);
             }
+            let edge_before = |edge: &u32| into.get(&routes.edge(*edge).from).copied();
+            let mut whole: Vec<u32> = std::iter::successors(into.get(&to).copied(), edge_before).collect();
+            whole.reverse();
             Some(whole)
         });
         Tree { paths: paths.collect() }
@@ -55,19 +54,14 @@ impl Scenario {
         groups
     }
 
-    /// Returns the flows of the multicast group of `flow`, with their numbers.
-    pub(crate) fn receivers<'a>(&'a self, flow: &Flow) -> Vec<(FlowId, &'a Flow)> {
-        let flows = self.flow.iter().zip(0..).filter(|(other, _)| other.multicast == flow.multicast);
-        flows.map(|(other, index)| (FlowId(index), other)).collect()
-    }
-
-    /// Returns the multicast flow whose source sends the packets of `flow`: the first flow of its
-    /// group, or the flow itself without a group.
-    pub(crate) fn sender<'a>(&'a self, flow: &'a Flow) -> &'a Flow {
-        match &flow.multicast {
-            None => flow,
-            group => self.flow.iter().find(|other| other.multicast == *group).unwrap_or(flow),
+    /// Returns, for each flow, the number of the flow whose source sends its packets: the first
+    /// flow of its multicast group, or the flow itself without a group.
+    pub(crate) fn senders(&self) -> Vec<usize> {
+        let mut senders: Vec<usize> = (0..self.flow.len()).collect();
+        for (_, members) in self.groups() {
+            members.iter().for_each(|member| senders[*member] = members[0]);
         }
+        senders
     }
 }
 

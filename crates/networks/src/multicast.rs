@@ -28,6 +28,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Maximum number of sets of receivers in a group.
 const SETS: usize = 1 << 15;
+/// Maximum number of receivers of a group: each needs a set of its own, and one set has all.
+pub const RECEIVERS: usize = SETS / 2;
 
 /// Report of the receivers of multicast flows.
 pub static REPORT: Table = Table {

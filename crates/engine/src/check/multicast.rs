@@ -3,7 +3,7 @@
 use crate::layout::lay;
 use crate::scenario::{Flow, Scenario};
 use bentpipe_core::{NodeId, Problems, Recorder, Streams};
-use bentpipe_networks::Construction;
+use bentpipe_networks::{multicast, Construction};
 use bentpipe_transport::app::Answers;
 use std::collections::BTreeSet;
 
@@ -36,6 +36,10 @@ impl Scenario {
             problems.within(&first.name, |problems| {
                 if number >= usize::from(NodeId::GROUPS) {
                     let message = format!("too many multicast groups; allowed: {}", NodeId::GROUPS);
+                    problems.add("multicast", message);
+                }
+                if members.len() > multicast::RECEIVERS {
+                    let message = format!("too many receivers; allowed: {}", multicast::RECEIVERS);
                     problems.add("multicast", message);
                 }
                 let from = layout.node(&first.from);

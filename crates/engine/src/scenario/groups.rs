@@ -161,25 +161,20 @@ impl Expansion {
                 // The pattern of the receivers may match the source, and patterns may overlap.
                 let mut seen = BTreeSet::new();
                 to.retain(|node| (from.len() > 1 || *node != from[0]) && seen.insert(node.clone()));
-                if flow.count.is_some() || flow.starts.is_some() || from.len() > 1 || to.is_empty() {
-                    let (key, message) = match flow.count {
-                        Some(_) => ("count", "a multicast flow has one flow per receiver; allowed: unset"),
-                        None if flow.starts.is_some() => {
-                            ("starts", "a multicast flow starts once, at its source; allowed: `start`")
-                        }
-                        None if to.is_empty() => {
-                            ("to", "no receiver other than the source; allowed: other nodes")
-                        }
-                        None => ("from", "a multicast flow has one source; allowed: the name of a node"),
-                    };
+                let count = ("count", "a multicast flow has one flow per receiver; allowed: unset");
+                let starts = ("starts", "a multicast flow starts once, at its source; allowed: `start`");
+                let nobody = ("to", "no receiver other than the source; allowed: other nodes");
+                let sources = ("from", "a multicast flow has one source; allowed: the name of a node");
+                let problem = (flow.count.is_some().then_some(count))
+                    .or(flow.starts.is_some().then_some(starts))
+                    .or(to.is_empty().then_some(nobody))
+                    .or((from.len() > 1).then_some(sources));
+                if let Some((key, message)) = problem {
                     within("flow", &flow.name, problems, |problems| problems.add(key, message));
                     continue;
                 }
             }
-            let multicast = match (&flow.multicast, is_multicast) {
-                (None, true) => Some(plain(&flow.name)),
-                (name, _) => name.clone(),
-            };
+            let multicast = flow.multicast.clone().or_else(|| is_multicast.then(|| plain(&flow.name)));
             let count = flow.count.map_or(from.len().max(to.len()), |count| count.value() as usize);
             if all.len() + count > MAX_MEMBERS {
                 within("flow", &flow.name, problems, |problems| problems.add("count", too_many("flows")));

@@ -1,6 +1,7 @@
 //! Calls between exchanges: blocking by Erlang's B formula, set-up times, and reasons of failures.
 
 use crate::run::{untraced, Run};
+use bentpipe_core::Report;
 use bentpipe_transport::app::calls::blocking;
 
 fn text(duration: &str, error: &str, app: &str, transport: &str) -> String {
@@ -158,6 +159,34 @@ fn sip_gives_up_a_call_over_tcp_without_a_path() {
     assert_eq!((row.values[1], row.values[2], row.time), (1.0, 408.0, 32_000_000_000));
 }
 
+/// Runs a conference for 100 s at the gateway, which the parties call at the start without silence
+/// suppression over links of their own. A party has a name, further keys of its app, and a
+/// transport.
+fn conference(link: &str, parties: &[(&str, &str, &str)]) -> Report {
+    let party = |(name, keys, transport): &(&str, &str, &str)| {
+        format!(
+            r#"
+[[link]]
+name = "l-{name}"
+from = "{name}"
+to = "gw"
+{link}
+[[flow]]
+name = "{name}"
+from = "{name}"
+to = "gw"
+app = {{ kind = "calls", calls = 1, answer = "0 s", suppression = false{keys} }}
+transport = "{transport}"
+"#
+        )
+    };
+    let parties: String = parties.iter().map(party).collect();
+    let text = format!(
+        "name = \"conference\"\nduration = \"100 s\"\nservice = [{{ name = \"c\", node = \"gw\", role = \"bridge\" }}]\n{parties}"
+    );
+    Run::new(&untraced(&text), 1, 0).finished().report()
+}
+
 /// A party with GSM (packets of 20 ms) and one with iLBC (30 ms) meet at a bridge, which mixes
 /// frames of 10 ms. Both links have a delay of 100 ms and no queue worth mentioning, and the
 /// de-jitter buffer holds packets for 60 ms.
@@ -173,31 +202,10 @@ fn sip_gives_up_a_call_over_tcp_without_a_path() {
 /// each party.
 #[test]
 fn a_bridge_mixes_packets_of_different_durations() {
-    let site = |name: &str, codec: &str| {
-        format!(
-            r#"
-[[link]]
-name = "l-{name}"
-from = "{name}"
-to = "gw"
-rate = "100 Mbit/s"
-delay = "100 ms"
-[[flow]]
-name = "{name}"
-from = "{name}"
-to = "gw"
-app = {{ kind = "calls", calls = 1, answer = "0 s", suppression = false, codec = "{codec}" }}
-transport = "sip"
-"#
-        )
-    };
     let conference = |codecs: [&str; 2]| {
-        let text = format!(
-            "name = \"conference\"\nduration = \"100 s\"\nservice = [{{ name = \"c\", node = \"gw\", role = \"bridge\" }}]\n{}{}",
-            site("a", codecs[0]),
-            site("b", codecs[1])
-        );
-        Run::new(&untraced(&text), 1, 0).finished().report()
+        let link = "rate = \"100 Mbit/s\"\ndelay = \"100 ms\"";
+        let [a, b] = codecs.map(|codec| format!(r#", codec = "{codec}""#));
+        conference(link, &[("a", &a, "sip"), ("b", &b, "sip")])
     };
     let report = conference(["GSM-FR", "iLBC-30"]);
     for (name, packets) in [("a", 50.0), ("b", 1000.0 / 30.0)] {
@@ -207,7 +215,7 @@ transport = "sip"
         // Signalling takes a few packets.
         assert!((sent - packets * 99.9).abs() <= 4.0, "{name}: {sent}");
     }
-    let wait = |report: &bentpipe_core::Report| report.value("bridge", "c", "delay_mean").unwrap();
+    let wait = |report: &Report| report.value("bridge", "c", "delay_mean").unwrap();
     let mixed = wait(&report);
     assert!((0.068..=0.0785).contains(&mixed), "{mixed}");
     // With one duration, the additional wait is zero.
@@ -219,32 +227,8 @@ transport = "sip"
 /// regardless of the number of parties.
 #[test]
 fn a_bridge_sends_one_stream_to_each_party() {
-    let site = |name: &str, transport: &str| {
-        format!(
-            r#"
-[[link]]
-name = "l-{name}"
-from = "{name}"
-to = "gw"
-rate = "1 Mbit/s"
-delay = "250 ms"
-[[flow]]
-name = "{name}"
-from = "{name}"
-to = "gw"
-app = {{ kind = "calls", calls = 1, answer = "0 s", suppression = false }}
-transport = "{transport}"
-"#
-        )
-    };
-    let text = format!(
-        "name = \"conference\"\nduration = \"100 s\"\nservice = [{{ name = \"c\", node = \"gw\", role = \"bridge\" }}]\n{}{}{}",
-        site("a", "sip"),
-        site("b", "sip"),
-        site("d", "iax2")
-    );
-    let run = Run::new(&untraced(&text), 1, 0).finished();
-    let report = run.report();
+    let link = "rate = \"1 Mbit/s\"\ndelay = \"250 ms\"";
+    let report = conference(link, &[("a", "", "sip"), ("b", "", "sip"), ("d", "", "iax2")]);
     assert_eq!(report.value("bridge", "c", "parties"), Some(3.0));
     // A packet waits for 60 ms in the buffer, and for at most 20 ms until the next mix.
     let wait = report.value("bridge", "c", "delay_mean").unwrap();
