@@ -75,8 +75,8 @@ def reproduce(
         str,
         typer.Option(
             metavar="CLOCK",
-            help="The clock: virtual, or real or kernel if the study supports these. With real and kernel, the study "
-            "also runs in virtual time, for comparison.",
+            help="The clock: virtual, or real or kernel if the study supports these. With real and kernel, only the "
+            "tests that support them run, and also run in virtual time, for comparison.",
         ),
     ] = "virtual",
     json: Json = False,
@@ -85,9 +85,9 @@ def reproduce(
 
     Prints each statement of the paper with the published value, the reproduced value, the
     difference and the verdict, and a summary of the recorded verdicts of all studies. Writes a page
-    with the set-up, the figures and the statements about each figure. The exit code
-    is 1 if a statement differs and the study does not list it as known to differ. Repeat the
-    command to resume an interrupted study.
+    with the set-up, the figures and the statements about each figure. The exit code is 1 if a
+    statement differs and the study does not list it as known to differ. Repeat the command to
+    resume an interrupted study.
     """
     from bentpipe import studies
 
@@ -103,7 +103,7 @@ def reproduce(
     from bentpipe.studies.page import write_page
 
     found = studies.load(studies.find(study))
-    tests = found.chosen(test, figure)
+    tests = found.chosen(test, figure, studies.clock_of(clock))
     if record and figure is not None:
         raise InputError("--record needs the complete results of tests; leave out --figure")
     place = out or Path("runs") / found.name
@@ -189,11 +189,12 @@ def _print(result: Result, *, named: bool) -> None:
 
 
 def _print_counts(results: list[Result]) -> None:
+    from bentpipe.studies.recording import COUNTED, counts
+
     verdicts = [verdict for result in results for verdict in result.verdicts]
-    claims = [verdict for verdict in verdicts if verdict.statement.role == "claim"]
-    held = sum(verdict.outcome == "holds" for verdict in claims)
-    others = len(verdicts) - len(claims)
+    counted = dict(zip(COUNTED, counts(verdicts), strict=True))
+    others = len(verdicts) - counted["claims"]
     typer.echo(
-        f"\n{held} of {len(claims)} claims of the paper hold"
+        f"\n{counted['holds']} of {counted['claims']} claims of the paper hold"
         + (f"; {others} other statements are not counted" if others else "")
     )

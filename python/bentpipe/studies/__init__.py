@@ -23,8 +23,8 @@ Optional arguments of ``reproduce``, and optional constants of ``study.py``:
   figure that the paper does not have), each with its test and its caption
   (:class:`PaperFigure`).
 - ``EXTRA``: names of further tests, which the complete study does not run.
-- ``clock``: for a study that can run on several clocks. ``CLOCKS`` names them (default: virtual and
-  real).
+- ``clock``: for a study with tests that can run on further clocks than the virtual one. ``CLOCKS``
+  has the names of these tests by clock.
 - ``replications``: for a study that is a campaign, the number of runs per point.
 - ``traces``: for a study with traces of frames, a folder with the user's traces.
 - ``KERNEL``: the tests that need a kernel in virtual time on every clock (:func:`with_kernel`).

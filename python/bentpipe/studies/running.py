@@ -39,16 +39,31 @@ class Study:
     extra: tuple[str, ...]
     #: Figures by label.
     figures: Mapping[str, PaperFigure]
+    #: The tests that support each clock.
+    clocks: Mapping[Clock, tuple[str, ...]]
 
     @property
     def name(self) -> str:
         """The name of the study, with hyphens."""
         return name_of(self.folder)
 
-    def chosen(self, test: str | None = None, figure: str | None = None) -> Sequence[str]:
+    def supporting(self, clock: Clock) -> tuple[str, ...]:
+        """Returns the tests that support a clock. Raises :class:`bentpipe.InputError` if there are
+        none."""
+        if clock in self.clocks:
+            return self.clocks[clock]
+        if len(self.clocks) == 1:
+            raise InputError(f"the study {self.name} has fixed clocks; leave out --clock {clock}")
+        raise unknown("clock", clock, self.clocks, f"the study {self.name}")
+
+    def chosen(
+        self, test: str | None = None, figure: str | None = None, clock: Clock = "virtual"
+    ) -> Sequence[str]:
         """Returns the names of the tests to run: the test, the test that draws the figure, or all
-        tests of the complete study. Raises :class:`bentpipe.InputError` for an unknown test or
-        figure, and for a figure of another test."""
+        tests of the complete study that support the clock. Raises :class:`bentpipe.InputError` for
+        an unknown test or figure, for a figure of another test, and for a test that does not
+        support the clock."""
+        supporting = self.supporting(clock)
         if test not in (None, *self.tests, *self.extra):
             raise unknown("test", test or "", (*self.tests, *self.extra), f"the study {self.name}")
         if figure is not None:
@@ -57,8 +72,14 @@ class Study:
             drawing = self.figures[figure].test
             if test not in (None, drawing):
                 raise InputError(f"the test {drawing} draws the figure {figure}; leave out --test {test}")
-            return (drawing,)
-        return self.tests if test is None else (test,)
+            test = drawing
+        if test is None:
+            return tuple(one for one in self.tests if one in supporting)
+        if test not in supporting:
+            raise InputError(
+                f"the test {test} does not support --clock {clock}; tests that do: {', '.join(supporting)}"
+            )
+        return (test,)
 
 
 def load(folder: Path) -> Study:
@@ -71,7 +92,8 @@ def load(folder: Path) -> Study:
     if tests is None:
         tests = dict.fromkeys(one.test for one in read_published(folder / "published.csv"))
     extra, figures = getattr(module, "EXTRA", ()), getattr(module, "FIGURES", {})
-    return Study(folder, module, tuple(tests), tuple(extra), figures)
+    clocks: dict[Clock, tuple[str, ...]] = {"virtual": (*tests, *extra), **getattr(module, "CLOCKS", {})}
+    return Study(folder, module, tuple(tests), tuple(extra), figures, clocks)
 
 
 def clock_of(name: str) -> Clock:
@@ -125,11 +147,7 @@ def _options(study: Study, clock: Clock, replications: int | None, traces: Path 
     """Returns the optional arguments of the study's ``reproduce``."""
     parameters = inspect.signature(study.module.reproduce).parameters
     options: dict[str, Any] = {}
-    if clock != "virtual":
-        if "clock" not in parameters:
-            raise InputError(f"the study {study.name} has fixed clocks; leave out --clock {clock}")
-        if clock not in (clocks := getattr(study.module, "CLOCKS", ("virtual", "real"))):
-            raise unknown("clock", clock, clocks, f"the study {study.name}")
+    if study.supporting(clock) and clock != "virtual":
         options["clock"] = clock
     if replications is not None:
         if "replications" not in parameters:

@@ -44,6 +44,19 @@ def test_a_study_with_fixed_clocks_rejects_other_clocks(tmp_path: Path) -> None:
         studies.clock_of("realtime")
 
 
+def test_a_complete_study_runs_only_tests_that_support_the_clock() -> None:
+    handover, islands = study("handover"), study("lan_islands")
+    assert set(handover.tests) - set(handover.chosen(clock="real")) == {
+        *handover.module.VARIANTS,
+        "sensitivity",
+    }
+    assert islands.chosen(clock="kernel") == ("table-1", "figure-2")
+    with pytest.raises(bp.InputError, match="queue-250 does not support --clock real; tests that do: fig2"):
+        handover.chosen("queue-250", clock="real")
+    with pytest.raises(bp.InputError, match="figure-1 does not support --clock real"):
+        islands.chosen(figure="1", clock="real")
+
+
 def test_capture_times_of_day_are_converted_to_the_time_of_the_run(tmp_path: Path) -> None:
     run = bp.simulate(FOLDER / "path.toml", overrides=["duration=3 s"], out=tmp_path / "run")
     measures = sys.modules[f"{study('handover').module.__name__}.measures"]
