@@ -13,5 +13,5 @@ def write(folder: Path) -> None:
     (folder / "studies").mkdir(parents=True, exist_ok=True)
     for name, place in studies.known().items():
         results = [one for one in studies.recorded(place).values() if one.verdicts or one.figures]
-        text = page(place, results, studies.load(place).figures, manual="../docs/studies.html")
+        text = page(studies.load(place), results, manual="../docs/studies.html")
         (folder / "studies" / f"{name}.html").write_text(text, encoding="utf-8")

@@ -76,6 +76,8 @@ FIGURES: Final = {
         "Goodput, round-trip time, window and time-outs of competing flows; means and medians, with 95 % "
         "confidence intervals. Circles: the paper's values with the tolerances of the statements.",
     ),
+    "6": PaperFigure("voip", "The test bed of one call or several calls, with interfering traffic"),
+    "conference": PaperFigure("voip", "The test bed of a conference"),
     "8": PaperFigure(
         "voip", "Distribution of the rate of a call; the paper's distribution is that of G.711u"
     ),
@@ -99,6 +101,7 @@ FIGURES: Final = {
         "Error bursts and success bursts under rate adaptation; dotted: mean lengths. Triangles: by the paper, the "
         "mean success burst is shorter with ARF than without, and shorter with LD-ARF than with ARF.",
     ),
+    "14": PaperFigure("ucit", "The laboratory"),
     "17": PaperFigure("ucit", "A Hybla transfer of 200 s over Skyplex"),
     "18": PaperFigure("eggs-tcp-virtual", "Instants at which measurements are sent"),
     "19": PaperFigure("eggs-tcp-virtual", "Congestion window against the number of the measurement"),

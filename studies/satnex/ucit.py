@@ -15,13 +15,12 @@ import bentpipe as bp
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.network import network
 from bentpipe.plots.series import draw_sent, draw_window
 from bentpipe.plots.style import figure_function, panels
 from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
-
-from .common import picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -182,9 +181,11 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         ),
         "ucit-dtn": float(runs[agents].flows["delivered_packets"][0]),
     }
-    figure = draw(hybla)
+    figures = {
+        "figure-14-laboratory": network(TEMPLATES / "laboratory.toml"),
+        "figure-17-hybla": draw(hybla),
+    }
     tables = [
-        picture("The laboratory (figure 14)", TEMPLATES / "laboratory.toml"),
         transfer_table(
             "Figure 17: 200 s over Skyplex DATA, 2112 kbit/s (medians over losses)",
             RATE_BIT_S,
@@ -192,7 +193,7 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
         ),
         laboratory_table(of),
     ]
-    return Reproduction(judge(statements, ours), figures={"figure-17-hybla": figure}, tables=tables)
+    return Reproduction(judge(statements, ours), figures=figures, tables=tables)
 
 
 def goodput(run: Run, flow: str) -> float:

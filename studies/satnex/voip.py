@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from bentpipe.campaign.jobs import Job, run_all
 from bentpipe.plots.data import FloatArray, trace_of
+from bentpipe.plots.network import network
 from bentpipe.plots.published import legend_entries, mark_level, mark_value
 from bentpipe.plots.style import COLOURS, DASHES, figure_function, panels
 from bentpipe.results.runs import Run
 from bentpipe.statistics import mean_of
 from bentpipe.studies import Reproduction, Statement, Table, bar, judge
 from bentpipe.voice import emodel
-
-from .common import picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -213,13 +212,13 @@ def reproduce(statements: Sequence[Statement], out: Path, json: bool) -> Reprodu
     )
     courses = {name: rates_kbit_s(runs[name, SEEDS[0]]) for name in _OF_GSM}
     figures = {
+        "figure-06-calls": network(HERE / "voip.toml"),
+        "conference": network(HERE / "voip-conference.toml"),
         "figure-08-voip": draw_distribution(rate, statements),
         "figure-09-voip-sip-iax": draw_courses(courses, statements),
         "table-ii-opinions": draw_opinions(opinions, statements),
     }
     tables = [
-        picture("One call or several calls (figures 6 and 7)", HERE / "voip.toml"),
-        picture("A conference", HERE / "voip-conference.toml"),
         scores,
         several(runs),
         conference(out, json),

@@ -75,13 +75,16 @@ def network(scenario: ScenarioLike, overrides: Overrides = ()) -> Figure:
     for edge in picture["edges"]:
         (x0, y0), (x1, y1) = places[edge["from"]], places[edge["to"]]
         axes.plot([x0, x1], [-y0, -y1], color=INK, linewidth=1.0, zorder=1)
+        # Labels of edges that leave a node in several directions are on different sides.
+        above = y0 == y1 or y0 + y1 < 0
+        # The distance keeps the line clear over the width of the text.
+        distance = 0.1 + 0.25 * abs(y1 - y0)
         axes.text(
             (x0 + x1) / 2,
-            # Above the line over the width of the text.
-            0.1 - (y0 + y1) / 2 + 0.25 * abs(y1 - y0),
+            -(y0 + y1) / 2 + (distance if above else -distance),
             _wrapped(edge["label"]),
             ha="center",
-            va="bottom",
+            va="bottom" if above else "top",
             fontsize=7,
             color=INK,
             zorder=2,

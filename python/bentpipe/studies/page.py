@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from .folders import description, name_of
+from .folders import description
 from .recording import counts
 from .results import PaperFigure, Result, label_of, labels
 from .running import Study
@@ -35,24 +35,17 @@ def write_page(study: Study, results: Sequence[Result], path: Path) -> Path:
     """Writes the page about results of a study. ``path`` is in the folder of the study's runs.
     Returns the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(study.folder, results, study.figures, runs=path.parent), encoding="utf-8")
+    path.write_text(page(study, results, runs=path.parent), encoding="utf-8")
     return path
 
 
-def page(
-    folder: Path,
-    results: Sequence[Result],
-    figures: Mapping[str, PaperFigure],
-    *,
-    runs: Path | None = None,
-    manual: str = "",
-) -> str:
-    """Returns a page about results of the study in a folder as HTML. ``figures`` are the captions
-    by label, ``runs`` is the folder of the runs to which the page links, and ``manual`` is the
-    address of the page with all studies, for a page of the site."""
+def page(study: Study, results: Sequence[Result], *, runs: Path | None = None, manual: str = "") -> str:
+    """Returns a page about results of a study as HTML. ``runs`` is the folder of the runs to which
+    the page links, and ``manual`` is the address of the page with all studies, for a page of the
+    site."""
     import jinja2
 
-    about = description(folder)
+    about = description(study.folder)
     verdicts = [one for result in results for one in result.verdicts]
     claims, *outcomes = counts(verdicts)[: 1 + len(OUTCOMES)]
     environment = jinja2.Environment(
@@ -67,15 +60,15 @@ def page(
         title=about.title,
         about=about.plain,
         manual=manual,
-        readme=f"{folder.name}/README.html",
-        command=f"bentpipe reproduce {name_of(folder)}",
+        readme=f"{study.folder.name}/README.html",
+        command=f"bentpipe reproduce {study.name}",
         classes=_CLASSES,
         claims=claims,
         held=outcomes[OUTCOMES.index("holds")],
         others=len(verdicts) - claims,
         outcomes=[(one, outcomes[OUTCOMES.index(one)]) for one in _CLASSES],
-        setups=_setups(folder),
-        tests=[_test(result, about.tests, figures, runs) for result in results],
+        setups=_setups(study.folder),
+        tests=[_test(result, about.tests, study.figures, runs) for result in results],
     )
 
 

@@ -73,6 +73,6 @@ def run_job(text: str, folder: Path) -> None:
     verdicts = [verdict.as_dict() for result in done for verdict in result.verdicts]
     (folder / "verdicts.json").write_text(json.dumps(verdicts, indent=1))
     # The runs are not addresses of the test bed, so the page does not link to them.
-    (folder / "report.html").write_text(page(found.folder, done, found.figures), encoding="utf-8")
+    (folder / "report.html").write_text(page(found, done), encoding="utf-8")
     provenance = {"instrument": "study", "status": "complete", **given}
     (folder / "provenance.json").write_text(json.dumps(provenance, indent=1))
