@@ -14,6 +14,7 @@ from typing import Any
 import bentpipe as bp
 import numpy as np
 import pytest
+from bentpipe.results.waits import PARTS
 from helpers import ROOT
 from rigs import sites
 
@@ -200,9 +201,8 @@ def test_slots_equal_the_trace_of_waits(tmp_path: Path) -> None:
     (tmp_path / "wait.toml").write_text(text)
     run = bp.simulate(tmp_path / "wait.toml", out=tmp_path / "run")
     waits = run.trace("waits")
-    parts = [name for name in waits.columns if name.startswith("wait_")]
-    assert len(parts) == 7
-    left = waits["arrival"] + sum(waits[name] for name in parts)
+    assert {name for name in waits.columns if name.startswith("wait_")} == set(PARTS)
+    left = waits["arrival"] + sum(waits[name] for name in PARTS)
     packet = {
         int(number): place
         for place, (number, back) in enumerate(zip(found["number"], found["back"], strict=True))
