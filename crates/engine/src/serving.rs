@@ -4,7 +4,6 @@ use crate::builder::Builder;
 use crate::layout::lay;
 use crate::scenario::{Flow, Scenario};
 use bentpipe_core::{FlowId, NodeId, Recorder, Streams};
-use bentpipe_networks::node::proxy::Mechanism;
 use bentpipe_networks::node::service::{ServedFlow, ServedPackets, Service};
 use bentpipe_networks::Construction;
 use bentpipe_transport::app::End;
@@ -141,13 +140,13 @@ fn one(
     })
 }
 
-/// Returns the indices of the proxies that split the connections of each flow. The first list has
+/// Returns the indices of the proxies that end the connections of each flow. The first list has
 /// the proxies in the order of data from the flow's source, and the second in the order of data
 /// from its destination.
 pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
     let is_split = |at: &PlacedService<'_>| {
         let proxy = scenario.proxy.get(usize::from(at.number) - 1);
-        proxy.is_some_and(|proxy| matches!(proxy.mechanism, Mechanism::Split(_)))
+        proxy.is_some_and(|proxy| proxy.mechanism.splits())
     };
     if !scenario.services().any(|at| is_split(&at)) {
         return vec![[Vec::new(), Vec::new()]; scenario.flow.len()];

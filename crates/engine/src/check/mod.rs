@@ -184,7 +184,7 @@ impl Scenario {
                 );
             }
             let is_end = |proxy: &&proxies::Config| proxy.name == *from || proxy.name == **to;
-            let splits = |proxy: &&proxies::Config| matches!(proxy.mechanism, proxies::Mechanism::Split(_));
+            let splits = |proxy: &&proxies::Config| proxies::Enhancement::splits(&*proxy.mechanism);
             for proxy in self.proxy.iter().filter(splits).filter(is_end) {
                 let message = format!(
                     "proxy \"{}\" has the name of a node where this flow begins or ends: the legs of the flow would have the same name",

@@ -1,9 +1,13 @@
 //! Checks between proxies and the rest of a scenario, in addition to those of all services.
 
 use super::{check_congestion, check_congestion_simulated};
+use crate::layout::lay;
 use crate::scenario::Scenario;
-use bentpipe_core::Problems;
-use bentpipe_networks::node::proxy;
+use crate::serving::served;
+use bentpipe_core::{FlowId, Problems, Recorder, Streams};
+use bentpipe_networks::node::proxy::{self, dtn, Mechanism};
+use bentpipe_networks::node::service::ServedFlow;
+use bentpipe_networks::NetworkKind;
 use bentpipe_transport::tcp;
 use std::collections::BTreeSet;
 
@@ -18,6 +22,57 @@ impl Scenario {
     pub(super) fn check_sides_of_proxies(&self, problems: &mut Problems) {
         for proxy in &self.proxy {
             problems.within(&proxy.name, |problems| self.check_sides(proxy, problems));
+        }
+    }
+
+    /// Adds the problems of proxies that carry connections as bundles, which work in pairs: every
+    /// flow that such a proxy serves enters a network of bundle agents at one proxy and leaves the
+    /// network at another.
+    pub(super) fn check_pairs_of_proxies(&self, problems: &mut Problems) {
+        let dtn =
+            self.services().filter_map(|at| match &self.proxy.get(usize::from(at.number) - 1)?.mechanism {
+                Mechanism::Dtn(config) => Some((at, config)),
+                _ => None,
+            });
+        let dtn: Vec<_> = dtn.collect();
+        if dtn.is_empty() {
+            return;
+        }
+        let mut builder = lay(self, Streams::new(0, 0), Recorder::default());
+        let flows = dtn.iter().map(|(at, _)| served(&mut builder, self, at).into_iter().flatten().collect());
+        let flows: Vec<Vec<ServedFlow>> = flows.collect();
+        // The side of a flow on which a proxy has the network: 0 towards the source.
+        let side =
+            |config: &dtn::Config, flow: &ServedFlow| flow.links.iter().position(|link| *link == config.over);
+        let meets = |wanted: usize, over: &str, id: FlowId| {
+            dtn.iter().zip(&flows).any(|((_, config), flows)| {
+                let own = flows.iter().find(|flow| flow.flow == id);
+                config.over == over && own.and_then(|flow| side(config, flow)) == Some(wanted)
+            })
+        };
+        for ((at, config), flows) in dtn.iter().zip(&flows) {
+            let over = &config.over;
+            let message = match self.network.get(over) {
+                Some(NetworkKind::Bundles(_)) => flows.iter().find_map(|flow| match side(config, flow) {
+                    None => Some(format!(
+                        "flow \"{}\" does not cross \"{over}\" from here; allowed: flows that do, by the key flows",
+                        flow.name
+                    )),
+                    Some(side) if !meets(1 - side, over, flow.flow) => Some(format!(
+                        "flow \"{}\" has no proxy of kind dtn where it {} \"{over}\"; allowed: a second one there, at a \
+                         node that is not an end of the flow",
+                        flow.name,
+                        if side == 0 { "enters" } else { "leaves" }
+                    )),
+                    Some(_) => None,
+                }),
+                _ => Some(format!("\"{over}\" is not a network of bundle agents; allowed: networks of kind bundles")),
+            };
+            if let Some(message) = message {
+                problems.within(at.name, |problems| {
+                    problems.within("mechanism", |problems| problems.add("over", message));
+                });
+            }
         }
     }
 

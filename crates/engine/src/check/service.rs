@@ -17,6 +17,9 @@ impl Scenario {
             self.check_served(problems);
             problems.within("proxy", |problems| self.check_sides_of_proxies(problems));
         }
+        if problems.count() == 0 {
+            problems.within("proxy", |problems| self.check_pairs_of_proxies(problems));
+        }
     }
 
     fn check_service(&self, at: &PlacedService<'_>, islands: &Islands<'_>, problems: &mut Problems) {

@@ -118,7 +118,7 @@ fn lists() -> Vec<List> {
         "adaptation": adaptation::Config, [|adaptation| wifi(adaptation)];
         "meter": meter::Config, [|meter| edge(meter)];
         "policy": policy::Config, [|policy| multilink(policy)];
-        "mechanism": Mechanism, [|mechanism| proxy(mechanism)];
+        "mechanism": Mechanism, [|mechanism| proxy(mechanism), |mechanism| pair_of_proxies(mechanism)];
         "role": Role, [
             |role| service(role, "app = { kind = \"cbr\", rate = \"64 kbit/s\", datagram = \"160 B\" }\ntransport = \"udp\""),
             |role| service(role, "app = { kind = \"calls\", calls = 2, answer = \"1 s\" }\ntransport = \"sip\""),
@@ -273,6 +273,24 @@ link = [
     {{ name = "two", from = "m", to = "b", rate = "1 Mbit/s", delay = "50 ms", queue = {{ kind = "drop-tail", packets = 40 }}, error = {{ kind = "packet", probability = 0.01 }} }},
 ]
 proxy = [{{ name = "pep", node = "m", mechanism = {mechanism} }}]
+{}"#,
+        flows("a", "b")
+    )
+}
+
+/// Returns a scenario with a proxy at both ends of a network of bundle agents.
+fn pair_of_proxies(mechanism: &str) -> String {
+    format!(
+        r#"{HEAD}
+link = [
+    {{ name = "one", from = "a", to = "m", rate = "10 Mbit/s", delay = "5 ms" }},
+    {{ name = "three", from = "n", to = "b", rate = "1 Mbit/s", delay = "50 ms" }},
+]
+network.two = {{ kind = "bundles", plan = "src,dst,start,end,rate_bps,owlt_s\nm,n,0,4,2000000,0.3\nn,m,0,9,2000000,0.3\nm,n,6,19,2000000,0.3" }}
+proxy = [
+    {{ name = "entrance", node = "m", mechanism = {mechanism} }},
+    {{ name = "exit", node = "n", mechanism = {mechanism} }},
+]
 {}"#,
         flows("a", "b")
     )

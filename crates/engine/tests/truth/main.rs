@@ -18,6 +18,7 @@ mod constellation;
 mod corrupted;
 mod descriptions;
 mod determinism;
+mod dtn;
 mod golden;
 mod groups;
 mod handover;

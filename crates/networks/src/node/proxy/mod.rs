@@ -9,6 +9,7 @@ pub mod ack_decimation;
 pub mod ack_filter;
 pub mod ack_reconstruction;
 pub mod acknowledgments;
+pub mod dtn;
 pub mod snoop;
 pub mod split;
 mod thinning;
@@ -45,8 +46,8 @@ pub struct Config {
     /// directions. If unset, the proxy serves all such flows. An empty list means no flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<Vec<String>>,
-    /// Action on the packets that pass the node: split connections, retransmit locally (snoop), or
-    /// change acknowledgments.
+    /// Action on the packets that pass the node: split connections, carry their data as bundles
+    /// (dtn), retransmit locally (snoop), or change acknowledgments.
     pub mechanism: Mechanism,
 }
 
@@ -65,6 +66,7 @@ kinds! {
         "ack-decimation" => AckDecimation(ack_decimation::Config),
         "ack-filter" => AckFilter(ack_filter::Config),
         "ack-reconstruction" => AckReconstruction(ack_reconstruction::Config),
+        "dtn" => Dtn(dtn::Config),
         "snoop" => Snoop(snoop::Config),
         "split" => Split(split::Config),
     }
@@ -90,6 +92,11 @@ pub trait Enhancement {
     /// Returns the link or network to which the mechanism applies, if any.
     fn over(&self) -> Option<&str> {
         None
+    }
+
+    /// Returns true if the mechanism ends connections, so that a flow has several legs.
+    fn splits(&self) -> bool {
+        false
     }
 
     /// Adds the problems of this configuration.

@@ -87,6 +87,10 @@ impl Enhancement for Config {
         Some(("transport", &self.transport))
     }
 
+    fn splits(&self) -> bool {
+        true
+    }
+
     fn check(&self, problems: &mut Problems) {
         let segment = |side: &tcp::Side| side.config().segment_size.value();
         let least = self.sides.values().map(segment).fold(segment(&self.transport), u64::max);

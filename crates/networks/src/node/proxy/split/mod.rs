@@ -17,6 +17,8 @@
 //! - Packets that the proxy sends in a direction have the DSCP of the latest packet of this
 //!   direction.
 //!
+//! A leg can also be bundles instead of a TCP connection ([`super::dtn`]).
+//!
 //! A split connection weakens the end-to-end guarantee of TCP: an acknowledgment to the source does
 //! not mean that the destination has received the data (RFC 3135, section 4.1).
 //!
@@ -30,6 +32,7 @@ mod leg;
 mod pair;
 
 pub use config::{Accept, Config};
+pub use leg::bundles::{Block, Rules, HEADER};
 
 use super::{at, directions_at};
 use crate::node::service::{ServedFlow, Supply};
@@ -40,11 +43,11 @@ use bentpipe_stage::packet::segment::Segment;
 use bentpipe_stage::{Body, Outbox, Packet, Port, Stage};
 use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
 use bentpipe_transport::tcp;
-use bentpipe_transport::tcp::connection::{is_syn, Connection, Phase, TIME_WAIT};
+use bentpipe_transport::tcp::connection::{is_syn, Connection, TIME_WAIT};
 use bentpipe_transport::tcp::endpoint::{self, MakeCongestion, Probes, NOT_TCP};
 use bentpipe_transport::tcp::header;
 use bentpipe_transport::tcp::reset::Reset;
-use leg::Leg;
+use leg::{bundles, tcp as over_tcp, Leg};
 use pair::{Pair, DESTINATION, SOURCE};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -84,11 +87,18 @@ pub static REPORT: Table = Table {
     ],
 };
 
+/// The settings of one side of a flow at a proxy.
+pub enum SideConfig {
+    /// The proxy ends TCP connections on this side.
+    Tcp(Box<tcp::Config>),
+    /// The proxy exchanges the data with another proxy over a network of bundle agents.
+    Bundles(Rules),
+}
+
 /// One side of a flow's connections.
-struct Side {
-    config: tcp::Config,
-    congestion: MakeCongestion,
-    random: u64,
+enum Side {
+    Tcp { config: Box<tcp::Config>, congestion: MakeCongestion, random: u64 },
+    Bundles(Rules),
 }
 
 /// A flow whose connections the proxy splits.
@@ -135,12 +145,31 @@ pub struct Split {
 impl Split {
     /// Creates a proxy that splits the connections of `flows`.
     pub fn new(name: &str, config: &Config, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Split {
+        let side = |served: &ServedFlow, side: usize| {
+            SideConfig::Tcp(Box::new(config.side(&served.links[side], served.transport.tcp())))
+        };
+        Split::between(name, (config.accept, config.buffer.bytes()), flows, side, supply)
+    }
+
+    /// Creates a proxy with legs of any kind. `side` returns the settings of the side of a flow
+    /// with this index.
+    pub fn between(
+        name: &str,
+        (accept, buffer): (Accept, u64),
+        flows: Vec<ServedFlow>,
+        side: impl Fn(&ServedFlow, usize) -> SideConfig,
+        supply: &mut dyn Supply,
+    ) -> Split {
         let index = flows.iter().zip(0..).map(|(served, index)| (served.flow, index)).collect();
-        let flows = flows.into_iter().map(|served| Flow::new(name, config, served, supply)).collect();
+        let flow = |served: ServedFlow| {
+            let sides = [SOURCE, DESTINATION].map(|index| side(&served, index));
+            Flow::new(name, served, sides, supply)
+        };
+        let flows = flows.into_iter().map(flow).collect();
         Split {
             name: name.to_owned(),
-            accept: config.accept,
-            buffer: config.buffer.bytes(),
+            accept,
+            buffer,
             flows,
             index,
             pairs: Vec::new(),
@@ -162,12 +191,17 @@ impl Split {
         self.buffered_bytes
     }
 
-    fn open(&mut self, now: Time, flow: u32, packet: &Packet, syn: &Segment) -> u32 {
+    /// Creates the pair of a new connection. `syn` is the source's SYN, if the source's side is a
+    /// TCP connection.
+    fn open(&mut self, now: Time, flow: u32, packet: &Packet, syn: Option<&Segment>) -> u32 {
         let number = packet.connection;
         let own = &self.flows[flow as usize];
         let probes = own.probes.get(usize::from(number)).copied().unwrap_or_default();
         let legs = [SOURCE, DESTINATION].map(|side| own.sides[side].leg(number, probes[side], packet.dscp));
-        let pair = Pair::new((flow, number), legs, self.accept, self.buffer, now, syn);
+        let pair = match syn {
+            Some(syn) => Pair::new((flow, number), legs, self.accept, self.buffer, now, syn),
+            None => Pair::awaiting_data((flow, number), legs, self.buffer),
+        };
         let place = self.free_places.pop().unwrap_or(self.pairs.len() as u32);
         if place as usize == self.pairs.len() {
             self.pairs.push(None);
@@ -176,6 +210,14 @@ impl Split {
         self.pairs[place as usize] = Some(Box::new(pair));
         self.known.insert((flow, number), Some(place));
         place
+    }
+
+    /// Passes an arrived packet to its pair.
+    fn arrive(&mut self, now: Time, place: u32, side: usize, packet: &Packet) {
+        if let Some(pair) = &mut self.pairs[place as usize] {
+            let received = &mut self.flows[pair.flow as usize].received;
+            pair.receive(now, side, packet, &mut received[side]);
+        }
     }
 
     /// Updates a pair after any event: relays its events, sends all segments that may be sent, and
@@ -223,9 +265,9 @@ impl Split {
         self.buffered_bytes -= std::mem::take(&mut pair.held_bytes);
         let flow = &mut self.flows[pair.flow as usize];
         for (leg, sent) in pair.legs.iter_mut().zip(&mut flow.sent) {
-            sent.merge(&std::mem::take(leg.connection_mut().counters_mut()));
+            sent.merge(&leg.take_counters());
         }
-        if pair.legs.iter().any(|leg| leg.connection().phase() == Phase::TimeWait) {
+        if pair.legs.iter().any(Leg::answers_late_segments) {
             self.waiting.push_back((now, place));
         } else {
             self.remove(place);
@@ -270,24 +312,29 @@ impl Stage for Split {
             return;
         };
         let flow = &mut self.flows[index as usize];
-        let Body::Segment(segment) = &packet.body else {
-            if let Some(packet) = flow.corrupted.open(packet, NOT_TCP, out) {
-                self.receive(now, Port(0), packet, out);
-            }
-            return;
-        };
         let side = flow.served.side(packet.source);
+        let segment = match (&packet.body, &flow.sides[side]) {
+            (Body::Segment(segment), Side::Tcp { .. }) => Some(segment),
+            (body, Side::Bundles(_)) if body.of::<Block>().is_some() => None,
+            _ => {
+                if let Some(packet) = flow.corrupted.open(packet, NOT_TCP, out) {
+                    self.receive(now, Port(0), packet, out);
+                }
+                return;
+            }
+        };
         let place = match self.known.get(&(index, packet.connection)) {
             Some(&Some(place)) => {
-                if let Some(pair) = &mut self.pairs[place as usize] {
-                    pair.receive(now, side, &packet, segment, &mut flow.received[side]);
-                }
+                self.arrive(now, place, side, &packet);
                 place
             }
             Some(None) => return self.refuse(now, packet, out),
-            None if side == SOURCE && is_syn(segment) => {
-                let segment = segment.clone();
-                self.open(now, index, &packet, &segment)
+            None if side == SOURCE && segment.is_none_or(is_syn) => {
+                let place = self.open(now, index, &packet, segment);
+                if segment.is_none() {
+                    self.arrive(now, place, side, &packet);
+                }
+                place
             }
             None => {
                 self.bypassed += 1;
@@ -339,18 +386,23 @@ impl Stage for Split {
 }
 
 impl Flow {
-    fn new(proxy: &str, config: &Config, served: ServedFlow, supply: &mut dyn Supply) -> Flow {
+    fn new(proxy: &str, served: ServedFlow, sides: [SideConfig; 2], supply: &mut dyn Supply) -> Flow {
         let mut stream = supply.stream(&at(&served.name, proxy));
-        let sides = [SOURCE, DESTINATION].map(|side| {
-            let config = config.side(&served.links[side], served.transport.tcp());
-            Side { congestion: supply.congestion(&config), config, random: stream.bits() }
+        let sides = sides.map(|side| match side {
+            SideConfig::Tcp(config) => {
+                Side::Tcp { congestion: supply.congestion(&config), config, random: stream.bits() }
+            }
+            SideConfig::Bundles(rules) => Side::Bundles(rules),
         });
         // Data towards the destination is received by the source's leg and sent by the
         // destination's leg.
         let probes = served.traced.iter().map(|names| {
             let [there, back] = names.each_ref().map(|name| at(name, proxy));
-            [(&back, &there), (&there, &back)].map(|(sends, receives)| Probes {
-                sender: supply.probe(&endpoint::TRACE, sends),
+            [(SOURCE, &back, &there), (DESTINATION, &there, &back)].map(|(side, sends, receives)| Probes {
+                sender: match sides[side] {
+                    Side::Tcp { .. } => supply.probe(&endpoint::TRACE, sends),
+                    Side::Bundles(_) => None,
+                },
                 delivery: supply.probe(&endpoint::DELIVERY, receives),
             })
         });
@@ -370,7 +422,7 @@ impl Flow {
         let mut sent = self.sent.clone();
         for pair in live.filter(|pair| !pair.ended) {
             for (leg, sent) in pair.legs.iter().zip(&mut sent) {
-                sent.merge(&leg.connection().sender().counters);
+                sent.merge(leg.counters());
             }
         }
         for (from, entity) in directions_at(&self.served.name, proxy).iter().enumerate() {
@@ -386,9 +438,15 @@ impl Flow {
 
 impl Side {
     fn leg(&self, number: u16, probes: Probes, dscp: u8) -> Leg {
-        let random = Streams::new(self.random, number.into()).stream("connection").bits();
-        let initial =
-            self.config.initial_sequence.map_or((random >> 32) as u32, |number| number.value() as u32);
-        Leg::new(Connection::new(&self.config, (self.congestion)(), initial, random), probes, dscp)
+        match self {
+            Side::Bundles(rules) => Leg::Bundles(Box::new(bundles::Leg::new(*rules, probes.delivery, dscp))),
+            Side::Tcp { config, congestion, random } => {
+                let random = Streams::new(*random, number.into()).stream("connection").bits();
+                let initial =
+                    config.initial_sequence.map_or((random >> 32) as u32, |number| number.value() as u32);
+                let connection = Connection::new(config, congestion(), initial, random);
+                Leg::Tcp(over_tcp::Leg::new(connection, probes, dscp))
+            }
+        }
     }
 }

@@ -1,13 +1,13 @@
-//! A split connection: one connection with the source, one with the destination, and the data
+//! A split connection: one leg towards the source, one towards the destination, and the data
 //! between them.
 
 use super::config::Accept;
 use super::leg::Leg;
 use bentpipe_core::Time;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
-use bentpipe_stage::{Outbox, Packet};
+use bentpipe_stage::{Body, Outbox, Packet};
 use bentpipe_transport::flow::DestinationCounters;
-use bentpipe_transport::tcp::connection::{Event, Failure, Phase};
+use bentpipe_transport::tcp::connection::{Event, Failure};
 
 /// Index of the leg towards the source.
 pub const SOURCE: usize = 0;
@@ -27,6 +27,9 @@ pub struct Pair {
     failure: Option<(usize, Failure)>,
     /// Maximum number of bytes in the proxy for each direction.
     buffer: u64,
+    /// True if the connection to the destination opens with the first data from the source, which
+    /// bundles carry.
+    awaits_data: bool,
     /// True if the pair has ended and only answers late segments.
     pub ended: bool,
     /// Number of bytes in the proxy at the last update of the pair.
@@ -43,18 +46,35 @@ impl Pair {
         now: Time,
         syn: &Segment,
     ) -> Pair {
-        legs[DESTINATION].connection_mut().open();
-        let held_syn = match accept {
-            Accept::Late => Some(Box::new(syn.clone())),
-            Accept::Early => None,
-        };
-        let mut pair =
-            Pair { flow, number, legs, held_syn, failure: None, buffer, ended: false, held_bytes: 0 };
+        if let Some(leg) = legs[DESTINATION].tcp() {
+            leg.connection_mut().open();
+        }
+        let mut pair = Pair::empty((flow, number), legs, buffer);
         pair.make_room();
-        if pair.held_syn.is_none() {
-            pair.answer(now, syn, true);
+        match accept {
+            Accept::Late => pair.held_syn = Some(Box::new(syn.clone())),
+            Accept::Early => pair.answer(now, syn, true),
         }
         pair
+    }
+
+    /// Creates the pair when the first payload from the source has arrived as a bundle.
+    pub fn awaiting_data((flow, number): (u32, u16), legs: [Leg; 2], buffer: u64) -> Pair {
+        Pair { awaits_data: true, ..Pair::empty((flow, number), legs, buffer) }
+    }
+
+    fn empty((flow, number): (u32, u16), legs: [Leg; 2], buffer: u64) -> Pair {
+        Pair {
+            flow,
+            number,
+            legs,
+            held_syn: None,
+            failure: None,
+            buffer,
+            awaits_data: false,
+            ended: false,
+            held_bytes: 0,
+        }
     }
 
     /// Returns the reason for which the connection failed, if it failed.
@@ -68,40 +88,32 @@ impl Pair {
         if self.ended {
             return 0;
         }
-        self.legs[from].received() - self.legs[1 - from].acknowledged()
+        self.legs[from].received() - self.legs[1 - from].passed_on()
     }
 
     /// Returns the time at which to call [`Pair::wake`]; `Time::MAX` for never.
     pub fn next_wake(&self) -> Time {
-        self.legs[SOURCE].connection().next_wake().min(self.legs[DESTINATION].connection().next_wake())
+        self.legs[SOURCE].next_wake().min(self.legs[DESTINATION].next_wake())
     }
 
-    /// Returns true if both connections have ended and only answer late segments.
+    /// Returns true if both legs have ended and only answer late segments.
     pub fn has_ended(&self) -> bool {
-        self.held_syn.is_none()
-            && self.legs.iter().all(|leg| matches!(leg.connection().phase(), Phase::Closed | Phase::TimeWait))
+        self.held_syn.is_none() && !self.awaits_data && self.legs.iter().all(Leg::has_ended)
     }
 
-    /// Handles a segment that arrives on leg `side`.
-    pub fn receive(
-        &mut self,
-        now: Time,
-        side: usize,
-        packet: &Packet,
-        segment: &Segment,
-        counters: &mut DestinationCounters,
-    ) {
-        self.legs[1 - side].dscp = packet.dscp;
+    /// Handles a packet that arrives on leg `side`.
+    pub fn receive(&mut self, now: Time, side: usize, packet: &Packet, counters: &mut DestinationCounters) {
+        self.legs[1 - side].set_dscp(packet.dscp);
         if side == SOURCE && self.held_syn.is_some() {
             // The source has retransmitted its SYN, or resets the connection because it has given
             // up.
-            if segment.flags.contains(SegmentFlags::RST) {
+            if matches!(&packet.body, Body::Segment(segment) if segment.flags.contains(SegmentFlags::RST)) {
                 self.held_syn = None;
                 self.fail(now, SOURCE, Failure::Reset);
             }
             return;
         }
-        self.legs[side].receive(now, packet, segment, counters);
+        self.legs[side].receive(now, packet, counters);
     }
 
     /// Handles all timers of both legs that have expired by `now`.
@@ -132,8 +144,21 @@ impl Pair {
                     self.answer(now, &syn, true);
                 }
             }
-            Event::Received(bytes) => self.legs[1 - from].send(now, bytes),
-            Event::PeerClosed => self.legs[1 - from].connection_mut().close(),
+            Event::Received(bytes) => {
+                if std::mem::take(&mut self.awaits_data) {
+                    if let Some(leg) = self.legs[1 - from].tcp() {
+                        leg.connection_mut().open();
+                    }
+                }
+                self.legs[1 - from].send(now, bytes);
+            }
+            Event::PeerClosed => {
+                self.legs[1 - from].close();
+                if matches!(self.legs[1 - from], Leg::Bundles(_)) {
+                    // The end does not wait for the journey of the bundles.
+                    self.legs[from].close();
+                }
+            }
             Event::Failed(failure) => self.fail(now, from, failure),
             Event::Connected | Event::AllAcknowledged | Event::Closed => {}
         }
@@ -147,24 +172,27 @@ impl Pair {
             // If the destination does not answer, the source gets no answer either.
             Some(_) if failure == Failure::Handshake => {}
             Some(syn) => self.answer(now, &syn, false),
-            None => self.legs[1 - from].connection_mut().abort(),
+            None => self.legs[1 - from].abort(),
         }
     }
 
     /// Answers the source's SYN: accepts or refuses the connection.
     fn answer(&mut self, now: Time, syn: &Segment, accepts: bool) {
-        let connection = self.legs[SOURCE].connection_mut();
+        let Some(leg) = self.legs[SOURCE].tcp() else { return };
         if accepts {
-            connection.listen();
+            leg.connection_mut().listen();
         }
-        connection.receive(now, syn);
+        leg.connection_mut().receive(now, syn);
     }
 
-    /// Opens the receive window of each leg by the bytes that the other leg's end has acknowledged.
+    /// Opens the receive window of each TCP connection by the bytes that the other leg need not
+    /// keep.
     fn make_room(&mut self) {
         for side in [SOURCE, DESTINATION] {
-            let gone = self.legs[1 - side].acknowledged();
-            self.legs[side].connection_mut().allow(gone.saturating_add(self.buffer));
+            let gone = self.legs[1 - side].passed_on();
+            if let Some(leg) = self.legs[side].tcp() {
+                leg.connection_mut().allow(gone.saturating_add(self.buffer));
+            }
         }
     }
 }

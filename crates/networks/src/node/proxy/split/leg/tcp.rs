@@ -1,14 +1,13 @@
-//! One of the two connections of a split connection, with its traces.
+//! A leg that is a TCP connection, with its traces.
 
 use bentpipe_core::Time;
-use bentpipe_stage::packet::segment::Segment;
 use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port};
 use bentpipe_transport::flow::DestinationCounters;
 use bentpipe_transport::tcp::connection::{Connection, Event};
 use bentpipe_transport::tcp::endpoint::{self, Probes};
 use bentpipe_transport::tcp::header;
 
-/// One of the two connections of a split connection.
+/// A leg that is a TCP connection.
 pub struct Leg {
     connection: Connection,
     probes: Probes,
@@ -16,6 +15,8 @@ pub struct Leg {
     received: u64,
     /// True if the sender of this leg is traced.
     traced: bool,
+    /// True if no data will be added.
+    closed: bool,
     /// Code point (DSCP) of packets that this leg sends: that of the latest packet from the end of
     /// the other leg.
     pub dscp: u8,
@@ -24,7 +25,7 @@ pub struct Leg {
 impl Leg {
     /// Creates a leg with a closed connection.
     pub fn new(connection: Connection, probes: Probes, dscp: u8) -> Leg {
-        Leg { connection, probes, received: 0, traced: false, dscp }
+        Leg { connection, probes, received: 0, traced: false, closed: false, dscp }
     }
 
     pub fn connection(&self) -> &Connection {
@@ -46,13 +47,8 @@ impl Leg {
     }
 
     /// Handles an arriving segment.
-    pub fn receive(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        segment: &Segment,
-        counters: &mut DestinationCounters,
-    ) {
+    pub fn receive(&mut self, now: Time, packet: &Packet, counters: &mut DestinationCounters) {
+        let Body::Segment(segment) = &packet.body else { return };
         if segment.payload > 0 {
             let size = self.connection.sender().segment_size();
             counters.delivered_packets += u64::from(u32::from(segment.payload).div_ceil(size));
@@ -96,8 +92,17 @@ impl Leg {
 
     /// Adds `bytes` bytes to the data to send to the end of this leg.
     pub fn send(&mut self, now: Time, bytes: u64) {
+        if self.closed {
+            return;
+        }
         self.connection.counters_mut().start.get_or_insert(now);
         self.connection.send(bytes);
+    }
+
+    /// Closes the connection after the present data.
+    pub fn close(&mut self) {
+        self.closed = true;
+        self.connection.close();
     }
 
     /// Sends all segments that may be sent now. The packets have the header fields of `envelope`,
