@@ -517,7 +517,8 @@ fn bundles_over_ltp_survive_kills_of_the_receiver() {
 fn a_bundle_that_fits_no_contact_is_fragmented_and_reassembled() {
     let folder = Folder::new("fragments");
     let inbox = folder.0.join("delivered");
-    let windows = (0..8).map(|number| {
+    // A busy machine misses some of the contacts.
+    let windows = (0..200).map(|number| {
         let start = 0.3 + 0.5 * f64::from(number);
         format!("rover,earth,{start},{},1000000,0.01\n", start + 0.3)
     });
