@@ -3700,6 +3700,23 @@ class AckReconstructionMechanism(TypedDict):
     """Name of the slow link or network from which the acknowledgments come."""
 
 
+class DtnMechanism(TypedDict):
+    """Mechanism of the kind `dtn`. Carries the data of TCP connections as bundles over a network of kind
+    `bundles`, together with a second such proxy at another node of the network. Each of both ends the TCP
+    connections of its side."""
+
+    block: NotRequired[Size]
+    """Maximum number of data bytes in a bundle, 10 kB by default."""
+    flush: NotRequired[Span]
+    """Time after its first byte at which an incomplete bundle is sent, 100 ms by default."""
+    kind: Literal["dtn"]
+    over: str
+    """Name of the network of kind `bundles` that connects this proxy to the other one."""
+    transport: NotRequired[Tcp]
+    """TCP settings of the side that is not `over`. Without `congestion`, the proxy uses the congestion
+    control of each flow, with its parameters."""
+
+
 class SnoopMechanism(TypedDict):
     """Mechanism of the kind `snoop`. Snoop (Balakrishnan, Seshan, Amir and Katz, MobiCom 1995): caches
     unacknowledged packets before a link that loses packets, and retransmits lost ones itself. The sender then
@@ -3734,7 +3751,7 @@ class SplitMechanism(TypedDict):
 
 
 #: The mechanism with which a proxy enhances performance.
-Mechanism: TypeAlias = 'AckDecimationMechanism | AckFilterMechanism | AckReconstructionMechanism | SnoopMechanism | SplitMechanism | Literal["ack-decimation", "ack-filter", "ack-reconstruction", "snoop", "split"]'
+Mechanism: TypeAlias = 'AckDecimationMechanism | AckFilterMechanism | AckReconstructionMechanism | DtnMechanism | SnoopMechanism | SplitMechanism | Literal["ack-decimation", "ack-filter", "ack-reconstruction", "dtn", "snoop", "split"]'
 
 
 class Proxy(TypedDict):
@@ -3747,8 +3764,8 @@ class Proxy(TypedDict):
     """Names of the flows that the proxy serves. They must use TCP and pass the node in both directions. If
     unset, the proxy serves all such flows. An empty list means no flow."""
     mechanism: Mechanism
-    """Action on the packets that pass the node: split connections, retransmit locally (snoop), or change
-    acknowledgments."""
+    """Action on the packets that pass the node: split connections, carry their data as bundles (dtn),
+    retransmit locally (snoop), or change acknowledgments."""
     name: str
     """Name of the proxy in results and messages."""
     node: str

@@ -145,7 +145,7 @@ def _proxies(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:
         ]
         names = list(dict.fromkeys(flow.get("group") or flow["name"] for flow, _ in served))
         yield "proxy", f"{name}, serves {listed(names) or 'no flow'}"
-        if mechanism["kind"] == "split":
+        if mechanism["kind"] in ("dtn", "split"):
             sides = dict.fromkeys(
                 f"over {part}: {_side(mechanism, part, flow)}"
                 for flow, paths in served
@@ -156,7 +156,10 @@ def _proxies(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _side(mechanism: Mapping[str, Any], part: str, flow: Mapping[str, Any]) -> str:
-    """Returns the congestion control that a splitting proxy uses over a part of the network."""
+    """Returns the congestion control that a proxy uses over a part of the network, or the size of
+    its bundles."""
+    if part == mechanism.get("over"):
+        return f"bundles of at most {mechanism['block']}"
     own = mechanism.get("sides", {}).get(part, mechanism["transport"]).get("congestion")
     return f"{_short(own or flow['transport']['congestion'])}{'' if own else ' (of the flow)'}"
 

@@ -18,7 +18,7 @@ from predict.path_features import ELSEWHERE, NOT_NETWORK, ROWS, Row
 #: Definitions that the schema contains twice instead of by reference: the keys of the second are
 #: those of the first.
 SAME = {
-    "proxy.mechanism.split.sides.": "flow.transport.tcp.",
+    "proxy.mechanism.dtn.transport.": "flow.transport.tcp.",
     "network.dvb-rcs.return.dama.scheme.mix.rbdc.": "network.dvb-rcs.return.dama.scheme.rbdc.",
     "network.dvb-rcs.return.dama.scheme.mix.vbdc.": "network.dvb-rcs.return.dama.scheme.vbdc.",
     "network.dvb-rcs.return.dama.scheme.mix.avbdc.": "network.dvb-rcs.return.dama.scheme.avbdc.",

@@ -20,6 +20,21 @@ BUNDLES: Final[dict[str, Any]] = {
 }
 
 
+#: A pair of proxies at the ends of a network of bundle agents.
+PROXIES: Final[dict[str, Any]] = {
+    **LINK,
+    "link": [
+        {"name": "v", "from": "a", "to": "m", "rate": "8 Mbit/s", "delay": "10 ms"},
+        {"name": "w", "from": "n", "to": "b", "rate": "8 Mbit/s", "delay": "10 ms"},
+    ],
+    "network": {
+        "space": {
+            "kind": "bundles",
+            "plan": "src,dst,start,end,rate_bps,owlt_s\nm,n,0,20,4000000,0.05\nn,m,0,20,4000000,0.05",
+        }
+    },
+}
+
 #: Codes, with their keys and a bit error rate at which they leave next to no errors.
 CODES: Final = (
     ("none", "", "", 1e-9),
@@ -145,6 +160,21 @@ ROWS: Final[tuple[Row, ...]] = (
         "routing.epidemic routing.prophet discard.newest outages outages.from outages.to outages.start "
         "outages.end outages.announced",
         'routing="epidemic";outages=[{from="a",to="b",start="2 s",end="3 s",announced=true}]',
+    ),
+    Row(
+        "proxy.mechanism.dtn proxy.mechanism.dtn.over proxy.mechanism.dtn.block proxy.mechanism.dtn.flush "
+        "proxy.mechanism.dtn.transport",
+        PROXIES,
+        (
+            "proxy=["
+            + ",".join(
+                f'{{name="{node}-proxy",node="{node}",mechanism={{kind="dtn",over="space",block="5 kB",flush="50 ms",'
+                'transport={congestion="reno"}}}'
+                for node in ("m", "n")
+            )
+            + "]",
+        ),
+        "carry this flow as bundles",
     ),
     Row(
         "flow.app.bundles flow.app.bundles.rate flow.app.bundles.payload flow.app.bundles.report "
