@@ -134,9 +134,7 @@ def _bundles(name: str, network: tuple[int, int]) -> Job:
     """Returns the job that sends the measurements of the motes to the orbiter over TCP, and to
     Earth as bundles."""
     delay = DELAYS_S[name]
-    contacts = "".join(
-        f"{pair},0,100000,64000,{delay}\\n" for pair in ("orbiter,station", "station,orbiter")
-    )
+    contacts = "".join(f"{pair},0,100000,64000,{delay}\\n" for pair in ("orbiter,station", "station,orbiter"))
     plan = f'network.long-haul.plan="src,dst,start,end,rate_bps,owlt_s\\n{contacts}"'
     return Job(
         f"eggs-dtn-{name}-{network[0]}-{network[1]}",

@@ -234,7 +234,9 @@ def _legs(scenario: Mapping[str, Any], flow: Mapping[str, Any], known: Flow) -> 
         raise NotPredicted(f"there is no path from {flow['from']} to {flow['to']} and back")
     bundled = [proxy["name"] for proxy in known["proxies"] if proxy["kind"] == "dtn"]
     if bundled:
-        raise NotPredicted(f"the proxies {' and '.join(bundled)} carry this flow as bundles, without an equation")
+        raise NotPredicted(
+            f"the proxies {' and '.join(bundled)} carry this flow as bundles, without an equation"
+        )
     legs = [Leg(flow["transport"], there, back)]
     proxies = {proxy["name"]: proxy for proxy in scenario.get("proxy", [])}
     for passed in (proxy for proxy in known["proxies"] if proxy["kind"] == "split"):

@@ -108,8 +108,8 @@ fn an_incomplete_payload_waits_for_the_flush_time() {
     assert!((last(r#", flush = "300 ms""#) - whole - 0.3).abs() < 1e-9);
 }
 
-/// The second of three bundles is lost. With UDP, its stream ends at the exit after the first block,
-/// and the third payload waits in vain. LTP retransmits the bundle.
+/// The second of three bundles is lost. With UDP, its stream ends at the exit after the first
+/// block, and the third payload waits in vain. LTP retransmits the bundle.
 #[test]
 fn a_lost_bundle_ends_its_stream_unless_ltp_repairs_it() {
     let lost = |more: &str| {

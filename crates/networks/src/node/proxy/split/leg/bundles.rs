@@ -12,12 +12,12 @@ use std::collections::{BTreeMap, VecDeque};
 /// byte in the stream (8), and the flag for the end of the stream (1).
 pub const HEADER: u32 = 17;
 
-/// The payload of a bundle.
+/// The payload of a bundle: a part of the data of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
     /// Offset of the first data byte in the stream.
     offset: u64,
-    /// Number of data bytes.
+    /// Number of data bytes in this payload.
     length: u32,
     /// True if the stream ends with this payload.
     is_last: bool,

@@ -11,7 +11,7 @@ use bentpipe_transport::tcp::connection::{Event, Phase};
 /// One of the two legs of a connection at a proxy.
 #[expect(clippy::large_enum_variant, reason = "most legs are TCP connections, and a pair of legs is boxed")]
 pub enum Leg {
-    /// A TCP connection.
+    /// A TCP connection with the end on this side.
     Tcp(tcp::Leg),
     /// Payloads of bundles, which another proxy exchanges with this one.
     Bundles(Box<bundles::Leg>),
