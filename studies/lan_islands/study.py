@@ -331,7 +331,7 @@ def figure_4(runs: dict[Point, Run]) -> dict[str, float | None]:
     return {
         "ber-1e-7": rate[1e-7] / rate[1e-12],
         "ber-1e-6": rate[1e-6] / rate[1e-12],
-        "ber-steep": (rate[1e-6] - rate[1e-5]) / (rate[1e-12] - rate[1e-6]),
+        "ber-steep": (rate[1e-6] - rate[1e-4]) / (rate[1e-12] - rate[1e-6]),
         "ber-1e-4": rate[1e-4] / rate[1e-12],
     }
 
@@ -361,7 +361,6 @@ def conclusions(runs: dict[Point, Run]) -> dict[str, float | None]:
         "acceptable-throughput": full[1e-6] / full[1e-12],
         "acceptable-cdv": deviation(runs[error_point(1e-8)]),
         "sack": selective / without,
-        "buffers-help": without / full[1e-6],
     }
 
 
