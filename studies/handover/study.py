@@ -239,16 +239,16 @@ def _variant(test: str, out: Path, json: bool) -> list[Verdict]:
 
 
 def _sensitivity(out: Path, json: bool) -> Reproduction:
-    """Returns the table of the statements that hold with each set-up of :data:`SENSITIVITY`."""
+    """Returns the table of the claims that hold with each set-up of :data:`SENSITIVITY`."""
     rows = []
     for setup in SENSITIVITY:
-        verdicts = _all_of(setup, out, json)
+        verdicts = [one for one in _all_of(setup, out, json) if one.statement.role == "claim"]
         failing = [one.statement.id for one in verdicts if one.outcome != "holds"]
         rows.append(
             [setup.name, f"{len(verdicts) - len(failing)} of {len(verdicts)}", " ".join(failing) or "-"]
         )
     return Reproduction(
-        [], tables=[Table("Effect of each assumption", ["set-up", "hold", "statements that do not"], rows)]
+        [], tables=[Table("Effect of each assumption", ["set-up", "hold", "claims that do not"], rows)]
     )
 
 
