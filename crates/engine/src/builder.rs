@@ -163,30 +163,39 @@ impl<'a> Builder<'a> {
         address
     }
 
-    /// Returns the links and networks on the tree from a node to receivers, each once.
-    pub fn parts_of_tree(&self, from: NodeId, receivers: &[NodeId]) -> BTreeSet<&'a str> {
+    /// Returns the links and networks on the tree from a node to receivers, each with its edges of
+    /// the tree by their nodes.
+    pub fn parts_of_tree(
+        &self,
+        from: NodeId,
+        receivers: &[NodeId],
+    ) -> BTreeMap<&'a str, BTreeSet<[NodeId; 2]>> {
         let routes = self.routes();
         let tree = Tree::of(routes, from, receivers.iter().copied());
-        let edges = tree.paths.into_iter().flatten().flatten();
-        edges.map(|edge| self.parts[routes.edge(edge).part as usize]).collect()
+        let mut parts: BTreeMap<&str, BTreeSet<[NodeId; 2]>> = BTreeMap::new();
+        for edge in tree.paths.into_iter().flatten().flatten().map(|index| routes.edge(index)) {
+            parts.entry(self.parts[edge.part as usize]).or_default().insert([edge.from, edge.to]);
+        }
+        parts
     }
 
     /// Adds the copies of multicast packets to the routers of the nodes on the trees.
     fn add_copies(&mut self, routes: &Routes) {
         for (address, from, receivers) in std::mem::take(&mut self.multicasts) {
             let tree = Tree::of(routes, from, receivers.iter().map(|receiver| receiver.node));
-            // The output port of each receiver's packets at each node. A network that copies
-            // packets by itself gets them over a single port.
+            // The output port of each receiver's packets at each node. A stage of a network that
+            // copies packets by itself gets them over a single port.
             let mut ports: BTreeMap<NodeId, BTreeMap<u16, Port>> = BTreeMap::new();
-            let mut entries: BTreeMap<(NodeId, u32), Port> = BTreeMap::new();
+            let mut entries: BTreeMap<(NodeId, StageId), Port> = BTreeMap::new();
             for ((receiver, path), number) in receivers.iter().zip(tree.paths).zip(0..) {
                 for edge in path.iter().flatten().map(|index| routes.edge(*index)) {
+                    let stage = self.nodes[edge.from.0 as usize].exits[edge.port.0 as usize].0;
                     let port = match self.copying.contains(&edge.part) {
-                        true => *entries.entry((edge.from, edge.part)).or_insert(edge.port),
+                        true => *entries.entry((edge.from, stage)).or_insert(edge.port),
                         false => edge.port,
                     };
                     ports.entry(edge.from).or_default().insert(number, port);
-                    self.groups.set_exit(address, edge.part, number, edge.to);
+                    self.groups.add_crossing(address, edge.part, number, [edge.from, edge.to]);
                     if self.copying.contains(&edge.part) {
                         self.destinations.insert(edge.to);
                     }

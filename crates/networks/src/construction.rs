@@ -62,9 +62,10 @@ pub trait Construction<'a>: Supply {
     /// `entry`, with the propagation delay `delay`. Several edges of a node may share an entry.
     fn edge(&mut self, from: NodeId, to: NodeId, entry: (StageId, Port), delay: Span);
 
-    /// Returns the copying of multicast packets in the present network. The routers then send each
-    /// multicast packet into the network once, over any edge to one of the receivers, and the
-    /// network's stages copy it. Without this call, the routers send a copy over each edge.
+    /// Returns the copying of multicast packets in the present network. A router then sends each
+    /// multicast packet into a stage of the network once, over any of the stage's edges to one of
+    /// the receivers, and the network's stages copy it. Without this call, the routers send a copy
+    /// over each edge.
     fn copying(&mut self) -> Copying {
         Copying::default()
     }

@@ -117,12 +117,13 @@ pub trait AccessNetwork {
     /// If the configuration has not passed [`check`](AccessNetwork::check).
     fn build<'a>(&'a self, name: &'a str, site: &mut dyn Construction<'a>);
 
-    /// Returns an error with the reason if the network cannot carry multicast packets
-    /// ([`multicast`]). By default it cannot.
+    /// Returns an error with the reason if the network cannot carry the packets of a multicast
+    /// group ([`multicast`]) over `crossings`, each with its first and its last node. By default it
+    /// cannot.
     ///
     /// # Errors
     /// The reason, as the end of a sentence about the network.
-    fn multicast(&self) -> Result<(), &'static str> {
+    fn multicast(&self, _crossings: &BTreeSet<[&str; 2]>) -> Result<(), &'static str> {
         Err("has no multicast")
     }
 

@@ -15,7 +15,8 @@
 //! - the forward link of a star ([`crate::dama`]): the transmitter sends a packet once, and the
 //!   copies for the terminals arise after its transmission;
 //! - a constellation ([`crate::constellation`]): each satellite makes one copy for each link on the
-//!   paths to the receivers.
+//!   paths to the receivers;
+//! - the last switch of an ATM network ([`crate::atm`]), one for each node that receives.
 //!
 //! Numbers of sets are never reused. A network in which satellites move makes new sets during the
 //! run. If [`SETS`] are in use, a further copy is made for each receiver.
@@ -64,9 +65,10 @@ struct Group {
     /// The sets of receivers by number, each in ascending order.
     sets: Vec<Arc<[u16]>>,
     numbers: BTreeMap<Arc<[u16]>, u16>,
-    /// The node at which packets for a receiver leave a link or network, by the index of the link
-    /// or network and the receiver.
-    exits: BTreeMap<(u32, u16), NodeId>,
+    /// The nodes between which packets for a receiver cross a link or network, in the order of the
+    /// path, by the index of the link or network and the receiver. A path may cross a network twice,
+    /// such as from one terminal of a star to another.
+    crossings: BTreeMap<(u32, u16), Vec<[NodeId; 2]>>,
 }
 
 impl Group {
@@ -108,7 +110,7 @@ impl Groups {
         let address = NodeId::multicast(groups.len() as u16).expect("the scenario has been checked");
         let count = receivers.len() as u16;
         let mut group =
-            Group { receivers, sets: Vec::new(), numbers: BTreeMap::new(), exits: BTreeMap::new() };
+            Group { receivers, sets: Vec::new(), numbers: BTreeMap::new(), crossings: BTreeMap::new() };
         // Single receivers always have a number.
         group.number((0..count).collect());
         (0..count).for_each(|receiver| _ = group.number(vec![receiver]));
@@ -116,9 +118,10 @@ impl Groups {
         address
     }
 
-    /// Sets the node at which packets for a receiver leave the link or network `part`.
-    pub fn set_exit(&self, address: NodeId, part: u32, receiver: u16, node: NodeId) {
-        self.open()[index(address)].exits.insert((part, receiver), node);
+    /// Adds the nodes between which packets for a receiver cross the link or network `part`. The
+    /// crossings of a path are added in their order.
+    pub fn add_crossing(&self, address: NodeId, part: u32, receiver: u16, nodes: [NodeId; 2]) {
+        self.open()[index(address)].crossings.entry((part, receiver)).or_default().push(nodes);
     }
 
     /// Returns the leg of the packets for these receivers, in ascending order.
@@ -191,17 +194,43 @@ impl Copying {
     }
 
     /// Divides the receivers of a packet by `key`, from the node at which the packets for a
-    /// receiver leave the network. Returns each key with the leg of its copy.
+    /// receiver finally leave the network. Returns each key with the leg of its copy.
     pub fn divide<Key: Ord + Clone>(
         &self,
         address: NodeId,
         leg: Leg,
+        key: impl FnMut(NodeId) -> Key,
+    ) -> Vec<(Key, Leg)> {
+        self.divide_crossings(address, leg, |crossings| crossings.last(), key)
+    }
+
+    /// Divides the receivers of a packet that entered the network at node `from` by `key`, from the
+    /// next node on the path to a receiver. Returns each key with the leg of its copy.
+    pub fn divide_from<Key: Ord + Clone>(
+        &self,
+        address: NodeId,
+        leg: Leg,
+        from: NodeId,
+        key: impl FnMut(NodeId) -> Key,
+    ) -> Vec<(Key, Leg)> {
+        let here = |nodes: &&[NodeId; 2]| nodes[0] == from;
+        self.divide_crossings(address, leg, |crossings| crossings.iter().find(here), key)
+    }
+
+    fn divide_crossings<Key: Ord + Clone>(
+        &self,
+        address: NodeId,
+        leg: Leg,
+        present: impl Fn(&[[NodeId; 2]]) -> Option<&[NodeId; 2]>,
         mut key: impl FnMut(NodeId) -> Key,
     ) -> Vec<(Key, Leg)> {
         let exits = {
             let groups = self.groups.open();
             let group = &groups[index(address)];
-            let exit = |receiver: &u16| (*receiver, group.exits[&(self.part, *receiver)]);
+            let exit = |receiver: &u16| {
+                let crossing = present(&group.crossings[&(self.part, *receiver)]);
+                (*receiver, crossing.expect("a packet crosses the network on its path")[1])
+            };
             group.set(leg).iter().map(exit).collect::<BTreeMap<u16, NodeId>>()
         };
         self.groups.divide(address, leg, |receiver| key(exits[&receiver]))
@@ -224,13 +253,18 @@ mod tests {
         };
         let address = groups.add((0..3).map(receiver).collect());
         for (receiver, exit) in [(0, 5), (1, 5), (2, 6)] {
-            groups.set_exit(address, 9, receiver, NodeId(exit));
+            groups.add_crossing(address, 9, receiver, [NodeId(4), NodeId(exit)]);
         }
         let copying = Copying::new(groups.clone(), 9);
         let both = copying.divide(address, Leg::THERE, |exit| exit.0);
         assert_eq!(both.iter().map(|(exit, _)| *exit).collect::<Vec<_>>(), [5, 6]);
         let again = copying.divide(address, both[0].1, |exit| exit.0);
         assert_eq!(again, [both[0]]);
+
+        // The packets for receiver 2 cross the network again from node 6 to node 7.
+        groups.add_crossing(address, 9, 2, [NodeId(6), NodeId(7)]);
+        assert_eq!(copying.divide_from(address, Leg::THERE, NodeId(4), |exit| exit.0), both);
+        assert_eq!(copying.divide_from(address, both[1].1, NodeId(6), |exit| exit.0), [(7, both[1].1)]);
 
         // One packet is lost before it is copied, two on the way to 0 and 1, and one to 2.
         let mut out = bentpipe_stage::Outbox::default();

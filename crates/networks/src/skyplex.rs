@@ -57,6 +57,7 @@ use bentpipe_link::{channel, queue};
 use bentpipe_stage::facts::{Crossing, Hop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A Skyplex DATA network: DVB-RCS-like access to an on-board multiplexer, with long frames of MPEG
 /// packets (SatNEx 2009).
@@ -308,7 +309,7 @@ impl AccessNetwork for Config {
         dama::star::build(name, &self.star(), site);
     }
 
-    fn multicast(&self) -> Result<(), &'static str> {
+    fn multicast(&self, _crossings: &BTreeSet<[&str; 2]>) -> Result<(), &'static str> {
         Ok(())
     }
 

@@ -44,9 +44,11 @@ impl Scenario {
                 }
                 let from = layout.node(&first.from);
                 let receivers: Vec<NodeId> = nodes.iter().map(|node| layout.node(node)).collect();
-                for part in layout.parts_of_tree(from, &receivers) {
+                for (part, edges) in layout.parts_of_tree(from, &receivers) {
                     let Some(network) = self.network.get(part) else { continue };
-                    if let Err(reason) = network.multicast() {
+                    let crossings: BTreeSet<[&str; 2]> =
+                        edges.iter().map(|nodes| nodes.map(|node| layout.name(node))).collect();
+                    if let Err(reason) = network.multicast(&crossings) {
                         let message = format!(
                             "the network \"{part}\" ({}) on the way to its receivers {reason}; allowed: a flow per \
                              receiver, or receivers on other paths",

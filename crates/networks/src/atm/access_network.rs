@@ -4,6 +4,7 @@
 use super::abr;
 use super::config::{slowest, Config, Frames};
 use super::contract::Category;
+use super::multicast::Trees;
 use super::stage::{connection_name, Direction};
 use crate::{AccessNetwork, Changing, Construction, Part};
 use bentpipe_core::{Problems, Rate, Span};
@@ -11,12 +12,21 @@ use bentpipe_link::framing::atm::CELL;
 use bentpipe_link::queue;
 use bentpipe_stage::facts::{self, Course, Crossing, Hop};
 use bentpipe_stage::Port;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Returns the names of the two stages of network `name`: the direction from the first node to the
 /// second, and back.
 fn directions(name: &str) -> [String; 2] {
     ["forward", "back"].map(|direction| format!("{name}.{direction}"))
+}
+
+/// Returns the first and the last node of a connection in one direction.
+fn directed<Node>([first, second]: [Node; 2], back: bool) -> [Node; 2] {
+    match back {
+        false => [first, second],
+        true => [second, first],
+    }
 }
 
 impl AccessNetwork for Config {
@@ -30,8 +40,24 @@ impl AccessNetwork for Config {
         nodes
     }
 
-    fn multicast(&self) -> Result<(), &'static str> {
-        Err("has a connection for each pair of nodes, and no point-to-multipoint connections")
+    fn multicast(&self, crossings: &BTreeSet<[&str; 2]>) -> Result<(), &'static str> {
+        let roots: BTreeSet<&str> = crossings.iter().map(|[root, _]| *root).collect();
+        for back in [false, true] {
+            let ends: Vec<[&str; 2]> =
+                self.pairs().map(|pair| directed(pair.each_ref().map(String::as_str), back)).collect();
+            for root in &roots {
+                let mut begin = ends.iter().enumerate().filter(|(_, ends)| ends[0] == *root);
+                let leaves = begin.clone().filter(|(_, ends)| crossings.contains(*ends)).count();
+                let abr = |(index, _)| self.contract_of(index).category == Category::Abr;
+                if leaves > 1 && begin.next().is_some_and(abr) {
+                    return Err(
+                        "can copy cells of cbr, vbr and ubr, but not of abr, whose RM cells would need \
+                                consolidation",
+                    );
+                }
+            }
+        }
+        Ok(())
     }
 
     fn parts(&self, name: &str) -> Vec<Part> {
@@ -161,11 +187,13 @@ impl AccessNetwork for Config {
                 abr.then(|| site.probe(&abr::TRACE, &connection_name(&stage_name, index))).flatten()
             });
             let probes = probes.collect();
-            let stage = Direction::new(&stage_name, self, back == 1, stream, probes);
+            let mut stage = Direction::new(&stage_name, self, back == 1, stream, probes);
+            let ends: Vec<_> = pairs.iter().map(|nodes| directed(*nodes, back == 1)).collect();
+            stage.copy_by(Trees::new(site.copying(), &ends));
             let stage = site.stage(&stage_name, Box::new(stage));
-            for (port, nodes) in (0..).map(Port).zip(&pairs) {
-                site.towards_node((stage, port), nodes[1 - back]);
-                site.edge(nodes[back], nodes[1 - back], (stage, port), delay);
+            for (port, [from, to]) in (0..).map(Port).zip(ends) {
+                site.towards_node((stage, port), to);
+                site.edge(from, to, (stage, port), delay);
             }
             stages.push(stage);
         }

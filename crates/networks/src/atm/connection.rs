@@ -1,19 +1,22 @@
-//! One direction of one connection: its own parts before and after the shared legs.
+//! One direction of one connection: its own parts before the shared legs, and its frames on the
+//! way.
 //!
 //! Before the shared legs, cells pass the Ethernet segment, the shaper and the access line. Their
 //! arrival times at the first switch are known when the packet enters. After the shared legs, they
-//! pass an access line, the reassembly of frames and an Ethernet segment. Cells of ABR wait in the
-//! adapter until the source ([`super::abr`]) sends them.
+//! pass the far end of the connection, or of several connections that begin at the same node
+//! ([`super::multicast`]). Cells of ABR wait in the adapter until the source ([`super::abr`]) sends
+//! them.
 
 use super::abr::{self, Next, RmCell, Source};
 use super::config::Config;
 use super::contract::{Policer, Verdict};
 use super::lan::Segment;
+use super::leaf::{Arrival, Leaf};
 use super::leg::{Fate, Leg};
 use bentpipe_core::{Column, Report, Stream, Table, Time};
 use bentpipe_link::channel::CORRUPTED;
 use bentpipe_link::queue::drop_tail::FULL;
-use bentpipe_stage::{DropReason, Packet};
+use bentpipe_stage::{packet, DropReason, Packet};
 use std::collections::VecDeque;
 
 /// Drop reason: a cell of the packet exceeded the contract.
@@ -35,7 +38,7 @@ pub static CONNECTION: Table = Table {
         Column::whole("cells", "cells", "cells of the packets that entered"),
         Column::whole("tagged", "cells", "cells that exceeded the contract and continued with low priority"),
         Column::whole("discarded", "cells", "cells that exceeded the contract and were discarded"),
-        Column::whole("lost", "frames", "packets that did not arrive, for any reason"),
+        Column::whole("lost", "frames", "packets that did not arrive, for any reason, including multicast copies that were lost after the last switch"),
         Column::whole("merged", "frames", "of them, those lost with a frame before whose end was missing"),
     ],
 };
@@ -55,6 +58,8 @@ pub struct Cell {
     pub lost: bool,
     /// Number of the cell's frame in its connection.
     pub frame: u64,
+    /// True if the cell belongs to the point-to-multipoint connection ([`super::multicast`]).
+    pub multicast: bool,
     /// True if a port marked the cell (explicit forward congestion indication).
     pub efci: bool,
     /// The content of an RM cell, which belongs to no frame; `None` for a data cell.
@@ -63,7 +68,17 @@ pub struct Cell {
 
 impl Cell {
     fn new(at: Time, frame: u64, last: bool, rm: Option<RmCell>) -> Cell {
-        Cell { at, last, low_priority: false, corruption: None, lost: false, frame, efci: false, rm }
+        Cell {
+            at,
+            last,
+            low_priority: false,
+            corruption: None,
+            lost: false,
+            frame,
+            multicast: false,
+            efci: false,
+            rm,
+        }
     }
 
     /// Returns true if the cell ends its frame; `None` for an RM cell.
@@ -71,10 +86,18 @@ impl Cell {
         self.rm.is_none().then_some(self.last)
     }
 
+    /// Returns the virtual channel of a cell of connection `connection` on a leg, by which frame
+    /// discard finds the cell's frame. Each connection has two: one for its own cells, and one for
+    /// those of the point-to-multipoint connection.
+    pub fn channel(&self, connection: usize) -> usize {
+        2 * connection + usize::from(self.multicast)
+    }
+
     /// Sends the cell over a leg. Returns the cell at the end of the leg, with its fate on the leg.
     pub fn traverse(mut self, leg: &mut Leg, connection: usize, stream: &mut Stream) -> Cell {
         if !self.lost {
-            self.meet(leg.send(self.at, connection, self.end_of_frame(), self.low_priority, stream));
+            let channel = self.channel(connection);
+            self.meet(leg.send(self.at, channel, self.end_of_frame(), self.low_priority, stream));
         }
         self
     }
@@ -100,10 +123,13 @@ struct Frame {
     missing_cells: u32,
     /// Time at which the last cell of the frame arrives at the first switch.
     ready: Time,
-    end: Time,
-    reason: Option<DropReason>,
-    arrived: u32,
-    last_cell_arrived: bool,
+    /// True if a cell was corrupted or lost before the last switch.
+    damaged: bool,
+    /// True if the frame belongs to the point-to-multipoint connection.
+    multicast: bool,
+    /// The frame at its leaf, and at further leaves.
+    first: Arrival,
+    more: Vec<Arrival>,
 }
 
 /// The adapter of one direction of an ABR connection.
@@ -124,28 +150,24 @@ struct Adapter {
 pub struct Connection {
     /// Name of the connection in results.
     name: String,
-    /// The Ethernet segments before and after the connection.
-    ethernet: Option<(Segment, Segment)>,
+    /// Number of the connection, and of its far end.
+    index: usize,
+    /// The Ethernet segment before the adapter.
+    ethernet: Option<Segment>,
     shaper: Option<Policer>,
     policer: Option<Policer>,
-    /// The access lines before and after the shared legs.
-    access: Option<(Leg, Leg)>,
+    /// The access line before the shared legs.
+    access: Option<Leg>,
     /// Cells that have not entered the first shared leg, in order.
     cells: VecDeque<Cell>,
     last_time: Time,
     reassembling: VecDeque<Frame>,
-    /// True if the receiver holds cells of a frame whose end was lost.
-    holds_merged_cells: bool,
-    /// Packets by their time of arrival, with the reason if they are lost.
-    in_flight: VecDeque<(Time, Option<DropReason>, Packet)>,
     /// The adapter of an ABR connection; `None` for other categories.
     adapter: Option<Adapter>,
     frames: u64,
     sent: u64,
     tagged: u64,
     discarded: u64,
-    lost: u64,
-    merged: u64,
 }
 
 impl Connection {
@@ -154,15 +176,14 @@ impl Connection {
         let contract = config.contract_of(index);
         Connection {
             name,
-            ethernet: config.lan.map(|rate| (Segment::new(rate), Segment::new(rate))),
+            index,
+            ethernet: config.lan.map(Segment::new),
             shaper: contract.shaper(),
             policer: contract.policer(),
-            access: config.access.as_ref().map(|leg| (Leg::new(leg, 1), Leg::new(leg, 1))),
+            access: config.access.as_ref().map(|leg| Leg::new(leg, 1)),
             cells: VecDeque::new(),
             last_time: Time::ZERO,
             reassembling: VecDeque::new(),
-            holds_merged_cells: false,
-            in_flight: VecDeque::new(),
             adapter: contract.source().map(|source| Adapter {
                 source,
                 waiting: VecDeque::new(),
@@ -175,23 +196,23 @@ impl Connection {
             sent: 0,
             tagged: 0,
             discarded: 0,
-            lost: 0,
-            merged: 0,
         }
     }
 
-    /// Accepts a packet that fills `cells` cells. Returns the packet and the drop reason if it does
-    /// not reach the adapter.
+    /// Accepts a packet that fills `cells` cells. A packet of the point-to-multipoint connection
+    /// has `copies`, each with its leaf and its leg. Returns the packet and the drop reason if it
+    /// does not reach the adapter.
     pub fn enter(
         &mut self,
         now: Time,
         packet: Packet,
         cells: u32,
+        copies: &[(usize, packet::Leg)],
         stream: &mut Stream,
     ) -> Option<(Packet, DropReason)> {
         let ready = match &mut self.ethernet {
             None => now,
-            Some((near, _)) => match near.send(now, packet.size) {
+            Some(near) => match near.send(now, packet.size) {
                 Some(ready) => ready,
                 None => return Some((packet, FULL)),
             },
@@ -200,7 +221,7 @@ impl Connection {
         if self.adapter.as_ref().is_some_and(|adapter| waiting + cells as usize > adapter.buffer) {
             return Some((packet, CELLS_FULL));
         }
-        let number = self.frames;
+        let (number, multicast) = (self.frames, !copies.is_empty());
         self.frames += 1;
         self.sent += u64::from(cells);
         for index in 1..=cells {
@@ -211,7 +232,7 @@ impl Connection {
                 shaper.arrive(at);
             }
             self.last_time = at;
-            let cell = Cell::new(at, number, index == cells, None);
+            let cell = Cell { multicast, ..Cell::new(at, number, index == cells, None) };
             if let Some(adapter) = &mut self.adapter {
                 adapter.waiting.push_back(cell);
                 adapter.waiting_max = adapter.waiting_max.max(adapter.waiting.len());
@@ -220,21 +241,22 @@ impl Connection {
             self.leave_adapter(cell, stream);
         }
         let ready = self.cells.back().map_or(ready, |cell| cell.at);
+        let mut arrivals = copies.iter().map(|(leaf, leg)| Arrival::new(*leaf, *leg, ready));
         self.reassembling.push_back(Frame {
-            packet,
             missing_cells: cells,
             ready,
-            end: ready,
-            reason: None,
-            arrived: 0,
-            last_cell_arrived: false,
+            damaged: false,
+            multicast,
+            first: arrivals.next().unwrap_or_else(|| Arrival::new(self.index, packet.leg, ready)),
+            more: arrivals.collect(),
+            packet,
         });
         None
     }
 
     /// Sends a cell over the first access line, if there is one, to the first shared leg.
     fn leave_adapter(&mut self, mut cell: Cell, stream: &mut Stream) {
-        if let Some((near, _)) = &mut self.access {
+        if let Some(near) = &mut self.access {
             cell = cell.traverse(near, 0, stream);
             let before = self.cells.back().map_or(Time::ZERO, |before| before.at);
             cell.at = cell.at.max(before);
@@ -328,26 +350,24 @@ impl Connection {
     /// Handles a cell that has left the shared legs, at `now` or later, or was lost on these legs.
     /// The cells that leave are in order, but the loss of a cell may be known before earlier cells
     /// have left.
-    pub fn leave(&mut self, now: Time, mut cell: Cell, stream: &mut Stream) {
-        if let Some((_, far)) = &mut self.access {
-            cell = cell.traverse(far, 0, stream);
-        }
+    pub fn leave(&mut self, now: Time, cell: Cell, leaves: &mut [Leaf], stream: &mut Stream) {
         if let Some(rm) = cell.rm {
-            return self.rm_arrives(cell, rm);
-        }
-        if let (Some(adapter), false) = (&mut self.adapter, cell.lost) {
-            adapter.efci = cell.efci;
+            return self.rm_arrives(leaves[self.index].carry(cell, stream), rm);
         }
         let oldest = self.frames - self.reassembling.len() as u64;
         let index = usize::try_from(cell.frame - oldest).unwrap_or(usize::MAX);
         let Some(frame) = self.reassembling.get_mut(index) else { return };
         frame.missing_cells -= 1;
-        frame.end = frame.end.max(cell.at);
-        frame.reason = frame.reason.or(cell.corruption);
-        frame.arrived += u32::from(!cell.lost);
-        frame.last_cell_arrived |= cell.last && !cell.lost;
+        frame.damaged |= cell.corruption.is_some();
+        for arrival in std::iter::once(&mut frame.first).chain(&mut frame.more) {
+            let cell = leaves[arrival.leaf].carry(cell, stream);
+            arrival.add(&cell);
+            if let (Some(adapter), false) = (&mut self.adapter, cell.lost) {
+                adapter.efci = cell.efci;
+            }
+        }
         while let Some(frame) = self.reassembling.pop_front_if(|frame| frame.missing_cells == 0) {
-            self.reassemble(now, frame);
+            self.reassemble(now, frame, leaves);
         }
     }
 
@@ -363,46 +383,27 @@ impl Connection {
         adapter.arrived.push_back((cell.at, rm));
     }
 
-    /// Handles a frame whose cells have all arrived or been lost.
-    fn reassemble(&mut self, now: Time, mut frame: Frame) {
-        if self.holds_merged_cells && frame.reason.is_none() {
-            frame.reason = Some(MERGED);
-            self.merged += 1;
+    /// Handles a frame whose cells have all arrived or been lost. A damaged frame is one lost
+    /// packet of this connection, however many leaves it has.
+    fn reassemble(&mut self, now: Time, frame: Frame, leaves: &mut [Leaf]) {
+        let Frame { packet, damaged, multicast, mut first, mut more, .. } = frame;
+        for arrival in std::iter::once(&mut first).chain(&mut more) {
+            leaves[arrival.leaf].reassemble(arrival, multicast);
         }
-        self.holds_merged_cells = !frame.last_cell_arrived && (self.holds_merged_cells || frame.arrived > 0);
-        let mut delivery = frame.end.max(now);
-        if let (Some((_, far)), None) = (&mut self.ethernet, frame.reason) {
-            match far.send(frame.end, frame.packet.size) {
-                Some(sent) => delivery = sent,
-                None => frame.reason = Some(FULL),
-            }
+        if damaged {
+            return leaves[self.index].deliver(now, &first, packet, false);
         }
-        self.lost += u64::from(frame.reason.is_some());
-        // Lost packets keep their position in the order of packets.
-        let delivery = self.in_flight.back().map_or(delivery, |(before, ..)| delivery.max(*before));
-        self.in_flight.push_back((delivery, frame.reason, frame.packet));
+        for arrival in &more {
+            let copy = Packet { leg: arrival.leg, ..packet.clone() };
+            leaves[arrival.leaf].deliver(now, arrival, copy, true);
+        }
+        let packet = Packet { leg: first.leg, ..packet };
+        leaves[first.leaf].deliver(now, &first, packet, false);
     }
 
-    /// Returns the time of the next event of a connection whose cells pass the shared legs in order
-    /// of arrival: the arrival of a frame's last cell at the first shared leg, or a delivery.
-    pub fn next(&self) -> Option<Time> {
-        let ready = self.reassembling.front().map(|frame| frame.ready);
-        ready.into_iter().chain(self.delivery()).min()
-    }
-
-    /// Returns the time of the next delivery or loss.
-    pub fn delivery(&self) -> Option<Time> {
-        self.in_flight.front().map(|(time, ..)| *time)
-    }
-
-    /// Removes and returns the next packet to deliver. A lost packet has a drop reason.
-    pub fn deliver(&mut self) -> Option<(Option<DropReason>, Packet)> {
-        self.in_flight.pop_front().map(|(_, reason, packet)| (reason, packet))
-    }
-
-    /// Returns the number of packets in the connection.
-    pub fn held(&self) -> usize {
-        self.reassembling.len() + self.in_flight.len()
+    /// Returns the time at which the last cell of the oldest frame arrives at the first shared leg.
+    pub fn next_frame(&self) -> Option<Time> {
+        self.reassembling.front().map(|frame| frame.ready)
     }
 
     /// Applies a change of the configuration from `before` to `after`.
@@ -411,24 +412,24 @@ impl Connection {
         if contract != before.contract_of(index) {
             (self.shaper, self.policer) = (contract.shaper(), contract.policer());
         }
-        if let (Some((near, far)), Some(leg)) = (&mut self.access, &after.access) {
+        if let (Some(near), Some(leg)) = (&mut self.access, &after.access) {
             near.change(leg);
-            far.change(leg);
         }
     }
 
-    /// Writes the rows of the connection and of its access lines.
-    pub fn report(&self, now: Time, report: &mut Report) {
-        let Connection { frames, sent, tagged, discarded, lost, merged, .. } = self;
-        let values = [frames, sent, tagged, discarded, lost, merged].map(|count| *count as f64);
+    /// Writes the rows of the connection with its far end, and of its access lines.
+    pub fn report(&self, now: Time, leaf: &Leaf, report: &mut Report) {
+        let Connection { frames, sent, tagged, discarded, .. } = *self;
+        let [lost, merged] = leaf.losses();
+        let values = [frames, sent, tagged, discarded, lost, merged].map(|count| count as f64);
         report.row(&CONNECTION, &self.name, &values);
         if let Some(adapter) = &self.adapter {
             let values = adapter.source.report(now, adapter.waiting_max as u64);
             report.row(&abr::REPORT, &self.name, &values);
         }
-        if let Some((near, far)) = &self.access {
+        if let Some(near) = &self.access {
             near.report(&format!("{}.near", self.name), report);
-            far.report(&format!("{}.far", self.name), report);
         }
+        leaf.report(&self.name, report);
     }
 }

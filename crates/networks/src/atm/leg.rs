@@ -217,7 +217,7 @@ pub struct Leg {
     free_at: Time,
     /// Start of the transmission of each waiting cell.
     waiting: VecDeque<Time>,
-    /// The current frame of each connection.
+    /// The current frame of each virtual channel.
     frames: Vec<FrameState>,
     /// Time at which the latest cell arrives at the end of the leg. No later cell arrives earlier,
     /// even if the delay has become shorter.
@@ -225,7 +225,7 @@ pub struct Leg {
     counters: Counters,
 }
 
-/// The current frame of a connection on a leg.
+/// The current frame of a virtual channel on a leg.
 #[derive(Clone)]
 struct FrameState {
     /// True if the next cell begins a frame.
@@ -237,7 +237,8 @@ struct FrameState {
 }
 
 impl Leg {
-    /// Creates an idle leg that `connections` connections share.
+    /// Creates an idle leg that `connections` connections share, each with the two channels of
+    /// [`Cell::channel`](super::connection::Cell::channel).
     pub fn new(config: &Config, connections: usize) -> Leg {
         let mut leg = Leg {
             cell: Span::ZERO,
@@ -256,7 +257,10 @@ impl Leg {
             error: config.error.clone(),
             free_at: Time::ZERO,
             waiting: VecDeque::new(),
-            frames: vec![FrameState { at_start: true, has_loss: false, early_discard: false }; connections],
+            frames: vec![
+                FrameState { at_start: true, has_loss: false, early_discard: false };
+                2 * connections
+            ],
             last_time: Time::ZERO,
             counters: Counters::default(),
         };
@@ -278,14 +282,14 @@ impl Leg {
         }
     }
 
-    /// Handles a cell of a connection that arrives at `now`, no earlier than the previous cell.
+    /// Handles a cell of a channel that arrives at `now`, no earlier than the previous cell.
     /// `last` is true if the cell marks the end of its frame, and `None` for a cell that belongs to
     /// no frame. The cell after the end begins a new frame. A frame whose last cell was lost is
     /// treated as one frame together with the next.
     pub fn send(
         &mut self,
         now: Time,
-        connection: usize,
+        channel: usize,
         last: Option<bool>,
         low_priority: bool,
         stream: &mut Stream,
@@ -294,7 +298,7 @@ impl Leg {
             self.waiting.pop_front();
         }
         let waiting = self.waiting.len();
-        if let Some(refused) = self.refuse(now, connection, last, low_priority, waiting) {
+        if let Some(refused) = self.refuse(now, channel, last, low_priority, waiting) {
             return refused;
         }
         let start = self.reserve(now);
@@ -310,12 +314,12 @@ impl Leg {
     pub fn refuse(
         &mut self,
         now: Time,
-        connection: usize,
+        channel: usize,
         last: Option<bool>,
         low_priority: bool,
         waiting: usize,
     ) -> Option<Fate> {
-        let frame = &mut self.frames[connection];
+        let frame = &mut self.frames[channel];
         if let Some(last) = last {
             if std::mem::replace(&mut frame.at_start, last) {
                 (frame.has_loss, frame.early_discard) = (false, waiting >= self.early);

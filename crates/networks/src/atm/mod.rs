@@ -91,8 +91,10 @@ pub mod contract;
 mod flow_control;
 pub mod gcra;
 pub mod lan;
+pub mod leaf;
 pub mod leg;
 pub mod marking;
+pub mod multicast;
 pub mod stage;
 pub mod switch;
 #[cfg(test)]

@@ -18,7 +18,9 @@
 use super::abr::RmCell;
 use super::config::Config;
 use super::connection::Connection;
+use super::leaf::{Delivery, Leaf};
 use super::leg::Leg;
+use super::multicast::{Path, Trees};
 use super::switch::Switches;
 use crate::signalling;
 use bentpipe_core::{NodeId, Probe, Report, Stream, Time};
@@ -40,13 +42,17 @@ pub struct Direction {
     name: String,
     encapsulation: Encapsulation,
     connections: Vec<Connection>,
+    /// The far end of each connection.
+    leaves: Vec<Leaf>,
+    trees: Trees,
     shared: Shared,
     /// Probes on the allowed cell rate, one per connection.
     probes: Vec<Option<Probe>>,
     /// True if the legs are passed from the last to the first.
     back: bool,
     stream: Stream,
-    held_bytes: u64,
+    /// Packets in the network. Copies are created when they leave.
+    held: Held,
     /// Time of the next event of any connection.
     next: Option<Time>,
 }
@@ -73,34 +79,45 @@ impl Direction {
         Direction {
             name: name.to_owned(),
             encapsulation: config.encapsulation,
+            leaves: connections.iter().map(|_| Leaf::new(config)).collect(),
+            trees: Trees::default(),
             connections,
             shared,
             probes,
             back,
             stream,
-            held_bytes: 0,
+            held: Held::default(),
             next: None,
         }
     }
 
+    /// Sets the point-to-multipoint connections of this direction.
+    pub fn copy_by(&mut self, trees: Trees) {
+        self.trees = trees;
+    }
+
     /// Handles all cells up to `now`.
     fn advance(&mut self, now: Time) {
-        let Direction { connections, stream, .. } = self;
+        let Direction { connections, leaves, stream, .. } = self;
         match &mut self.shared {
-            Shared::InOrder(legs) => advance_in_order(connections, legs, now, stream),
-            Shared::ByCategory(switches) => advance_by_category(connections, switches, now, stream),
+            Shared::InOrder(legs) => advance_in_order(connections, leaves, legs, now, stream),
+            Shared::ByCategory(switches) => advance_by_category(connections, leaves, switches, now, stream),
         }
     }
 
     fn plan(&mut self) {
+        let deliveries = self.leaves.iter().filter_map(Leaf::next);
         self.next = match &self.shared {
-            Shared::InOrder(_) => self.connections.iter().filter_map(Connection::next).min(),
+            Shared::InOrder(_) => {
+                self.connections.iter().filter_map(Connection::next_frame).chain(deliveries).min()
+            }
             Shared::ByCategory(switches) => {
                 let of_connection = |one: &Connection| {
-                    let times = [one.next_emission(), one.next_cell(), one.next_rm(), one.delivery()];
+                    let times = [one.next_emission(), one.next_cell(), one.next_rm()];
                     times.into_iter().flatten().min()
                 };
-                self.connections.iter().filter_map(of_connection).chain(switches.next()).min()
+                let cells = self.connections.iter().filter_map(of_connection).chain(switches.next());
+                cells.chain(deliveries).min()
             }
         };
     }
@@ -149,7 +166,13 @@ pub(super) fn connection_name(name: &str, index: usize) -> String {
 
 /// Sends the cells that arrive at the first shared leg by `now` over all legs, in order of time.
 /// With a single connection, all cells are sent.
-fn advance_in_order(connections: &mut [Connection], legs: &mut [Leg], now: Time, stream: &mut Stream) {
+fn advance_in_order(
+    connections: &mut [Connection],
+    leaves: &mut [Leaf],
+    legs: &mut [Leg],
+    now: Time,
+    stream: &mut Stream,
+) {
     let horizon = if connections.len() == 1 { Time::MAX } else { now };
     loop {
         let fronts = connections.iter().enumerate();
@@ -167,7 +190,7 @@ fn advance_in_order(connections: &mut [Connection], legs: &mut [Leg], now: Time,
                 cell = connection.police(cell);
             }
         }
-        connection.leave(now, cell, stream);
+        connection.leave(now, cell, leaves, stream);
     }
 }
 
@@ -175,6 +198,7 @@ fn advance_in_order(connections: &mut [Connection], legs: &mut [Leg], now: Time,
 /// sources, and sources before cells that arrive at the first port.
 fn advance_by_category(
     connections: &mut [Connection],
+    leaves: &mut [Leaf],
     switches: &mut Switches,
     now: Time,
     stream: &mut Stream,
@@ -203,7 +227,7 @@ fn advance_by_category(
             None
         };
         if let Some((index, cell)) = left {
-            connections[index].leave(at, cell, stream);
+            connections[index].leave(at, cell, leaves, stream);
         }
     }
 }
@@ -218,12 +242,14 @@ impl Stage for Direction {
         if packet.size > self.encapsulation.longest() {
             return out.drop(packet, TOO_LONG);
         }
+        let Path { connection, copies } = self.trees.path(usize::from(port.0), &packet);
         let (size, cells) = (packet.size, self.encapsulation.cells(packet.size));
-        let connection = &mut self.connections[usize::from(port.0)];
-        if let Some((packet, reason)) = connection.enter(now, packet, cells, &mut self.stream) {
+        let connection = &mut self.connections[connection];
+        if let Some((packet, reason)) = connection.enter(now, packet, cells, &copies, &mut self.stream) {
             return out.drop(packet, reason);
         }
-        self.held_bytes += u64::from(size);
+        self.held.packets += 1;
+        self.held.bytes += u64::from(size);
         if self.connections.len() == 1 && matches!(self.shared, Shared::InOrder(_)) {
             self.advance(now);
         }
@@ -234,11 +260,16 @@ impl Stage for Direction {
         self.advance(now);
         self.send_rm(now, out);
         loop {
-            let fronts = self.connections.iter().enumerate();
-            let first = fronts.filter_map(|(index, one)| Some((one.delivery()?, index))).min();
+            let fronts = self.leaves.iter().enumerate();
+            let first = fronts.filter_map(|(index, one)| Some((one.next()?, index))).min();
             let Some((_, index)) = first.filter(|(time, _)| *time <= now) else { break };
-            let Some((reason, packet)) = self.connections[index].deliver() else { break };
-            self.held_bytes -= u64::from(packet.size);
+            let Some(Delivery { reason, packet, created, .. }) = self.leaves[index].take() else { break };
+            if created {
+                out.create_held(&packet);
+            } else {
+                self.held.packets -= 1;
+                self.held.bytes -= u64::from(packet.size);
+            }
             match reason {
                 Some(reason) => out.drop(packet, reason),
                 None => out.send(Port(index as u16), packet),
@@ -258,6 +289,7 @@ impl Stage for Direction {
         for (index, connection) in self.connections.iter_mut().enumerate() {
             connection.change(before, after, index);
         }
+        self.leaves.iter_mut().for_each(|leaf| leaf.change(after));
         let changed = after.legs_towards(self.back);
         match &mut self.shared {
             Shared::InOrder(legs) => {
@@ -269,12 +301,12 @@ impl Stage for Direction {
     }
 
     fn held(&self) -> Held {
-        let packets: usize = self.connections.iter().map(Connection::held).sum();
-        Held { packets: packets as u64, bytes: self.held_bytes }
+        self.held
     }
 
     fn report(&self, now: Time, report: &mut Report) {
-        self.connections.iter().for_each(|connection| connection.report(now, report));
+        let ends = self.connections.iter().zip(&self.leaves);
+        ends.for_each(|(connection, leaf)| connection.report(now, leaf, report));
         let legs: Vec<&Leg> = match &self.shared {
             Shared::ByCategory(switches) => switches.legs().collect(),
             Shared::InOrder(legs) => legs.iter().collect(),

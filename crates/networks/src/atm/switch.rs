@@ -100,7 +100,8 @@ impl Switches {
         let arrival = Arrival { now, connection, category, waiting, line_rate: port.line_rate };
         port.marker.arrive(arrival, Bits { efci: &mut cell.efci, rm: cell.rm.as_mut() });
         let queue = &mut port.queues[category.priority()];
-        let refused = port.leg.refuse(now, connection, cell.end_of_frame(), cell.low_priority, queue.len());
+        let channel = cell.channel(connection);
+        let refused = port.leg.refuse(now, channel, cell.end_of_frame(), cell.low_priority, queue.len());
         if let Some(fate) = refused {
             cell.meet(fate);
             return Some((connection, cell));

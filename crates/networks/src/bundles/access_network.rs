@@ -7,6 +7,7 @@ use crate::{AccessNetwork, Construction, Part};
 use bentpipe_core::{NodeId, Problems, Rate, Size, Span, Time};
 use bentpipe_stage::facts::{self, Course, Crossing, Hop};
 use bentpipe_stage::Port;
+use std::collections::BTreeSet;
 
 impl AccessNetwork for Config {
     fn nodes(&self) -> Vec<String> {
@@ -17,7 +18,7 @@ impl AccessNetwork for Config {
         ("", Vec::new())
     }
 
-    fn multicast(&self) -> Result<(), &'static str> {
+    fn multicast(&self, _crossings: &BTreeSet<[&str; 2]>) -> Result<(), &'static str> {
         Err("stores each packet as a bundle for one node")
     }
 

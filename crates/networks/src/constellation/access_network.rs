@@ -14,6 +14,7 @@ use bentpipe_stage::facts::{Crossing, Hop};
 use bentpipe_stage::Port;
 use bentpipe_stage::Supply;
 use bentpipe_transport::names::reverse;
+use std::collections::BTreeSet;
 
 impl AccessNetwork for Config {
     fn hops(&self, name: &str, crossings: &[Crossing<'_>]) -> Vec<Hop> {
@@ -47,7 +48,7 @@ impl AccessNetwork for Config {
         Config::remark(self, duration, remarks);
     }
 
-    fn multicast(&self) -> Result<(), &'static str> {
+    fn multicast(&self, _crossings: &BTreeSet<[&str; 2]>) -> Result<(), &'static str> {
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use bentpipe_link::framing;
 use bentpipe_link::queue::{self, classes};
 use bentpipe_stage::facts::{Crossing, Hop};
 use bentpipe_stage::Port;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl AccessNetwork for Config {
@@ -87,7 +88,7 @@ impl AccessNetwork for Config {
         build(name, self, site);
     }
 
-    fn multicast(&self) -> Result<(), &'static str> {
+    fn multicast(&self, _crossings: &BTreeSet<[&str; 2]>) -> Result<(), &'static str> {
         Ok(())
     }
 

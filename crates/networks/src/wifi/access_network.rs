@@ -13,6 +13,7 @@ use bentpipe_link::channel::Frame;
 use bentpipe_link::queue;
 use bentpipe_stage::facts::{Course, Crossing, Hop};
 use bentpipe_stage::Port;
+use std::collections::BTreeSet;
 
 /// Returns the name, in results, of a station of network `name`.
 pub fn station(name: &str, member: &Member<'_>) -> String {
@@ -191,7 +192,7 @@ impl AccessNetwork for Config {
         }
     }
 
-    fn multicast(&self) -> Result<(), &'static str> {
+    fn multicast(&self, _crossings: &BTreeSet<[&str; 2]>) -> Result<(), &'static str> {
         Err("does not model group-addressed frames, which have no acknowledgments")
     }
 
