@@ -1,6 +1,8 @@
 //! Multicast flows: copies per link, losses per receiver, and balance of packets, by hand
 //! calculation.
 
+mod atm;
+
 use crate::run::{scenario, value, Run};
 use bentpipe_core::{math, Report};
 use bentpipe_engine::presets;
@@ -115,6 +117,15 @@ fn losses_count_for_every_receiver_behind_them() {
     assert_eq!(value(&report, "link", "s-r", "error_drops"), lost_a);
 }
 
+/// Returns the message with which a scenario is refused.
+fn refusal(text: &str) -> String {
+    let source = Source::Text { name: "test.toml", text };
+    match load::<bentpipe_engine::scenario::Scenario>(source, &presets::all(), &[]) {
+        Ok(_) => panic!("accepted\n{text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
 /// Refusals, each with its place.
 #[test]
 fn multicast_is_refused_where_it_cannot_work() {
@@ -123,14 +134,6 @@ fn multicast_is_refused_where_it_cannot_work() {
             "name = \"refused\"\nduration = \"1 s\"\n{}{flow}",
             links(&[("s", "r", ""), ("r", "a", ""), ("r", "b", "")])
         )
-    };
-    let refusal = |text: &str| match load::<bentpipe_engine::scenario::Scenario>(
-        Source::Text { name: "test.toml", text },
-        &presets::all(),
-        &[],
-    ) {
-        Ok(_) => panic!("accepted\n{text}"),
-        Err(error) => error.to_string(),
     };
     let flow = |keys: &str| format!("[[flow]]\nname = \"news\"\nfrom = \"s\"\n{keys}\n");
     let tcp = refusal(&base(&flow("to = [\"a\", \"b\"]\ntransport = \"tcp\"\napp = \"bulk\"")));
