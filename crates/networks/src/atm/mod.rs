@@ -26,6 +26,9 @@
 //! end of several connections. Early and partial packet discard handle the frames of each
 //! connection separately.
 //!
+//! Multicast: a node sends the packets of a group over a point-to-multipoint connection, whose cells
+//! the last switch copies ([`multicast`]).
+//!
 //! Available bit rate: the source of an ABR connection paces its cells by an allowed cell rate,
 //! which resource management (RM) cells adjust ([`abr`]). The ports of the legs mark these cells by
 //! an explicit rate, by CI and NI, or data cells by EFCI ([`marking`]).
@@ -37,6 +40,8 @@
 //! - A line has no slots, so a cell starts as soon as the line is free.
 //! - Call set-up, address resolution and operation cells (Q.2931, LE-ARP, I.610) are not modelled.
 //! - A header with three or more wrong bits is always detected.
+//! - Cells of ABR are not copied. Several leaves return RM cells, and a switch at which they meet
+//!   would have to consolidate them (ATM Forum Traffic Management 4.1, section 5.10).
 //!
 //! ```toml
 //! [network.wan]
