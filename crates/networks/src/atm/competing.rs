@@ -2,7 +2,8 @@
 //! of changes during a run.
 
 use super::config::Config;
-use super::connection::{EXCESS, MERGED};
+use super::connection::EXCESS;
+use super::leaf::MERGED;
 use super::stage::Direction;
 use crate::{AccessNetwork, Changing};
 use bentpipe_core::{Problems, Span, Time};

@@ -201,6 +201,6 @@ fn a_full_adapter_drops_packets() {
     let mut bench = both(&config);
     (0..3).for_each(|number| bench.offer(micros(0), 0, Port(0), packet(number, 1480)));
     bench.run(Time::MAX);
-    assert_eq!(bench.drops(), [(super::connection::CELLS_FULL, 1)]);
+    assert_eq!(bench.drops(), [(super::transit::CELLS_FULL, 1)]);
     assert_eq!(bench.left.len(), 2);
 }

@@ -2,13 +2,16 @@
 //! the reassembly of frames and an Ethernet segment.
 
 use super::config::Config;
-use super::connection::{Cell, MERGED};
 use super::lan::Segment;
 use super::leg::Leg;
+use super::transit::Cell;
 use bentpipe_core::{Report, Stream, Time};
 use bentpipe_link::queue::drop_tail::FULL;
 use bentpipe_stage::{packet, DropReason, Packet};
 use std::collections::VecDeque;
+
+/// Drop reason: the end of the previous frame was lost, so the receiver merged both frames.
+pub const MERGED: DropReason = DropReason::new("merged with a frame whose end was lost");
 
 /// A frame at a leaf: a packet, or its copy at one leaf of a point-to-multipoint connection.
 pub struct Arrival {

@@ -238,7 +238,7 @@ struct FrameState {
 
 impl Leg {
     /// Creates an idle leg that `connections` connections share, each with the two channels of
-    /// [`Cell::channel`](super::connection::Cell::channel).
+    /// [`Cell::channel`](super::transit::Cell::channel).
     pub fn new(config: &Config, connections: usize) -> Leg {
         let mut leg = Leg {
             cell: Span::ZERO,

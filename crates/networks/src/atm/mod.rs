@@ -104,6 +104,7 @@ pub mod stage;
 pub mod switch;
 #[cfg(test)]
 mod tests;
+pub mod transit;
 
 pub use config::Config;
 

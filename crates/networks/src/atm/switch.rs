@@ -8,10 +8,10 @@
 //! each cell causes an event at each port.
 
 use super::config::Config;
-use super::connection::Cell;
 use super::contract::Category;
 use super::leg::Leg;
 use super::marking::{Arrival, Bits, Marker};
+use super::transit::Cell;
 use bentpipe_core::{Stream, Time};
 use std::collections::VecDeque;
 

@@ -1,8 +1,10 @@
 //! Tests of a complete connection, by comparison with times that were worked out by hand and with a
 //! cell-by-cell calculation.
 
-use super::connection::{CELLS_FULL, EXCESS, MERGED};
+use super::connection::EXCESS;
+use super::leaf::MERGED;
 use super::stage::Direction;
+use super::transit::CELLS_FULL;
 use super::Config;
 use crate::AccessNetwork;
 use bentpipe_core::{Problems, Span, Time};
