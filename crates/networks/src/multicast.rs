@@ -66,8 +66,8 @@ struct Group {
     sets: Vec<Arc<[u16]>>,
     numbers: BTreeMap<Arc<[u16]>, u16>,
     /// The nodes between which packets for a receiver cross a link or network, in the order of the
-    /// path, by the index of the link or network and the receiver. A path may cross a network twice,
-    /// such as from one terminal of a star to another.
+    /// path, by the index of the link or network and the receiver. A path may cross a network
+    /// twice, such as from one terminal of a star to another.
     crossings: BTreeMap<(u32, u16), Vec<[NodeId; 2]>>,
 }
 

@@ -48,7 +48,7 @@ pub struct Delivery {
     at: Time,
     /// The drop reason of a lost packet.
     pub reason: Option<DropReason>,
-    /// The packet.
+    /// The packet, or a copy of it.
     pub packet: Packet,
     /// True for a copy beyond the first, which is a created packet in the balance of packets.
     pub created: bool,
@@ -68,7 +68,7 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// Creates an idle far end.
+    /// Creates the idle far end of a connection.
     pub fn new(config: &Config) -> Leaf {
         Leaf {
             access: config.access.as_ref().map(|leg| Leg::new(leg, 1)),

@@ -26,8 +26,8 @@
 //! end of several connections. Early and partial packet discard handle the frames of each
 //! connection separately.
 //!
-//! Multicast: a node sends the packets of a group over a point-to-multipoint connection, whose cells
-//! the last switch copies ([`multicast`]).
+//! Multicast: a node sends the packets of a group over a point-to-multipoint connection. The last
+//! switch copies its cells ([`multicast`]).
 //!
 //! Available bit rate: the source of an ABR connection paces its cells by an allowed cell rate,
 //! which resource management (RM) cells adjust ([`abr`]). The ports of the legs mark these cells by

@@ -15,8 +15,12 @@
 //! A copy that is lost after the last switch is lost only for the receivers behind its leaf. A
 //! packet that has lost a cell before is lost for all of them.
 //!
-//! Deviations: a leaf gets only the packets for which it has receivers. A real leaf gets the cells
-//! of all packets of the connection, unless each group has its own connection.
+//! Deviations:
+//!
+//! - A leaf gets only the packets for which it has receivers. A real leaf gets the cells of all
+//!   packets of the connection, unless each group has its own connection.
+//! - Predictions use the contract of the connection to a leaf, not that of the root's first
+//!   connection.
 
 use crate::multicast::Copying;
 use bentpipe_core::NodeId;
@@ -36,7 +40,7 @@ pub struct Trees {
     leaves: BTreeMap<[NodeId; 2], usize>,
 }
 
-/// The path of a packet.
+/// The path of a packet through the network.
 pub struct Path {
     /// The connection whose adapter sends the packet.
     pub connection: usize,
@@ -127,8 +131,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each leaf gets a packet when the first connection would deliver it as a unicast packet. A
-        /// packet that is lost on the legs is dropped once. With connections of another category,
+        /// Each leaf gets a packet when the first connection would deliver it as a unicast packet.
+        /// A packet that is lost on the legs is dropped once. With connections of another category,
         /// each cell causes an event at each port.
         #[test]
         fn copies_arrive_as_packets_of_the_first_connection(
