@@ -354,7 +354,7 @@ impl Transmitter {
         let packet = buffer.dequeue(now, &mut effects);
         self.queue_drops += effects.drops;
         self.ready = buffer.head(Time::ZERO).map(|head| head.at);
-        packet
+        packet.map(|(packet, _)| packet)
     }
 
     fn transmit(&mut self, now: Time, packet: Packet) -> (Packet, Time) {

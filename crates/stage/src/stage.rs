@@ -109,6 +109,15 @@ pub struct Held {
     pub bytes: u64,
 }
 
+impl std::iter::Sum for Held {
+    fn sum<I: Iterator<Item = Held>>(parts: I) -> Held {
+        parts.fold(Held::default(), |sum, part| Held {
+            packets: sum.packets + part.packets,
+            bytes: sum.bytes + part.bytes,
+        })
+    }
+}
+
 /// The reason for a drop. Each reason is a constant next to the model that uses it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DropReason(&'static str);

@@ -227,7 +227,7 @@ impl Direction {
             let mut effects = Effects::new(&mut self.stream, out);
             let packet = self.waiting.dequeue(now, &mut effects);
             self.counters.drops += effects.drops;
-            let packet = packet?;
+            let (packet, _) = packet?;
             let bytes = self.frames.packet(packet.size);
             self.kept.push_back(Unacknowledged { packet: Some(Whole::new(packet)), bytes });
             self.counters.frames += 1;

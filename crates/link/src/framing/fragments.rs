@@ -85,4 +85,8 @@ impl Framer for Fragments {
             }
         }
     }
+
+    fn has_room(&self) -> bool {
+        self.room > self.shape.first
+    }
 }

@@ -78,6 +78,11 @@ pub trait Framer: Send {
     /// Adds a packet of `size` bytes. With `open`, the last unit can still be filled.
     fn add(&mut self, size: u32, open: bool) -> Added;
 
+    /// Returns true if the last unit has room for the first bytes of another packet.
+    fn has_room(&self) -> bool {
+        false
+    }
+
     /// Returns true if the loss of a packet's last unit also loses the next packet.
     fn merges(&self) -> bool {
         false

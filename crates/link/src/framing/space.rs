@@ -193,6 +193,10 @@ impl Framer for Frames {
         self.room = if units == 0 { room - bytes } else { units * self.data - rest };
         Added { units, shares: room > 0 }
     }
+
+    fn has_room(&self) -> bool {
+        self.room > 0
+    }
 }
 
 #[cfg(test)]

@@ -61,6 +61,15 @@ impl TransportStream {
     }
 }
 
+impl TransportStream {
+    /// Returns the length of the pointer field that another packet needs in the last unit, and the
+    /// room for the packet.
+    fn room(&self) -> (u32, u32) {
+        let pointer = if self.pointed { 0 } else { POINTER };
+        (pointer, (PAYLOAD - self.used).saturating_sub(pointer))
+    }
+}
+
 impl Framer for TransportStream {
     fn unit(&self) -> u32 {
         PACKET
@@ -68,9 +77,8 @@ impl Framer for TransportStream {
 
     fn add(&mut self, size: u32, open: bool) -> Added {
         let mut left = size + self.overhead;
-        let pointer = if self.pointed { 0 } else { POINTER };
-        let room = (PAYLOAD - self.used).saturating_sub(pointer);
-        let shares = open && self.packing && room >= self.min_room;
+        let (pointer, room) = self.room();
+        let shares = open && self.has_room();
         let mut units = 0;
         if shares {
             let bytes = left.min(room);
@@ -90,5 +98,9 @@ impl Framer for TransportStream {
             self.pointed = false;
         }
         Added { units, shares }
+    }
+
+    fn has_room(&self) -> bool {
+        self.packing && self.room().1 >= self.min_room
     }
 }

@@ -11,8 +11,9 @@ pub trait Buffer: Send {
     /// Handles an arriving packet: keeps it or drops it, or drops others to make room.
     fn enqueue(&mut self, now: Time, packet: Packet, effects: &mut Effects<'_>);
 
-    /// Returns the next packet to transmit, if one is ready. May drop other packets before it.
-    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet>;
+    /// Returns the next packet to transmit and the time of its arrival, if a packet is ready. May
+    /// drop other packets before it.
+    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<(Packet, Time)>;
 
     /// Returns the packet that would leave next without further arrivals; `None` if the queue is
     /// empty.
@@ -21,7 +22,10 @@ pub trait Buffer: Send {
     /// Returns the packets and bytes that are waiting.
     fn held(&self) -> Held;
 
-    /// Removes all waiting packets and returns them, by class and then by order of arrival.
+    /// Returns the waiting packets, by class and then by order of arrival.
+    fn waiting(&self) -> Box<dyn Iterator<Item = Waiting> + '_>;
+
+    /// Removes all waiting packets and returns them, in the order of [`waiting`](Self::waiting).
     fn drain(&mut self) -> Vec<Packet>;
 
     /// Adopts a new rate of the link.
@@ -35,6 +39,15 @@ pub struct Head {
     pub at: Time,
     /// Size of the packet in bytes. A different packet may leave instead if this one is dropped at
     /// departure.
+    pub size: u32,
+}
+
+/// A packet in a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// Time of arrival.
+    pub arrival: Time,
+    /// Size in bytes.
     pub size: u32,
 }
 
@@ -97,6 +110,11 @@ impl Line {
         self.first().map(|size| Head { at: now, size })
     }
 
+    /// Returns the waiting packets in order of arrival.
+    pub fn waiting(&self) -> impl Iterator<Item = Waiting> + '_ {
+        self.packets.iter().map(|(_, size, arrival)| Waiting { arrival: *arrival, size: *size })
+    }
+
     /// Removes and returns all packets.
     pub fn drain(&mut self) -> Vec<Packet> {
         self.bytes = 0;
@@ -129,10 +147,10 @@ impl Buffer for Fifo {
         }
     }
 
-    fn dequeue(&mut self, now: Time, _effects: &mut Effects<'_>) -> Option<Packet> {
-        let (packet, _) = self.line.pop()?;
+    fn dequeue(&mut self, now: Time, _effects: &mut Effects<'_>) -> Option<(Packet, Time)> {
+        let first = self.line.pop()?;
         self.empty_since = now;
-        Some(packet)
+        Some(first)
     }
 
     fn head(&self, now: Time) -> Option<Head> {
@@ -141,6 +159,10 @@ impl Buffer for Fifo {
 
     fn held(&self) -> Held {
         self.line.held()
+    }
+
+    fn waiting(&self) -> Box<dyn Iterator<Item = Waiting> + '_> {
+        Box::new(self.line.waiting())
     }
 
     fn drain(&mut self) -> Vec<Packet> {

@@ -1,7 +1,7 @@
 //! Traffic classes: names, code points, and a queue per class. A packet belongs to the class that
 //! lists its DSCP, otherwise to the last class.
 
-use super::buffer::{Buffer, Effects, Head};
+use super::buffer::{Buffer, Effects, Head, Waiting};
 use super::Config;
 use bentpipe_core::{Count, Dscp, Problems, Rate, Size, Time};
 use bentpipe_stage::{facts, Held, Packet};
@@ -198,11 +198,11 @@ impl<P: Policy> Buffer for Scheduler<P> {
         }
     }
 
-    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<(Packet, Time)> {
         loop {
             let class = self.policy.next(now, &self.lanes)?;
             let packet = self.lanes.lanes[class].dequeue(now, effects);
-            let size = packet.as_ref().map_or(0, |packet| packet.size);
+            let size = packet.as_ref().map_or(0, |(packet, _)| packet.size);
             self.policy.sent(now, class, size, &self.lanes);
             if packet.is_some() {
                 return packet;
@@ -217,11 +217,11 @@ impl<P: Policy> Buffer for Scheduler<P> {
     }
 
     fn held(&self) -> Held {
-        let held = self.lanes.lanes.iter().map(|lane| lane.held());
-        held.fold(Held::default(), |sum, held| Held {
-            packets: sum.packets + held.packets,
-            bytes: sum.bytes + held.bytes,
-        })
+        self.lanes.lanes.iter().map(|lane| lane.held()).sum()
+    }
+
+    fn waiting(&self) -> Box<dyn Iterator<Item = Waiting> + '_> {
+        Box::new(self.lanes.lanes.iter().flat_map(|lane| lane.waiting()))
     }
 
     fn drain(&mut self) -> Vec<Packet> {

@@ -13,7 +13,7 @@
 //! The default target suits paths through the Internet. The RFC recommends 5 to 10 % of the
 //! interval, which should be a worst-case round-trip time: 600 ms over a geostationary satellite.
 
-use super::buffer::{Buffer, Effects, Head, Line};
+use super::buffer::{Buffer, Effects, Head, Line, Waiting};
 use super::drop_tail::FULL;
 use super::early::{mark, Packets};
 use super::{Discipline, Queue};
@@ -121,41 +121,46 @@ impl Control {
         from + Span::from_secs_f64(self.interval.as_secs_f64() / f64::from(count).sqrt())
     }
 
-    /// Removes the first packet. Returns it, and true if it may be dropped (`dodequeue` in section
-    /// 5).
-    fn take(&mut self, now: Time, line: &mut Line) -> Option<(Packet, bool)> {
+    /// Removes the first packet. Returns it with the time of its arrival, and true if it may be
+    /// dropped (`dodequeue` in section 5).
+    fn take(&mut self, now: Time, line: &mut Line) -> Option<((Packet, Time), bool)> {
         let Some((packet, arrived)) = line.pop() else {
             self.first_above_time = None;
             return None;
         };
         if now.since(arrived) < self.target || line.held().bytes <= self.largest {
             self.first_above_time = None;
-            return Some((packet, false));
+            return Some(((packet, arrived), false));
         }
         let Some(first_above_time) = self.first_above_time else {
             self.first_above_time = Some(now + self.interval);
-            return Some((packet, false));
+            return Some(((packet, arrived), false));
         };
-        Some((packet, now >= first_above_time))
+        Some(((packet, arrived), now >= first_above_time))
     }
 
     /// Marks the packet, or drops it and takes the next one.
     fn drop(
         &mut self,
         now: Time,
-        mut packet: Packet,
+        (mut packet, arrived): (Packet, Time),
         line: &mut Line,
         effects: &mut Effects<'_>,
-    ) -> (Option<(Packet, bool)>, bool) {
+    ) -> (Option<((Packet, Time), bool)>, bool) {
         if self.ecn && mark(&mut packet) {
-            return (Some((packet, true)), true);
+            return (Some(((packet, arrived), true)), true);
         }
         effects.drop(packet, DELAY);
         (self.take(now, line), false)
     }
 
-    /// Returns the packet that leaves now, if any.
-    pub fn dequeue(&mut self, now: Time, line: &mut Line, effects: &mut Effects<'_>) -> Option<Packet> {
+    /// Returns the packet that leaves now and the time of its arrival, if a packet leaves.
+    pub fn dequeue(
+        &mut self,
+        now: Time,
+        line: &mut Line,
+        effects: &mut Effects<'_>,
+    ) -> Option<(Packet, Time)> {
         let mut first = self.take(now, line);
         if self.dropping {
             self.dropping = first.as_ref().is_some_and(|(_, ok_to_drop)| *ok_to_drop);
@@ -202,7 +207,7 @@ impl Buffer for Codel {
         }
     }
 
-    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<(Packet, Time)> {
         self.control.dequeue(now, &mut self.line, effects)
     }
 
@@ -212,6 +217,10 @@ impl Buffer for Codel {
 
     fn held(&self) -> Held {
         self.line.held()
+    }
+
+    fn waiting(&self) -> Box<dyn Iterator<Item = Waiting> + '_> {
+        Box::new(self.line.waiting())
     }
 
     fn drain(&mut self) -> Vec<Packet> {

@@ -13,7 +13,7 @@
 //! queue = { kind = "drop-front", packets = 417 }
 //! ```
 
-use super::buffer::{Buffer, Effects, Head, Line};
+use super::buffer::{Buffer, Effects, Head, Line, Waiting};
 use super::drop_tail::FULL;
 use super::{limit, Discipline, Queue};
 use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Time};
@@ -79,8 +79,8 @@ impl Buffer for DropFront {
         self.line.push(now, packet);
     }
 
-    fn dequeue(&mut self, _now: Time, _effects: &mut Effects<'_>) -> Option<Packet> {
-        self.line.pop().map(|(packet, _)| packet)
+    fn dequeue(&mut self, _now: Time, _effects: &mut Effects<'_>) -> Option<(Packet, Time)> {
+        self.line.pop()
     }
 
     fn head(&self, now: Time) -> Option<Head> {
@@ -89,6 +89,10 @@ impl Buffer for DropFront {
 
     fn held(&self) -> Held {
         self.line.held()
+    }
+
+    fn waiting(&self) -> Box<dyn Iterator<Item = Waiting> + '_> {
+        Box::new(self.line.waiting())
     }
 
     fn drain(&mut self) -> Vec<Packet> {

@@ -12,7 +12,7 @@
 //! queue = { kind = "fq-codel", packets = 10240 }
 //! ```
 
-use super::buffer::{Buffer, Effects, Head, Line};
+use super::buffer::{Buffer, Effects, Head, Line, Waiting};
 use super::codel::{self, Control};
 use super::drop_tail::FULL;
 use super::early::Packets;
@@ -126,11 +126,7 @@ fn hash(packet: &Packet) -> u64 {
 
 impl FqCodel {
     fn count(&mut self) {
-        let sum = |held: Held, lane: &Lane| {
-            let Held { packets, bytes } = lane.line.held();
-            Held { packets: held.packets + packets, bytes: held.bytes + bytes }
-        };
-        self.held = self.lanes.iter().fold(Held::default(), sum);
+        self.held = self.lanes.iter().map(|lane| lane.line.held()).sum();
     }
 
     fn make_room(&mut self, effects: &mut Effects<'_>) {
@@ -160,7 +156,7 @@ impl Buffer for FqCodel {
         }
     }
 
-    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<(Packet, Time)> {
         loop {
             let (index, new) = match self.new.front() {
                 Some(index) => (*index, true),
@@ -188,7 +184,7 @@ impl Buffer for FqCodel {
                 }
                 continue;
             };
-            lane.credit -= i64::from(packet.size);
+            lane.credit -= i64::from(packet.0.size);
             return Some(packet);
         }
     }
@@ -200,6 +196,10 @@ impl Buffer for FqCodel {
 
     fn held(&self) -> Held {
         self.held
+    }
+
+    fn waiting(&self) -> Box<dyn Iterator<Item = Waiting> + '_> {
+        Box::new(self.lanes.iter().flat_map(|lane| lane.line.waiting()))
     }
 
     fn drain(&mut self) -> Vec<Packet> {

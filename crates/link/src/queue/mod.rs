@@ -87,52 +87,6 @@ pub enum Queue {
     Departure(Box<dyn Buffer>),
 }
 
-impl Queue {
-    /// Returns the discipline, for a queue that only allows disciplines that decide at arrival.
-    ///
-    /// # Panics
-    /// Panics if the discipline decides at departure, which [`Config::check_arrival`] refuses.
-    pub fn admission(self) -> Box<dyn Admission> {
-        match self {
-            Queue::Arrival(admission) => admission,
-            Queue::Departure(_) => panic!("the check has refused what decides at departure"),
-        }
-    }
-}
-
-impl Config {
-    /// Adds the problems of this configuration where only disciplines that decide at arrival are
-    /// allowed.
-    pub fn check_arrival(&self, problems: &mut Problems) {
-        let before = problems.count();
-        self.check(problems);
-        if problems.count() == before && !self.decides_at_arrival() {
-            let kind = self.kind();
-            // A kind with required keys is not listed: its name alone would be refused again.
-            let named = Config::KINDS.iter().filter_map(|kind| Config::by_default(kind));
-            let allowed: Vec<_> = named.filter(Config::decides_at_arrival).map(|it| it.kind()).collect();
-            problems.add(
-                "kind",
-                format!(
-                    "{kind} decides when a packet leaves, but here packets are assigned slots when they arrive; \
-                     allowed: {}",
-                    allowed.join(", ")
-                ),
-            );
-        }
-    }
-
-    /// Returns true if the discipline decides when a packet arrives.
-    fn decides_at_arrival(&self) -> bool {
-        matches!(self.build(Rate::from_bits_per_second(1_000_000)), Queue::Arrival(_))
-    }
-
-    /// Returns the discipline of this kind with its defaults; `None` if the kind has required keys.
-    fn by_default(kind: &str) -> Option<Config> {
-        serde_json::from_value(serde_json::json!({ kind: {} })).ok()
-    }
-}
-
 /// The waiting packets of a queue: those whose transmission has not started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {

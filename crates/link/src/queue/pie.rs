@@ -15,7 +15,7 @@
 //! Updates that were due since the last arrival or departure are processed at the next one, with
 //! the state in between, which does not change. Drops are derandomised (section 5.4).
 
-use super::buffer::{Buffer, Effects, Head, Line};
+use super::buffer::{Buffer, Effects, Head, Line, Waiting};
 use super::drop_tail::FULL;
 use super::early::{mark, Packets, EARLY};
 use super::{Discipline, Queue};
@@ -211,12 +211,12 @@ impl Buffer for Pie {
         }
     }
 
-    fn dequeue(&mut self, now: Time, _effects: &mut Effects<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time, _effects: &mut Effects<'_>) -> Option<(Packet, Time)> {
         self.control.catch_up(now);
         let (packet, arrived) = self.line.pop()?;
         let empty = self.line.held().packets == 0;
         self.control.qdelay = if empty { 0.0 } else { now.since(arrived).as_secs_f64() };
-        Some(packet)
+        Some((packet, arrived))
     }
 
     fn head(&self, now: Time) -> Option<Head> {
@@ -225,6 +225,10 @@ impl Buffer for Pie {
 
     fn held(&self) -> Held {
         self.line.held()
+    }
+
+    fn waiting(&self) -> Box<dyn Iterator<Item = Waiting> + '_> {
+        Box::new(self.line.waiting())
     }
 
     fn drain(&mut self) -> Vec<Packet> {

@@ -19,7 +19,7 @@
 //! ```
 
 use super::bucket::Bucket;
-use super::buffer::{Buffer, Effects, Head};
+use super::buffer::{Buffer, Effects, Head, Waiting};
 use super::{Config as Inner, Discipline, Queue};
 use bentpipe_core::{Dscp, Problems, Rate, Sample, Size, Time};
 use bentpipe_stage::{facts, DropReason, Held, Packet};
@@ -58,7 +58,8 @@ impl Discipline for Config {
     fn build(&self, rate: Rate) -> Queue {
         let inner = self.queue.build(self.rate.min(rate)).buffer();
         let bucket = Bucket::new(self.rate, self.burst);
-        Queue::Departure(Box::new(Shaper { bucket, burst: self.burst.bytes(), inner, next: None }))
+        let (rate, burst) = (self.rate, self.burst.bytes());
+        Queue::Departure(Box::new(Shaper { rate, bucket, burst, inner, next: None }))
     }
 
     fn facts(&self, rate: Rate, dscp: Dscp) -> facts::Queue {
@@ -76,12 +77,13 @@ impl Discipline for Config {
 }
 
 struct Shaper {
+    rate: Rate,
     bucket: Bucket,
     burst: u64,
     inner: Box<dyn Buffer>,
     /// A packet that has left the inner queue but lacks tokens, because it is longer than the
     /// dropped packet before it.
-    next: Option<Packet>,
+    next: Option<(Packet, Time)>,
 }
 
 impl Buffer for Shaper {
@@ -92,7 +94,7 @@ impl Buffer for Shaper {
         self.inner.enqueue(now, packet, effects);
     }
 
-    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<Packet> {
+    fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<(Packet, Time)> {
         self.bucket.fill(now);
         if self.next.is_none() {
             let head = self.inner.head(now).filter(|head| head.at <= now)?;
@@ -101,7 +103,7 @@ impl Buffer for Shaper {
             }
             self.next = self.inner.dequeue(now, effects);
         }
-        let size = self.next.as_ref()?.size;
+        let size = self.next.as_ref()?.0.size;
         if self.bucket.try_take(size) {
             self.next.take()
         } else {
@@ -111,7 +113,7 @@ impl Buffer for Shaper {
 
     fn head(&self, now: Time) -> Option<Head> {
         let head = match &self.next {
-            Some(packet) => Head { at: now, size: packet.size },
+            Some((packet, _)) => Head { at: now, size: packet.size },
             None => self.inner.head(now)?,
         };
         Some(Head { at: head.at.max(self.bucket.ready(head.size)), ..head })
@@ -119,11 +121,24 @@ impl Buffer for Shaper {
 
     fn held(&self) -> Held {
         let mut held = self.inner.held();
-        self.next.iter().for_each(|packet| held.add(packet));
+        self.next.iter().for_each(|(packet, _)| held.add(packet));
         held
     }
 
+    fn waiting(&self) -> Box<dyn Iterator<Item = Waiting> + '_> {
+        Box::new(
+            self.next
+                .iter()
+                .map(|(packet, arrival)| Waiting { arrival: *arrival, size: packet.size })
+                .chain(self.inner.waiting()),
+        )
+    }
+
     fn drain(&mut self) -> Vec<Packet> {
-        self.next.take().into_iter().chain(self.inner.drain()).collect()
+        self.next.take().map(|(packet, _)| packet).into_iter().chain(self.inner.drain()).collect()
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.inner.set_rate(self.rate.min(rate));
     }
 }

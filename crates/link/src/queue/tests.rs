@@ -25,7 +25,7 @@ impl Stage for Served {
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         self.now = now;
-        if let Some(packet) = self.buffer.dequeue(now, &mut Effects::new(&mut self.stream, out)) {
+        if let Some((packet, _)) = self.buffer.dequeue(now, &mut Effects::new(&mut self.stream, out)) {
             self.free = now + self.rate.span_of(packet.size.into());
             out.send(Port(0), packet);
         }

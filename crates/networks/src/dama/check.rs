@@ -34,7 +34,7 @@ impl Config {
 
     fn check_return(&self, problems: &mut Problems) {
         let link = &self.return_link;
-        problems.within("queue", |problems| link.queue.check_arrival(problems));
+        problems.within("queue", |problems| link.queue.check(problems));
         problems.within("dama", |problems| {
             problems.within("scheme", |problems| link.dama.scheme.check(&self.link(), problems));
         });

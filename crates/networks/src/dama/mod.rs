@@ -19,6 +19,7 @@
 
 pub mod allocator;
 mod board;
+mod buffered;
 mod check;
 pub mod config;
 pub mod estimator;

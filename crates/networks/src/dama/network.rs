@@ -305,13 +305,13 @@ impl<'a> StarBuilder<'a> {
 fn traffic(link: &Return, slot_bytes: u32) -> Vec<Traffic> {
     let framer = || link.framing.build(Some(slot_bytes));
     if link.classes.is_empty() {
-        return vec![Traffic::new(Asks::default(), link.queue.build(link.rate).admission(), framer())];
+        return vec![Traffic::new(Asks::default(), link.queue.build(link.rate), framer)];
     }
     let classes = link.classes.iter();
     classes
         .map(|class| {
             let queue = class.queue.as_ref().unwrap_or(&link.queue).build(link.rate);
-            Traffic::new(class.asks, queue.admission(), framer())
+            Traffic::new(class.asks, queue, framer)
         })
         .collect()
 }

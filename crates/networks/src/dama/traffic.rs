@@ -24,11 +24,13 @@
 //! asks = "volume"       # VBDC or AVBDC
 //! ```
 
+use super::buffered::Buffered;
 use super::slots::Placement;
 use bentpipe_core::{Dscp, Problems, Time};
 use bentpipe_link::framing::{Added, Framer, Verdicts};
 use bentpipe_link::queue::classes::{self, Named};
-use bentpipe_link::queue::{self, Admission, Backlog};
+use bentpipe_link::queue::unlimited::Unlimited;
+use bentpipe_link::queue::{self, Admission, Backlog, Queue};
 use bentpipe_stage::Packet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,7 +83,7 @@ pub fn check(classes: &[Class], problems: &mut Problems) {
     for (index, class) in classes.iter().enumerate() {
         let Some(queue) = &class.queue else { continue };
         problems.within(index.to_string(), |problems| {
-            problems.within("queue", |problems| queue.check_arrival(problems));
+            problems.within("queue", |problems| queue.check(problems));
         });
     }
 }
@@ -101,6 +103,9 @@ pub(super) struct QueuedPacket {
 pub(super) struct Traffic {
     pub asks: Asks,
     pub admission: Box<dyn Admission>,
+    /// Waiting packets of a discipline that decides at departure. `waiting` then has the packet that
+    /// is being sent, and all further packets wait here.
+    pub buffered: Option<Box<Buffered>>,
     pub framer: Option<Box<dyn Framer>>,
     pub verdicts: Verdicts,
     pub waiting: VecDeque<QueuedPacket>,
@@ -117,11 +122,13 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    pub fn new(asks: Asks, admission: Box<dyn Admission>, framer: Option<Box<dyn Framer>>) -> Traffic {
+    pub fn new(asks: Asks, queue: Queue, framer: impl Fn() -> Option<Box<dyn Framer>>) -> Traffic {
+        let (admission, buffered) = parts(queue, framer());
         Traffic {
             asks,
             admission,
-            framer,
+            buffered,
+            framer: framer(),
             verdicts: Verdicts::default(),
             waiting: VecDeque::new(),
             unsent: 0,
@@ -130,6 +137,50 @@ impl Traffic {
             beginning: VecDeque::new(),
             last: None,
         }
+    }
+
+    /// Replaces the discipline. Returns the packets that waited in a buffer; they no longer count as
+    /// arrived.
+    pub fn set_queue(&mut self, queue: Queue, framer: Option<Box<dyn Framer>>) -> Vec<Packet> {
+        let before = self.buffered.take();
+        (self.admission, self.buffered) = parts(queue, framer);
+        let Some(mut before) = before else { return Vec::new() };
+        self.arrived = self.arrived.saturating_sub(before.bytes());
+        before.drain()
+    }
+
+    /// Appends a packet that arrived at `arrival` to those that wait for slots. Returns the bytes
+    /// that it takes in slots.
+    #[inline]
+    pub fn wait_for_slots(&mut self, now: Time, arrival: Time, packet: Packet, closed_from: Time) -> u64 {
+        let (left, added) = self.frame(now, packet.size, closed_from);
+        self.unsent += left;
+        self.waiting.push_back(QueuedPacket { arrival, unsent_bytes: left, added, begun: false, packet });
+        left
+    }
+
+    /// Returns true if the last unit of the previous packet lies in a slot that starts now, and has
+    /// room for another packet.
+    pub fn has_room(&self, now: Time) -> bool {
+        let open = self.last.is_some_and(|last| last.last_begin >= now);
+        open && self.framer.as_ref().is_some_and(|framer| framer.has_room())
+    }
+
+    /// Returns true if the class has data that may be sent now.
+    #[inline]
+    pub fn may_send(&self, now: Time, closed_from: Time) -> bool {
+        self.first(closed_from).is_some() || self.buffered.as_ref().is_some_and(|queue| queue.is_ready(now))
+    }
+
+    /// Returns the bytes in slots of the packets that have no slot yet.
+    pub fn queue_bytes(&mut self) -> u64 {
+        self.unsent + self.buffered.as_mut().map_or(0, |queue| queue.bytes())
+    }
+
+    /// Returns the time of arrival of the packet that has waited longest.
+    pub fn oldest(&self) -> Option<Time> {
+        let buffered = self.buffered.iter().flat_map(|queue| queue.waiting()).map(|packet| packet.arrival);
+        self.waiting.front().map(|waiting| waiting.arrival).into_iter().chain(buffered).min()
     }
 
     /// Returns the first waiting packet, if it may be sent: if it arrived before `closed_from`.
@@ -176,7 +227,7 @@ impl Traffic {
         self.release_begun(now);
     }
 
-    /// Removes all waiting packets.
+    /// Removes all packets that wait for slots.
     pub fn clear(&mut self) {
         self.waiting.clear();
         self.unsent = 0;
@@ -202,12 +253,22 @@ impl Traffic {
         let first = &mut self.waiting[0];
         if !first.begun {
             first.begun = true;
-            self.beginning.push_back((placed.begin, first.packet.size));
+            if self.buffered.is_none() {
+                self.beginning.push_back((placed.begin, first.packet.size));
+            }
         }
         first.unsent_bytes -= placed.bytes;
         self.unsent -= placed.bytes;
         self.last = Some(placed);
         let through = self.waiting[0].unsent_bytes == 0;
         through.then(|| self.waiting.pop_front().expect("there is a first packet"))
+    }
+}
+
+/// Splits a discipline into its part at arrival and its part at departure.
+fn parts(queue: Queue, framer: Option<Box<dyn Framer>>) -> (Box<dyn Admission>, Option<Box<Buffered>>) {
+    match queue {
+        Queue::Arrival(admission) => (admission, None),
+        Queue::Departure(buffer) => (Box::new(Unlimited), Some(Box::new(Buffered::new(buffer, framer)))),
     }
 }

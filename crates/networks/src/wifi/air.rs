@@ -279,6 +279,11 @@ impl Air {
         self.plan(station);
     }
 
+    /// Returns true if a category contends for the medium.
+    pub fn is_contending(&self, index: usize) -> bool {
+        self.contenders[index].ready
+    }
+
     /// Stops the contention of a category that transmits or has nothing more to send.
     pub fn withdraw(&mut self, index: usize) {
         self.contenders[index].ready = false;

@@ -67,8 +67,8 @@ pub struct Config {
     /// exchange frames, and their transmissions collide at other stations.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hears: BTreeMap<String, Vec<String>>,
-    /// Queue discipline of each station and category; drop-tail with 1000 packets by default. Only
-    /// disciplines that accept or drop a packet at its arrival are allowed.
+    /// Queue discipline of each station and category; drop-tail with 1000 packets by default. A
+    /// discipline that decides at departure chooses a packet when its first transmission begins.
     #[serde(default)]
     pub queue: queue::Config,
     /// True if stations use EDCA: the DSCP (RFC 8325) assigns packets to the categories voice,
@@ -390,7 +390,7 @@ impl Config {
             let text = format!("{} is more than an aggregate holds; allowed: 0 B to 65535 B", self.aggregate);
             problems.add("aggregate", text);
         }
-        problems.within("queue", |problems| self.queue.check_arrival(problems));
+        problems.within("queue", |problems| self.queue.check(problems));
         problems.within("error", |problems| check_error(&self.error, problems));
         let speeds = speeds(&self.phy());
         problems.within("adaptation", |problems| self.adaptation.check(&speeds, problems));

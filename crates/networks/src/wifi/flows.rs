@@ -100,6 +100,11 @@ impl<L> Frames<L> {
         self.flows.iter().all(|flow| flow.window.is_empty() && flow.waiting.is_empty())
     }
 
+    /// Returns true if a frame waits for its first transmission.
+    pub fn has_unsent(&self) -> bool {
+        self.flows.iter().any(|flow| !flow.waiting.is_empty())
+    }
+
     /// Returns the flow with this index.
     pub fn flow(&mut self, index: usize) -> &mut Flow<L> {
         &mut self.flows[index]

@@ -1,14 +1,20 @@
 //! A Wi-Fi network as a stage. It has one input port for each directed pair of stations that
 //! exchange frames, and one output port for each station.
+//!
+//! If the queue discipline decides at arrival, admitted packets wait in the cell. If it decides at
+//! departure, packets wait in the discipline, which chooses a packet when its first transmission
+//! begins. The first frame that does not fit into an aggregate is also chosen then.
 
 use super::adaptation::{Adapter, Choice, Outcome, Speed};
-use super::cell::{Attempt, Cell, Link, UpperLayer};
+use super::cell::{Attempt, Cell, Link, NextFrame, UpperLayer};
 use super::config::{category, speeds, Config};
 use super::counters::REPORT;
-use bentpipe_core::{Probe, Report, Span, Stream, Time};
+use bentpipe_core::{NodeId, Probe, Report, Span, Stream, Time};
 use bentpipe_link::channel::{Errors, Frame};
-use bentpipe_link::queue::{Admission, Backlog, Verdict};
+use bentpipe_link::queue::buffer::{Buffer, Effects};
+use bentpipe_link::queue::{Admission, Backlog, Queue, Verdict};
 use bentpipe_stage::{DropReason, Held, Outbox, Packet, Port, Stage};
+use std::collections::BTreeMap;
 
 /// Drop reason: the sender gave up the packet after its last retransmission.
 pub const GIVEN_UP: DropReason = DropReason::new("retry limit");
@@ -23,9 +29,11 @@ struct Pair {
 }
 
 /// Queue of an access category of a station.
-struct CategoryQueue {
-    admission: Box<dyn Admission>,
-    backlog: Backlog,
+enum CategoryQueue {
+    /// The discipline decides at arrival. Admitted packets wait in the cell.
+    Arrival { admission: Box<dyn Admission>, backlog: Backlog },
+    /// The discipline decides at departure and has the waiting packets.
+    Departure(Box<dyn Buffer>),
 }
 
 /// State of a station above the MAC layer.
@@ -47,12 +55,19 @@ struct UpperMac {
     numbers: Vec<u16>,
     stations: Vec<Station>,
     waiting: Vec<CategoryQueue>,
+    /// The receiver of packets for each destination, by sender, if packets wait in a discipline.
+    exits: BTreeMap<(usize, NodeId), usize>,
+    /// Time at which a waiting packet becomes ready in a discipline that had none ready.
+    ready_at: Option<Time>,
+    /// Bytes that the MAC adds to each packet.
+    overhead: u32,
     categories: usize,
     /// The rates, by position.
     speeds: Vec<Speed>,
     /// Position of each rate, by its index in the physical layer.
     positions: Vec<usize>,
     stream: Stream,
+    /// The packets in the cell.
     held: Held,
     /// True if errors also affect control frames.
     control_errors: bool,
@@ -62,7 +77,6 @@ struct UpperMac {
 pub struct Medium {
     cell: Cell<(Time, Packet)>,
     upper_mac: UpperMac,
-    overhead: u32,
 }
 
 /// The upper layer during a call of the cell, with the outbox.
@@ -113,9 +127,9 @@ impl Medium {
         let pairs = pairs.collect();
         let categories = rules.access.len();
         let rate = speeds.last().expect("a physical layer has rates").rate;
-        let waiting = (0..count * categories).map(|_| CategoryQueue {
-            admission: config.queue.build(rate).admission(),
-            backlog: Backlog::default(),
+        let waiting = (0..count * categories).map(|_| match config.queue.build(rate) {
+            Queue::Arrival(admission) => CategoryQueue::Arrival { admission, backlog: Backlog::default() },
+            Queue::Departure(buffer) => CategoryQueue::Departure(buffer),
         });
         let waiting = waiting.collect();
         let stations = names.into_iter().zip(probes).zip(&members).map(|((name, probe), member)| Station {
@@ -132,6 +146,9 @@ impl Medium {
             numbers,
             stations,
             waiting,
+            exits: BTreeMap::new(),
+            ready_at: None,
+            overhead: config.overhead(),
             categories,
             speeds,
             positions,
@@ -139,7 +156,7 @@ impl Medium {
             held: Held::default(),
             control_errors: config.control_errors,
         };
-        Medium { cell: Cell::new(count, rules, heard_by, back_off), upper_mac, overhead: config.overhead() }
+        Medium { cell: Cell::new(count, rules, heard_by, back_off), upper_mac }
     }
 }
 
@@ -153,11 +170,48 @@ impl UpperMac {
     fn left(&mut self, now: Time, link: Link, packet: &Packet) {
         self.held.packets -= 1;
         self.held.bytes -= u64::from(packet.size);
-        let category = if self.categories > 1 { category(packet.dscp) } else { 0 };
-        let backlog = &mut self.waiting[link.from * self.categories + category].backlog;
-        backlog.packets -= 1;
-        backlog.bytes -= u64::from(packet.size);
-        backlog.empty_since = now;
+        let index = link.from * self.categories + self.category(packet);
+        if let CategoryQueue::Arrival { backlog, .. } = &mut self.waiting[index] {
+            backlog.packets -= 1;
+            backlog.bytes -= u64::from(packet.size);
+            backlog.empty_since = now;
+        }
+    }
+
+    fn category(&self, packet: &Packet) -> usize {
+        if self.categories > 1 {
+            category(packet.dscp)
+        } else {
+            0
+        }
+    }
+
+    /// Returns the packets of the network, including those that wait in disciplines.
+    fn all_held(&self) -> Held {
+        let in_queues = self.waiting.iter().filter_map(|queue| match queue {
+            CategoryQueue::Arrival { .. } => None,
+            CategoryQueue::Departure(buffer) => Some(buffer.held()),
+        });
+        in_queues.chain([self.held]).sum()
+    }
+
+    /// Returns true if the discipline has a packet ready. Otherwise records when it will have one.
+    fn is_ready(&mut self, now: Time, index: usize) -> bool {
+        let CategoryQueue::Departure(buffer) = &self.waiting[index] else { return false };
+        let Some(head) = buffer.head(now) else { return false };
+        if head.at > now {
+            self.ready_at = Some(self.ready_at.map_or(head.at, |at| at.min(head.at)));
+        }
+        head.at <= now
+    }
+}
+
+impl Medium {
+    /// Starts the contention of a category if its discipline has a packet ready.
+    fn contend(&mut self, now: Time, index: usize) {
+        if self.upper_mac.is_ready(now, index) {
+            self.cell.contend(now, index / self.upper_mac.categories, index % self.upper_mac.categories);
+        }
     }
 }
 
@@ -168,6 +222,26 @@ impl UpperLayer for CellCallbacks<'_> {
         let Pair { adapter, draws, .. } = self.upper_mac.pair(link);
         let choice = adapter.choose(now, attempt, draws);
         Choice { rate: self.upper_mac.speeds[choice.rate].index, ..choice }
+    }
+
+    fn has_frame(&mut self, now: Time, from: usize, category: usize) -> bool {
+        self.upper_mac.is_ready(now, from * self.upper_mac.categories + category)
+    }
+
+    fn take_frame(&mut self, now: Time, from: usize, category: usize) -> Option<NextFrame<(Time, Packet)>> {
+        let UpperMac { waiting, categories, stations, stream, exits, overhead, held, .. } = self.upper_mac;
+        let index = from * *categories + category;
+        let CategoryQueue::Departure(buffer) = &mut waiting[index] else { return None };
+        let mut effects = Effects::new(stream, self.out);
+        let next = buffer.dequeue(now, &mut effects);
+        stations[from].queue_drops += effects.drops;
+        let Some((packet, arrived)) = next else {
+            self.upper_mac.is_ready(now, index);
+            return None;
+        };
+        held.add(&packet);
+        let to = exits[&(from, packet.destination)];
+        Some(NextFrame { to, bytes: packet.size + *overhead, payload: (arrived, packet) })
     }
 
     fn record_outcome(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome) {
@@ -218,34 +292,54 @@ impl Stage for Medium {
     fn receive(&mut self, now: Time, port: Port, mut packet: Packet, out: &mut Outbox) {
         let upper_mac = &mut self.upper_mac;
         let link = upper_mac.pairs[usize::from(port.0)].link;
-        let category = if upper_mac.categories > 1 { category(packet.dscp) } else { 0 };
-        let waiting = &mut upper_mac.waiting[link.from * upper_mac.categories + category];
-        match waiting.admission.admit(now, &mut packet, waiting.backlog, &mut upper_mac.stream) {
+        let category = upper_mac.category(&packet);
+        let index = link.from * upper_mac.categories + category;
+        let (admission, backlog) = match &mut upper_mac.waiting[index] {
+            CategoryQueue::Arrival { admission, backlog } => (admission, backlog),
+            CategoryQueue::Departure(buffer) => {
+                upper_mac.exits.insert((link.from, packet.destination), link.to);
+                let mut effects = Effects::new(&mut upper_mac.stream, out);
+                buffer.enqueue(now, packet, &mut effects);
+                upper_mac.stations[link.from].queue_drops += effects.drops;
+                return self.contend(now, index);
+            }
+        };
+        match admission.admit(now, &mut packet, *backlog, &mut upper_mac.stream) {
             Verdict::Drop(reason) => {
                 upper_mac.stations[link.from].queue_drops += 1;
                 out.drop(packet, reason);
             }
             Verdict::Admit => {
-                waiting.backlog.packets += 1;
-                waiting.backlog.bytes += u64::from(packet.size);
+                backlog.packets += 1;
+                backlog.bytes += u64::from(packet.size);
                 upper_mac.held.add(&packet);
-                let bytes = packet.size + self.overhead;
+                let bytes = packet.size + upper_mac.overhead;
                 self.cell.enqueue(now, link, category, bytes, (now, packet));
             }
         }
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
-        self.cell.wake(now, &mut CellCallbacks { upper_mac: &mut self.upper_mac, out });
+        if self.cell.next_wake().is_some_and(|at| at <= now) {
+            self.cell.wake(now, &mut CellCallbacks { upper_mac: &mut self.upper_mac, out });
+        }
+        if self.upper_mac.ready_at.is_some_and(|at| at <= now) {
+            self.upper_mac.ready_at = None;
+            (0..self.upper_mac.waiting.len()).for_each(|index| self.contend(now, index));
+        }
     }
 
     #[inline]
     fn next_wake(&self) -> Option<Time> {
-        self.cell.next_wake()
+        let cell = self.cell.next_wake();
+        match self.upper_mac.ready_at {
+            None => cell,
+            Some(ready) => Some(cell.map_or(ready, |at| at.min(ready))),
+        }
     }
 
     fn held(&self) -> Held {
-        self.upper_mac.held
+        self.upper_mac.all_held()
     }
 
     fn report(&self, now: Time, report: &mut Report) {

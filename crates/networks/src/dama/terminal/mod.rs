@@ -34,6 +34,7 @@
 //! output 1 to the network control centre, output 2 to the gateway. Packets from the satellite that
 //! are not MAC messages are forwarded at once.
 
+mod buffering;
 mod requesting;
 mod results;
 mod sending;
@@ -45,6 +46,7 @@ pub use session::{Logon, LOGGED_OFF};
 
 use self::results::Counters;
 use super::board::{PostedRequest, SharedBoard};
+use super::buffered::Buffered;
 use super::config::{Access, Config};
 use super::estimator::Load;
 use super::frame::{Frame, Run};
@@ -61,7 +63,8 @@ use bentpipe_core::{NodeId, Probe, Rate, Report, Span, Stream, Time, Whole};
 use bentpipe_link::acm::{self, Adaptation, Modcod};
 use bentpipe_link::channel::{Errors, Fate, CORRUPTED};
 use bentpipe_link::framing::{self, Added, Unit, TOO_LONG};
-use bentpipe_link::queue::Verdict;
+use bentpipe_link::queue::buffer::Effects;
+use bentpipe_link::queue::{Queue, Verdict};
 use bentpipe_stage::packet::quick_start::{self, Grants};
 use bentpipe_stage::{Change, Held, Outbox, Packet, Payload, Port, Stage};
 use std::collections::VecDeque;
@@ -93,7 +96,7 @@ pub struct Parts {
     pub terminal: u16,
     /// Size in bytes of the longest packet that its framing can carry.
     pub longest: u32,
-    /// True if classes share the terminal's slots, which are then filled one by one.
+    /// True if the scenario lists classes, which share the terminal's slots.
     pub classes: bool,
     /// Errors on the return link.
     pub errors: Option<Errors>,
@@ -165,8 +168,11 @@ pub struct Terminal {
     constant: Option<(Run, u64)>,
     /// Packets that arrived at this time or later wait for the next superframe.
     closed_from: Time,
-    /// Unsent bytes of all classes.
+    /// Bytes without a slot of all packets that no longer wait in a buffer.
     unsent: u64,
+    /// True if slots are filled one by one when they start: for several classes, or for a
+    /// discipline that decides at departure.
+    slot_by_slot: bool,
     /// True if a packet, request or assignment makes the end of this superframe relevant.
     active: bool,
     /// The waveform of this superframe, with ACM; `None` in an outage.
@@ -186,6 +192,8 @@ pub struct Terminal {
     /// Slots, and their capacity in bytes, up to the last change of the waveform.
     previous_totals: (u64, u64),
     requests: Requests,
+    /// Rate of the slots that the disciplines know, in bit/s; 0 at first.
+    granted_bit_s: u64,
 }
 
 impl Terminal {
@@ -210,6 +218,8 @@ impl Terminal {
             active: false,
             closed_from: Time::MAX,
             unsent: 0,
+            slot_by_slot: Terminal::fills_slot_by_slot(&parts),
+            granted_bit_s: 0,
             next_fill: None,
             in_flight: VecDeque::new(),
             requests: Requests::default(),
@@ -245,6 +255,9 @@ impl Terminal {
         let assigned = self.slots.count() - u32::from(constant.count);
         self.counters.assigned += u64::from(assigned);
         self.active = assigned > 0;
+        if self.slot_by_slot {
+            self.learn_granted_rate();
+        }
     }
 
     /// Closes the queue's access to the present superframe for packets that arrive from now on.
@@ -270,6 +283,9 @@ impl Terminal {
         self.record(out);
         self.slots.go_to(now);
         self.close_queue();
+        if self.slot_by_slot {
+            self.open_buffers(out);
+        }
         if self.logoff.is_some_and(|at| at <= now) {
             self.log_off(now, out);
         }
@@ -278,7 +294,7 @@ impl Terminal {
             adaptation.record(now, out);
         }
         self.assign();
-        self.row = (self.unsent, 0, 0);
+        self.row = (self.queue_bytes(), 0, 0);
         let request_at = self.slots.start() + self.parts.request_offset;
         self.request_at = Some(request_at).filter(|at| *at >= now);
         if request_at == now && self.has_request() {
@@ -286,8 +302,8 @@ impl Terminal {
         }
         self.next_fill = None;
         // A logon response, not the end of the superframe, ends the wait for the logon.
-        self.active |= self.unsent > 0 && self.constant.is_some();
-        self.send(now);
+        self.active |= self.has_data() && self.constant.is_some();
+        self.send(now, out);
         self.register_on_board();
     }
 
@@ -330,6 +346,9 @@ impl Terminal {
         traffic.release_begun(now);
         let (grants, capacity) = &mut self.parts.grants;
         quick_start::pass(grants, now, *capacity, &mut packet);
+        if traffic.buffered.is_some() {
+            return self.keep(now, class, packet, out);
+        }
         match traffic.admission.admit(now, &mut packet, traffic.backlog, &mut self.parts.stream) {
             Verdict::Drop(reason) => {
                 self.counters.queue_drops += 1;
@@ -339,21 +358,13 @@ impl Terminal {
                 traffic.backlog.packets += 1;
                 traffic.backlog.bytes += u64::from(packet.size);
                 self.held.add(&packet);
-                let (left, added) = traffic.frame(now, packet.size, self.closed_from);
+                let left = traffic.wait_for_slots(now, now, packet, self.closed_from);
                 self.unsent += left;
-                traffic.unsent += left;
                 traffic.arrived += left;
-                traffic.waiting.push_back(QueuedPacket {
-                    arrival: now,
-                    unsent_bytes: left,
-                    added,
-                    begun: false,
-                    packet,
-                });
                 let alone = traffic.waiting.len() == 1;
                 self.active |= self.constant.is_some();
-                if self.parts.classes {
-                    self.fill_slots(now);
+                if self.slot_by_slot {
+                    self.fill_slots(now, out);
                 } else if alone {
                     self.send_first(now);
                 }
@@ -431,7 +442,7 @@ impl Stage for Terminal {
             self.make_request(now, out);
         }
         if self.next_fill.is_some_and(|at| at <= now) {
-            self.fill_slots(now);
+            self.fill_slots(now, out);
         }
         while self.in_flight.front().is_some_and(|flight| flight.arrival <= now) {
             let Flight { arrival, class, added, wait_row, packet, waveform } =
@@ -463,7 +474,7 @@ impl Stage for Terminal {
         }
     }
 
-    fn change(&mut self, now: Time, change: Change<'_>, _out: &mut Outbox) {
+    fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         let (before, after) = (&before.return_link, &after.return_link);
         if let (Some((_, adaptation)), Some(acm), true) =
@@ -471,10 +482,10 @@ impl Stage for Terminal {
         {
             adaptation.change(now, acm.rule(), acm.clear(self.parts.esn0_db));
         }
-        for (index, traffic) in self.parts.traffic.iter_mut().enumerate() {
-            let own = after.classes.get(index).and_then(|class| class.queue.as_ref());
+        for class in 0..self.parts.traffic.len() {
+            let own = after.classes.get(class).and_then(|class| class.queue.as_ref());
             if own.is_none() && before.queue != after.queue {
-                traffic.admission = after.queue.build(after.rate).admission();
+                self.set_queue(now, class, after.queue.build(after.rate), out);
             }
         }
         if before.error != after.error {
@@ -514,7 +525,7 @@ impl Stage for Terminal {
     }
 
     fn held(&self) -> Held {
-        self.held
+        self.all_held()
     }
 
     fn finish(&mut self, now: Time, out: &mut Outbox) {

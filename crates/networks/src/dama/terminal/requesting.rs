@@ -7,7 +7,7 @@ impl Terminal {
     /// Returns true if the terminal has, or may have, capacity to request.
     #[inline]
     pub(super) fn has_request(&self) -> bool {
-        (self.unsent > 0 || !self.parts.requester.is_idle()) && self.is_logged_on() && !self.is_cut_off()
+        (self.has_data() || !self.parts.requester.is_idle()) && self.is_logged_on() && !self.is_cut_off()
     }
 
     /// Makes a request if the terminal has an opportunity.
@@ -21,9 +21,9 @@ impl Terminal {
         let offered = self.offered_load();
         let Some(channel) = channel else { return self.parts.requester.observe(superframe, &offered) };
         if let RequestChannel::Shared(shared) = channel {
-            if self.unsent <= u64::from(self.parts.shared.1)
+            if self.queue_bytes() <= u64::from(self.parts.shared.1)
                 && self.plans.is_empty()
-                && self.send_data(shared, out)
+                && self.send_data(now, shared, out)
             {
                 // Data bursts are not answered.
                 self.parts.opportunities.answered();
@@ -58,31 +58,39 @@ impl Terminal {
     }
 
     /// Returns the waiting data in the form that requests need.
-    fn offered_load(&self) -> OfferedLoad {
-        let load = |asks: &dyn Fn(Asks) -> bool| {
-            let own = || self.parts.traffic.iter().filter(|traffic| asks(traffic.asks));
-            let queue = self.parts.frame.units(own().map(|traffic| traffic.unsent).sum());
-            Load { queue, arrived: own().map(|traffic| traffic.arrived).sum() }
-        };
+    fn offered_load(&mut self) -> OfferedLoad {
+        let frame = self.parts.frame;
         if !self.parts.classes {
             let arrived = self.parts.traffic[0].arrived;
             return OfferedLoad {
-                all: Load { queue: self.parts.frame.units(self.unsent), arrived },
+                all: Load { queue: frame.units(self.queue_bytes()), arrived },
                 by_class: None,
             };
         }
+        let traffic = &mut self.parts.traffic;
+        let mut load = |asks: &dyn Fn(Asks) -> bool| {
+            let (mut bytes, mut arrived) = (0, 0);
+            for own in traffic.iter_mut().filter(|traffic| asks(traffic.asks)) {
+                bytes += own.queue_bytes();
+                arrived += own.arrived;
+            }
+            Load { queue: frame.units(bytes), arrived }
+        };
         let by_class = (load(&|asks| asks == Asks::Rate), load(&|asks| asks == Asks::Volume));
         OfferedLoad { all: load(&|asks| asks != Asks::Nothing), by_class: Some(by_class) }
     }
 
     /// Sends all waiting data in shared mini-slots, unless some of the data already have slots or
     /// must wait for the next superframe.
-    fn send_data(&mut self, shared: Contention, out: &mut Outbox) -> bool {
+    fn send_data(&mut self, now: Time, shared: Contention, out: &mut Outbox) -> bool {
         let begun = |traffic: &Traffic| traffic.waiting.front().is_some_and(|first| first.begun);
         let closed =
             |traffic: &Traffic| traffic.waiting.back().is_some_and(|last| last.arrival >= self.closed_from);
-        if self.unsent == 0 || self.parts.traffic.iter().any(|traffic| begun(traffic) || closed(traffic)) {
+        if !self.has_data() || self.parts.traffic.iter().any(|traffic| begun(traffic) || closed(traffic)) {
             return false;
+        }
+        for class in 0..self.parts.traffic.len() {
+            while self.begin_next(now, class, out) {}
         }
         let (mut packets, end) = (Vec::new(), self.shared_end(&shared));
         for traffic in &mut self.parts.traffic {
@@ -95,6 +103,9 @@ impl Terminal {
             traffic.clear();
         }
         self.unsent = 0;
+        if packets.is_empty() {
+            return false;
+        }
         let size = packets.iter().map(|packet| packet.size).sum();
         let body = DataBurst { terminal: self.parts.terminal, shared, packets };
         self.send_message(end, size, Arc::new(body), out);

@@ -5,9 +5,9 @@ use crate::signalling;
 
 impl Terminal {
     /// Places as many data as possible into slots now.
-    pub(super) fn send(&mut self, now: Time) {
-        if self.parts.classes {
-            return self.fill_slots(now);
+    pub(super) fn send(&mut self, now: Time, out: &mut Outbox) {
+        if self.slot_by_slot {
+            return self.fill_slots(now, out);
         }
         while self.send_first(now) {}
     }
@@ -28,25 +28,39 @@ impl Terminal {
     }
 
     /// Fills the slots that start now, class by class, and sets the start of the next slot to fill.
-    pub(super) fn fill_slots(&mut self, now: Time) {
+    pub(super) fn fill_slots(&mut self, now: Time, out: &mut Outbox) {
         self.next_fill = None;
         loop {
-            let may_send = |traffic: &Traffic| traffic.first(self.closed_from).is_some();
-            let Some(class) = self.parts.traffic.iter().position(may_send) else { return };
+            let may_send = |traffic: &Traffic| traffic.may_send(now, self.closed_from);
+            let Some(class) = self.parts.traffic.iter().position(may_send) else {
+                self.next_fill = self.next_ready_slot(now);
+                return;
+            };
             let traffic = &self.parts.traffic[class];
-            let placed = match traffic.waiting[0].unsent_bytes {
-                0 => traffic.last.expect("the packet shares a unit that has its slot").shared(),
-                left => {
-                    let Some((begin, _)) = self.slots.next(now) else { return };
-                    if begin > now {
-                        self.next_fill = Some(begin);
-                        return;
-                    }
-                    self.slots.place_in_one(now, left).expect("a slot begins now")
+            let Some(first) = traffic.waiting.front() else {
+                if traffic.has_room(now) || self.slot_begins(now) {
+                    self.begin_next(now, class, out);
+                    continue;
                 }
+                return;
+            };
+            let placed = match first.unsent_bytes {
+                0 => traffic.last.expect("the packet shares a unit that has its slot").shared(),
+                left => match self.slot_begins(now) {
+                    true => self.slots.place_in_one(now, left).expect("a slot begins now"),
+                    false => return,
+                },
             };
             self.commit(class, placed);
         }
+    }
+
+    /// Returns true if a slot with room begins now. Otherwise sets the start of the next slot to
+    /// fill.
+    fn slot_begins(&mut self, now: Time) -> bool {
+        let begin = self.slots.next(now).map(|(begin, _)| begin);
+        self.next_fill = begin.filter(|begin| *begin > now);
+        begin == Some(now)
     }
 
     /// Commits the placed bytes of a class's first packet. Returns true if the packet is complete.
@@ -77,9 +91,8 @@ impl Terminal {
         end: Time,
         packet: &Packet,
     ) -> Box<waits::Row> {
-        let oldest = self.parts.traffic.iter().filter_map(|traffic| traffic.waiting.front());
-        self.requests
-            .remove_before(oldest.map(|waiting| waiting.arrival).min().unwrap_or(arrival).min(arrival));
+        let oldest = self.parts.traffic.iter().filter_map(Traffic::oldest).min();
+        self.requests.remove_before(oldest.unwrap_or(arrival).min(arrival));
         let moments = (arrival, self.slots.start(), end);
         let parts =
             self.requests.explain(moments, &self.parts.frame, self.slots.timeline(), &self.parts.controller);

@@ -59,6 +59,8 @@ impl Terminal {
                 out.drop(packet, LOGGED_OFF);
             }
             traffic.clear();
+            let buffered = traffic.buffered.iter_mut().flat_map(|queue| queue.drain());
+            buffered.for_each(|packet| out.drop(packet, LOGGED_OFF));
         }
     }
 
@@ -67,7 +69,7 @@ impl Terminal {
             let from = response.superframe.max(self.slots.superframe() + 1);
             self.constant = Some((response.constant, from));
             self.logon_request_at = None;
-            self.active |= self.unsent > 0;
+            self.active |= self.has_data();
         }
     }
 

@@ -36,7 +36,9 @@ impl Terminal {
         self.parts.frame.slot_bytes = bytes;
         self.parts.requester.resize(self.parts.frame.unit());
         for traffic in &mut self.parts.traffic {
-            traffic.reframe(now, self.parts.framing.build(Some(bytes)));
+            let framer = || self.parts.framing.build(Some(bytes));
+            traffic.reframe(now, framer());
+            traffic.buffered.iter_mut().for_each(|queue| queue.reframe(framer()));
         }
         self.unsent = self.parts.traffic.iter().map(|traffic| traffic.unsent).sum();
     }

@@ -1,5 +1,8 @@
 //! Frame exchanges on the medium: RTS, CTS, a data frame or an aggregate, and the acknowledgment.
 //!
+//! Frames either wait in the cell, in order of arrival, or in the layer above, from which the cell
+//! takes the next frame when an exchange begins.
+//!
 //! This file begins exchanges. `frames.rs` handles the end of each frame, and `outcomes.rs` handles
 //! the outcome of an exchange.
 //!
@@ -35,6 +38,16 @@ pub trait UpperLayer {
         true
     }
 
+    /// Returns true if the layer above has a frame ready that the cell has not taken.
+    fn has_frame(&mut self, _now: Time, _from: usize, _category: usize) -> bool {
+        false
+    }
+
+    /// Removes the next frame of the layer above, which is sent now.
+    fn take_frame(&mut self, _now: Time, _from: usize, _category: usize) -> Option<NextFrame<Self::Payload>> {
+        None
+    }
+
     /// Records the outcome of a transmission, as far as its sender knows. Called before the frames
     /// of the transmission are settled.
     fn record_outcome(&mut self, now: Time, link: Link, sent: &Attempt, outcome: Outcome);
@@ -58,6 +71,16 @@ pub trait UpperLayer {
     /// Called when the sender has finished with a frame, which is identified by its `category` and
     /// its sequence number `order` in that category.
     fn settle(&mut self, _now: Time, _link: Link, _category: usize, _order: u64, _end: Settled) {}
+}
+
+/// A frame that the cell takes from the layer above.
+pub struct NextFrame<L> {
+    /// Index of the receiving station.
+    pub to: usize,
+    /// Size of the MPDU in bytes.
+    pub bytes: u32,
+    /// The contents of the frame.
+    pub payload: L,
 }
 
 /// Outcome of a frame for its sender.
@@ -237,6 +260,32 @@ impl<L> Cell<L> {
         order
     }
 
+    /// Starts the contention of a category for which the layer above has a frame ready.
+    pub fn contend(&mut self, now: Time, from: usize, category: usize) {
+        let index = from * self.rules.access.len() + category;
+        let busy = self.attempts[index].is_some() || self.air.is_contending(index);
+        if !busy {
+            self.air.request_access(now, index);
+            self.plan();
+        }
+    }
+
+    /// Returns true if a category has a frame to send, here or in the layer above.
+    fn has_frame(&self, now: Time, index: usize, upper: &mut impl UpperLayer<Payload = L>) -> bool {
+        let categories = self.rules.access.len();
+        !self.queues[index].is_empty() || upper.has_frame(now, index / categories, index % categories)
+    }
+
+    /// Takes a frame from the layer above if the category has none here. Returns true if the
+    /// category has a frame.
+    fn ensure_frame(&mut self, now: Time, index: usize, upper: &mut impl UpperLayer<Payload = L>) -> bool {
+        let (categories, queue) = (self.rules.access.len(), &mut self.queues[index]);
+        if queue.is_empty() {
+            take_frame(queue, now, (index / categories, index % categories), upper);
+        }
+        !queue.is_empty()
+    }
+
     fn plan(&mut self) {
         let events =
             self.on_air
@@ -291,6 +340,9 @@ impl<L> Cell<L> {
         txop_ends: Time,
         upper: &mut impl UpperLayer<Payload = L>,
     ) {
+        if !self.ensure_frame(begin, index, upper) {
+            return;
+        }
         let attempt = self.prepare(begin, index, txop_ends, upper);
         self.attempts[index] = Some(attempt);
         let from = index / self.rules.access.len();
@@ -315,7 +367,7 @@ impl<L> Cell<L> {
         let (from, category) = (index / self.rules.access.len(), index % self.rules.access.len());
         let queue = &mut self.queues[index];
         let number = queue.first().expect("a category that transmits has a frame");
-        let flow = queue.flow(number);
+        let mut flow = queue.flow(number);
         let to = flow.to;
         if flow.unsettled().next().is_none() {
             flow.advance();
@@ -339,6 +391,10 @@ impl<L> Cell<L> {
                 let next = match count < known {
                     true => flow.unsettled().nth(count).map(|sent| (sent.bytes, sent.order)),
                     false if flow.window.len() < *window => {
+                        if !queue.has_unsent() {
+                            take_frame(queue, now, (from, category), upper);
+                        }
+                        flow = queue.flow(number);
                         flow.waiting.front().map(|frame| (frame.bytes, frame.order))
                     }
                     false => None,
@@ -373,6 +429,19 @@ impl<L> Cell<L> {
             self.air.put(transmission);
         }
         self.on_air.push(OnAir { transmission, kind, index, begun });
+    }
+}
+
+/// Moves the next frame of a category from the layer above to the end of `queue`, if a frame is
+/// ready.
+fn take_frame<L>(
+    queue: &mut Frames<L>,
+    now: Time,
+    (from, category): (usize, usize),
+    upper: &mut impl UpperLayer<Payload = L>,
+) {
+    if let Some(NextFrame { to, bytes, payload }) = upper.take_frame(now, from, category) {
+        queue.push(to, bytes, None, payload);
     }
 }
 

@@ -59,7 +59,7 @@ impl<L> Cell<L> {
         upper.record_outcome(now, link, &attempt, outcome);
         let ended = self.give_up(now, index, attempt, link, upper);
         self.attempts[index] = None;
-        let ready = !self.queues[index].is_empty();
+        let ready = self.has_frame(now, index, upper);
         self.air.back_off(index, ended, resume, ready);
     }
 
@@ -70,6 +70,9 @@ impl<L> Cell<L> {
         index: usize,
         upper: &mut impl UpperLayer<Payload = L>,
     ) {
+        if !self.ensure_frame(now, index, upper) {
+            return self.air.withdraw(index);
+        }
         let number = self.queues[index].first().expect("a category that transmits has a frame");
         let flow = self.queues[index].flow(number);
         if flow.unsettled().next().is_none() {
@@ -89,7 +92,7 @@ impl<L> Cell<L> {
             txop_ends: now,
         };
         let ended = self.give_up(now, index, attempt, link, upper);
-        let ready = !self.queues[index].is_empty();
+        let ready = self.has_frame(now, index, upper);
         // The slots of the back-off count from the end of the other category's frame, which begins
         // now.
         self.air.back_off(index, ended, now + self.rules.phy.sifs, ready);
@@ -141,9 +144,10 @@ impl<L> Cell<L> {
         upper: &mut impl UpperLayer<Payload = L>,
     ) {
         self.attempts[index] = None;
-        let ready = !self.queues[index].is_empty();
+        let ready = self.has_frame(now, index, upper);
         let begin = now + self.rules.phy.sifs;
-        if ready && attempt.txop_ends > begin && self.fits(index, attempt, begin) {
+        let continues = ready && attempt.txop_ends > begin && self.ensure_frame(now, index, upper);
+        if continues && self.fits(index, attempt, begin) {
             return self.start(begin, index, attempt.txop_ends, upper);
         }
         self.air.back_off(index, true, Time::ZERO, ready);
