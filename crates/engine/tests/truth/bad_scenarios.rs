@@ -88,7 +88,7 @@ width = "40 MHz"
 hears = { x = ["z"] }
 adaptation = { kind = "fixed", rate = "11 Mbit/s" }
 error = { kind = "packet", probability = 0.1, effect = "stale-checksum" }
-queue = "codel"
+queue = { kind = "codel", target = "0 s" }
 aggregate = "1 MB"
 
 [[flow]]

@@ -4,6 +4,7 @@ mod access;
 mod configuration;
 mod orbits;
 mod properties;
+mod queues;
 mod requests;
 mod slots;
 mod terminals;

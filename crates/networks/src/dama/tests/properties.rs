@@ -25,6 +25,20 @@ fn schemes() -> impl Strategy<Value = &'static str> {
     ])
 }
 
+/// A discipline that decides at departure.
+fn disciplines() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        r#"{"codel": {"packets": 30}}"#,
+        r#"{"fq-codel": {"flows": 8, "packets": 20}}"#,
+        r#"{"pie": {}}"#,
+        r#"{"drop-front": {"packets": 3}}"#,
+        r#"{"priority": {"classes": [{"name": "af", "dscp": [10]}, {"name": "be", "queue": {"codel": {}}}]}}"#,
+        r#"{"drr": {"classes": [{"name": "af", "dscp": [10], "weight": 3}, {"name": "be", "queue": {"pie": {}}}]}}"#,
+        r#"{"wfq": {"classes": [{"name": "af", "dscp": [10], "weight": 3}, {"name": "be"}]}}"#,
+        r#"{"shaper": {"rate": "48 kbit/s", "queue": {"red": {}}}}"#,
+    ])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
@@ -33,6 +47,7 @@ proptest! {
         count in 1u32..8,
         traffic in prop::collection::vec((0u32..8, 0u64..60_000, 20u32..1501), 1..150),
         limit in prop::option::of(1u64..20),
+        departure in prop::option::of(disciplines()),
         classes in prop::bool::weighted(0.3),
         access in prop::sample::select(vec![Access::Immediate, Access::Superframe]),
         framing in prop::sample::select(vec![r#"{"none": {}}"#, r#"{"none": {}}"#, r#"{"mpe": {}}"#, r#"{"ule": {}}"#,
@@ -50,6 +65,9 @@ proptest! {
         if let Some(limit) = limit {
             config.return_link.queue =
                 serde_json::from_str(&format!(r#"{{"drop-tail": {{"packets": {limit}}}}}"#)).unwrap();
+        }
+        if let Some(queue) = departure {
+            config.return_link.queue = serde_json::from_str(queue).unwrap();
         }
         let mut rig = Rig::new(&config);
         for (terminal, wait, size) in traffic {
@@ -70,7 +88,7 @@ proptest! {
         prop_assert!(done);
         let drops: u64 = rig.out.totals().dropped.values().map(|drop| drop.packets).sum();
         prop_assert_eq!(rig.arrived.len() as u64 + drops, u64::from(rig.sent));
-        if limit.is_none() {
+        if limit.is_none() && departure.is_none() {
             prop_assert_eq!(drops, 0);
         }
         // Each wait is exactly the sum of its parts.
@@ -85,6 +103,7 @@ proptest! {
             prop_assert!(sent >= arrived + f64::from(u8::from(access == Access::Superframe)));
         }
         // Packets of a terminal and class arrive in order.
+        let classes = classes || departure.is_some();
         for (source, dscp) in (1..=count as u16).flat_map(|source| [(source, 0), (source, 10)]) {
             let own = |packet: &Packet| packet.source == NodeId(source) && (!classes || packet.dscp == dscp);
             let numbers: Vec<_> =
