@@ -24,6 +24,10 @@ const QUEUES: &[&str] = &[
     r#"{ kind = "drop-tail", bytes = "1500 B" }"#,
     r#"{ kind = "drop-tail", bytes = "20 kB" }"#,
     r#"{ kind = "drop-tail", packets = 20, bytes = "9 kB" }"#,
+    r#"{ kind = "drop-front", packets = 7 }"#,
+    r#"{ kind = "codel", packets = 50, target = "20 ms" }"#,
+    r#"{ kind = "fq-codel", packets = 30, flows = 4 }"#,
+    "\"pie\"",
 ];
 const ERRORS: &[&str] = &[
     "\"none\"",

@@ -130,3 +130,69 @@ red           meter    kbit/s  kbit/s    green   yellow      red
     }
     check("meters.txt", &table);
 }
+
+/// Returns the mean delay of a thin flow beside an upload, in seconds. Both share a queue in
+/// `network`.
+fn delay_beside_upload(network: &str, [from, to]: [&str; 2]) -> f64 {
+    let text = format!(
+        r#"name = "thin"
+duration = "60 s"
+{network}
+[[flow]]
+name = "upload"
+from = "{from}"
+to = "{to}"
+app = "bulk"
+transport = {{ kind = "tcp", congestion = "reno" }}
+[[flow]]
+name = "thin"
+from = "{from}"
+to = "{to}"
+start = "20 s"
+app = {{ kind = "cbr", rate = "12.8 kbit/s", datagram = "160 B" }}
+transport = "udp"
+"#
+    );
+    report(&untraced(&text), 0).value("flow_destination", "thin", "delay_mean").unwrap()
+}
+
+/// Checks the delay of a thin flow beside an upload: long in a drop-tail queue, near the target of
+/// a controlled queue, and at most `packet` seconds with fair queueing, all beyond `path` seconds.
+fn fair_queueing_protects(delay: impl Fn(&str) -> f64, path: f64, packet: f64) {
+    let tail = delay(r#"{ kind = "drop-tail", packets = 100 }"#) - path;
+    let pie = delay(r#"{ kind = "pie" }"#) - path;
+    let codel = delay(r#"{ kind = "codel" }"#) - path;
+    let fair = delay(r#"{ kind = "fq-codel" }"#) - path;
+    assert!(tail > 0.8, "drop-tail: {tail}");
+    assert!(pie < tail / 4.0, "pie: {pie}, drop-tail: {tail}");
+    assert!(codel < tail / 4.0, "codel: {codel}, drop-tail: {tail}");
+    assert!(fair > 0.0 && fair < packet, "fq-codel: {fair}");
+}
+
+#[test]
+fn a_thin_flow_has_a_low_delay_beside_an_upload_at_a_terminal() {
+    // 512 kbit/s: a packet of 1500 B takes eight slots, a frame of 23.5 ms. The thin packet waits
+    // for at most one such packet and for its own slot.
+    let star = |queue: &str| {
+        let network = format!(
+            "preset = \"dvb-rcs\"\n[network.sat]\nterminals = [\"st1\"]\n[network.sat.return]\nqueue = {queue}\n\
+             dama = {{ scheme = \"cra\", cra = \"512 kbit/s\" }}"
+        );
+        delay_beside_upload(&network, ["st1", "gw"])
+    };
+    fair_queueing_protects(star, 0.25, 0.047);
+}
+
+#[test]
+fn a_thin_flow_has_a_low_delay_beside_an_upload_at_a_wifi_station() {
+    // A frame of 1500 B takes 12.9 ms at 1 Mbit/s, with preamble, back-off and acknowledgment. The
+    // thin packet waits for at most two frames in exchange, and takes 3 ms itself.
+    let cell = |queue: &str| {
+        let network = format!(
+            "network.wlan = {{ kind = \"wifi\", standard = \"802.11b\", access_point = \"ap\", stations = [\"a\"], \
+             adaptation = {{ kind = \"fixed\", rate = \"1 Mbit/s\" }}, queue = {queue} }}"
+        );
+        delay_beside_upload(&network, ["a", "ap"])
+    };
+    fair_queueing_protects(cell, 0.0, 0.03);
+}

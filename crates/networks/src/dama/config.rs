@@ -122,7 +122,8 @@ pub struct Return {
     /// Traffic classes, highest priority first. If unset, all packets belong to a single class.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
-    /// Queue discipline in each terminal, for every class that does not set its own.
+    /// Queue discipline in each terminal, for every class that does not set its own. A discipline
+    /// that decides at departure chooses a packet when a slot starts, and knows the granted rate.
     #[serde(default)]
     #[schemars(extend("changeable" = true))]
     pub queue: queue::Config,

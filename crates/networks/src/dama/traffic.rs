@@ -4,7 +4,9 @@
 //! The scenario lists the classes in order of priority. A packet belongs to the class that lists
 //! its DSCP, or to the last class. If the scenario lists classes, each slot is filled when it
 //! starts: first with data of the first class that has waiting packets, then with data of the next.
-//! An EF packet therefore waits at most for the slot in transmission. Each class frames its packets
+//! An EF packet therefore waits at most for the slot in transmission. The queue of a class may have
+//! any discipline; those that decide at departure ([`super::buffered`]) choose a packet when a slot
+//! starts. Each class frames its packets
 //! separately (with its own virtual channel, PID or fragment identifier); classes do not share
 //! units.
 //!
