@@ -131,7 +131,7 @@ red           meter    kbit/s  kbit/s    green   yellow      red
     check("meters.txt", &table);
 }
 
-/// Returns the mean delay of a thin flow beside an upload, in seconds. Both share a queue in
+/// Returns the mean delay of a thin flow next to an upload, in seconds. Both share a queue in
 /// `network`.
 fn delay_beside_upload(network: &str, [from, to]: [&str; 2]) -> f64 {
     let text = format!(
@@ -156,7 +156,7 @@ transport = "udp"
     report(&untraced(&text), 0).value("flow_destination", "thin", "delay_mean").unwrap()
 }
 
-/// Checks the delay of a thin flow beside an upload: long in a drop-tail queue, near the target of
+/// Checks the delay of a thin flow next to an upload: long in a drop-tail queue, near the target of
 /// a controlled queue, and at most `packet` seconds with fair queueing, all beyond `path` seconds.
 fn fair_queueing_protects(delay: impl Fn(&str) -> f64, path: f64, packet: f64) {
     let tail = delay(r#"{ kind = "drop-tail", packets = 100 }"#) - path;

@@ -42,12 +42,12 @@ pub struct Head {
     pub size: u32,
 }
 
-/// A packet in a buffer.
+/// A packet that waits in a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Waiting {
-    /// Time of arrival.
+    /// Time at which the packet arrived.
     pub arrival: Time,
-    /// Size in bytes.
+    /// Size of the packet in bytes.
     pub size: u32,
 }
 

@@ -3,7 +3,8 @@
 //! Most disciplines decide at the arrival of a packet, from the backlog that it finds
 //! ([`Admission`]). The link then computes the departure at once, so a hop costs one wake (see
 //! [links](crate)). Disciplines that decide at departure keep the packets themselves ([`Buffer`]),
-//! and the link requests the next packet whenever it has sent the previous one.
+//! and the link requests the next packet whenever it has sent the previous one. A DAMA terminal
+//! requests it when a slot starts, and a Wi-Fi station when a first transmission begins.
 
 pub mod ared;
 pub mod bucket;

@@ -105,8 +105,8 @@ pub(super) struct QueuedPacket {
 pub(super) struct Traffic {
     pub asks: Asks,
     pub admission: Box<dyn Admission>,
-    /// Waiting packets of a discipline that decides at departure. `waiting` then has the packet that
-    /// is being sent, and all further packets wait here.
+    /// Waiting packets of a discipline that decides at departure. `waiting` then has the packet
+    /// that is being sent, and all further packets wait here.
     pub buffered: Option<Box<Buffered>>,
     pub framer: Option<Box<dyn Framer>>,
     pub verdicts: Verdicts,
@@ -141,8 +141,8 @@ impl Traffic {
         }
     }
 
-    /// Replaces the discipline. Returns the packets that waited in a buffer; they no longer count as
-    /// arrived.
+    /// Replaces the discipline. Returns the packets that waited in a buffer; they no longer count
+    /// as arrived.
     pub fn set_queue(&mut self, queue: Queue, framer: Option<Box<dyn Framer>>) -> Vec<Packet> {
         let before = self.buffered.take();
         (self.admission, self.buffered) = parts(queue, framer);

@@ -14,8 +14,8 @@
 //! | `wait_competition` | slots of other terminals or of packets that left earlier, lost plans | at the start of the superframe with the packet's last byte |
 //! | `wait_slot` | the slot's position in that superframe, and transmission | at the end of the slot |
 //!
-//! The discipline of the queue may send a packet before others that arrived earlier. Dropped packets
-//! have no row, and the time that they spent in the queue is not part of the wait of others.
+//! A discipline that decides at departure may send a packet before others that arrived earlier.
+//! Packets that it drops have no row.
 //!
 //! A packet has either `wait_earlier` or the five parts that follow it. Requests of boundary
 //! planning are made when a superframe starts, so `wait_superframe` then includes the wait for the

@@ -67,7 +67,7 @@ struct UpperMac {
     /// Position of each rate, by its index in the physical layer.
     positions: Vec<usize>,
     stream: Stream,
-    /// The packets in the cell.
+    /// The packets that the cell has.
     held: Held,
     /// True if errors also affect control frames.
     control_errors: bool,

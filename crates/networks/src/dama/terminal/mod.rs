@@ -15,9 +15,9 @@
 //!
 //! **Queues.** If the queue discipline decides at arrival, an admitted packet is placed into slots
 //! at once. With several classes, or if a discipline decides at departure ([`Buffered`]), slots are
-//! filled one by one when they start. A discipline then chooses, drops or marks packets at the start
-//! of the slot with their first byte. Disciplines that decide at departure learn the granted rate:
-//! the capacity of the terminal's slots per superframe, which its classes share.
+//! filled one by one when they start. A discipline that decides at departure chooses, drops or
+//! marks packets at the start of the slot with their first byte. It learns the granted rate: the
+//! capacity of the terminal's slots per superframe, which its classes share.
 //!
 //! At the start of a superframe the terminal first makes its request from its present queue, and
 //! then sends. An idle terminal sleeps. It wakes at the end of a superframe in which data waited or

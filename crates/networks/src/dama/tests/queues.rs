@@ -1,6 +1,7 @@
 //! Disciplines that decide at departure, at terminals: hand calculations, and comparison with
 //! classes whose discipline decides at arrival.
 
+use super::super::config::Access;
 use super::*;
 use bentpipe_core::FlowId;
 use std::collections::BTreeMap;
@@ -200,10 +201,11 @@ proptest! {
                 config.return_link.frame = Some(Span::from_millis(20));
                 config.return_link.dama.cra = Some("212 kbit/s".parse().unwrap());
             }
-            // With access per superframe, drop-tail frames a packet at its arrival, when it cannot share
-            // a unit with a packet that is being sent.
-            config.return_link.dama.access =
-                if superframe && ["none", "atm"].contains(&framing) { super::super::config::Access::Superframe } else { Default::default() };
+            // With access per superframe, drop-tail frames a packet at its arrival, when it cannot
+            // share a unit with a packet that is being sent.
+            if superframe && ["none", "atm"].contains(&framing) {
+                config.return_link.dama.access = Access::Superframe;
+            }
             config.return_link.classes =
                 serde_json::from_str(r#"[{"name": "all"}]"#).unwrap();
             let mut rig = Rig::new(&config);
