@@ -196,3 +196,30 @@ fn a_thin_flow_has_a_low_delay_beside_an_upload_at_a_wifi_station() {
     };
     fair_queueing_protects(cell, 0.0, 0.03);
 }
+
+#[test]
+fn drop_front_without_drops_equals_drop_tail_at_wifi_stations() {
+    // Neither queue ever drops a packet. One decides at arrival, and the other one at departure.
+    let rows = |standard: &str, queue: &str| {
+        let text = format!(
+            r#"name = "equal"
+duration = "10 s"
+network.wlan = {{ kind = "wifi", standard = "{standard}", access_point = "ap", stations = ["a", "b"], queue = {queue},
+    error = {{ kind = "packet", probability = 0.1 }}, adaptation = "minstrel" }}
+flow = [
+    {{ name = "one", from = "a", to = "ap", app = "bulk", transport = {{ kind = "tcp", congestion = "reno" }} }},
+    {{ name = "two", from = "b", to = "ap", app = "bulk", transport = {{ kind = "tcp", congestion = "reno" }} }},
+    {{ name = "three", from = "b", to = "ap", dscp = "ef", app = {{ kind = "cbr", rate = "64 kbit/s", datagram = "160 B" }}, transport = "udp" }},
+]
+"#
+        );
+        let report = report(&untraced(&text), 0);
+        format!("{:?}", report.rows())
+    };
+    for standard in ["802.11b", "802.11g", "802.11n"] {
+        let tail = rows(standard, r#"{ kind = "drop-tail", packets = 100000 }"#);
+        let front = rows(standard, r#"{ kind = "drop-front", packets = 100000 }"#);
+        assert!(tail.contains("one"));
+        assert_eq!(tail, front, "{standard}");
+    }
+}

@@ -153,7 +153,7 @@ impl Traffic {
 
     /// Appends a packet that arrived at `arrival` to those that wait for slots. Returns the bytes
     /// that it takes in slots.
-    #[inline]
+    #[inline(always)]
     pub fn wait_for_slots(&mut self, now: Time, arrival: Time, packet: Packet, closed_from: Time) -> u64 {
         let (left, added) = self.frame(now, packet.size, closed_from);
         self.unsent += left;

@@ -38,6 +38,7 @@ impl Terminal {
     }
 
     /// Handles an arrival at a class whose discipline decides at departure.
+    #[cold]
     pub(super) fn keep(&mut self, now: Time, class: usize, packet: Packet, out: &mut Outbox) {
         let Parts { traffic, stream, .. } = &mut self.parts;
         let mut effects = Effects::new(stream, out);
@@ -98,8 +99,7 @@ impl Terminal {
         self.slot_by_slot = Terminal::fills_slot_by_slot(&self.parts);
         self.granted_bit_s = 0;
         for packet in waiting {
-            self.advance(now, out);
-            self.accept(now, packet, out);
+            self.receive(now, FROM_HOST, packet, out);
         }
         if now < self.slots.end() {
             self.next_fill = None;
