@@ -2907,7 +2907,8 @@ class Return(TypedDict):
     """Framing: the mapping of packets to slots; none by default. A slot must hold a whole number of cells or
     MPEG packets."""
     queue: NotRequired[Queue]
-    """Queue discipline in each terminal, for every class that does not set its own."""
+    """Queue discipline in each terminal, for every class that does not set its own. A discipline that decides
+    at departure chooses a packet when a slot starts, and knows the granted rate."""
     rate: Rate
     """Rate of a carrier, the sum of the rates of its slots. Rate x frame / (8 x slots) must be a whole number
     of bytes."""
@@ -3585,8 +3586,8 @@ class WifiNetworkKind(TypedDict):
     """True if 802.11b stations are near a network of 802.11g; false by default. Slots are then long (20 us),
     and before every data frame, the sender sends a CTS to itself at 11 Mbit/s."""
     queue: NotRequired[Queue]
-    """Queue discipline of each station and category; drop-tail with 1000 packets by default. Only disciplines
-    that accept or drop a packet at its arrival are allowed."""
+    """Queue discipline of each station and category; drop-tail with 1000 packets by default. A discipline
+    that decides at departure chooses a packet when its first transmission begins."""
     rts_threshold: NotRequired[Size]
     """Maximum size of a frame, including its MAC header, that is sent without RTS and CTS. If unset, RTS and
     CTS are used only if the rate adaptation requests them."""
