@@ -418,12 +418,14 @@ impl Bridge {
         let spare = self.network.out().spare();
         let buffer = self.pool.fill(bytes, |pool| spare.drain(..).for_each(|spare| pool.put(spare)));
         let attachment = &mut self.attachments[number];
+        // Packets of a radio or a proxy come from another node.
+        let source = self.plan.node(headers.source).filter(|_| attachment.relays);
         let packet = Packet {
             birth: now,
             number: attachment.entered,
             size: size as u32,
             flow: headers.flow,
-            source: attachment.host.node,
+            source: source.unwrap_or(attachment.host.node),
             destination,
             connection: 0,
             leg: Leg::THERE,

@@ -7,7 +7,9 @@ use crate::flows::commands::{self, Commands, Done, Planned};
 use crate::flows::traffic::settings::{Disagreement, Settings};
 use crate::flows::traffic::{self, Ran, Traffic};
 use crate::flows::variants::{Unknown, Variants};
-use crate::live::{Live, LiveHost, Prepared, Setup};
+use crate::host::live::LiveHost;
+use crate::live::{Live, Prepared, Setup};
+use crate::proxy::RunningProxies;
 use crate::report::fidelity::{Datagrams, Fidelity, Flows, Programs};
 use crate::report::tcp_memory;
 use crate::wifi::{refused, Radios};
@@ -267,11 +269,13 @@ fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> 
     let Ended { reached, end, cpu, mut ran, commands, memory, skipped, changes } = ended;
     let scheduling = live.scheduling();
     let memory = memory.finish(live.hosts().iter().map(|host| &host.namespace));
-    let radios = live.take_radios();
+    let (radios, proxies) = (live.take_radios(), live.take_proxies());
     let mut bridge = live.finish()?;
     let media = radios.map_or(Ok(Vec::new()), Radios::finish)?;
     let datagrams = Datagrams { late: ran.lateness().into(), lost: ran.lost_datagrams() };
-    let flows = Flows { datagrams, unapplied: ran.unapplied().to_vec(), skipped };
+    let by_proxies = proxies.iter().flat_map(RunningProxies::unapplied);
+    let unapplied = ran.unapplied().iter().chain(by_proxies).cloned().collect();
+    let flows = Flows { datagrams, unapplied, skipped };
     let fidelity = Fidelity::of(&mut bridge, scenario, reached).with_tcp_memory(memory).with_flows(flows);
     let streams = bridge.take_streams();
     let network = bridge.network();
@@ -285,6 +289,9 @@ fn conclude(scenario: &Scenario, mut run: Run, mut live: Live, ended: Ended) -> 
     ran.report(reached, &mut report);
     media.iter().for_each(|(medium, drops)| medium.report(drops, &mut report));
     commands.report(&mut report);
+    if let Some(proxies) = proxies {
+        proxies.finish(&mut report)?;
+    }
     streams.report(&mut report);
     let totals = network.out().totals().clone();
     let notes = &mut run.folder().provenance().notes;

@@ -10,6 +10,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 /// The headers of a packet, as far as the engine needs them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers {
+    /// Source address of the packet.
+    pub source: IpAddr,
     /// Destination address of the packet.
     pub destination: IpAddr,
     /// Differentiated services code point (RFC 2474), 0 to 63.
@@ -87,6 +89,7 @@ pub fn parse(packet: &[u8]) -> Option<Headers> {
     let ports =
         headers.ports.map_or(0, |(source, destination)| u64::from(source) << 16 | u64::from(destination));
     Some(Headers {
+        source: headers.source,
         destination: headers.destination,
         dscp: headers.traffic_class >> 2,
         ecn: ecn(headers.traffic_class),

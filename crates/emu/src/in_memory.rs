@@ -53,7 +53,8 @@ pub fn emulate_in_memory(
     let (mut run, Writers { recorder, .. }) =
         Run::open("emulate in memory", scenario, text, out, options, opened.unix_zero())?;
     let ((seed, number), names) = (run.seed(), scenario.nodes());
-    let (network, hosts) = instantiate_emulated(scenario, seed, number, recorder, &names);
+    let bentpipe_engine::Emulated { network, hosts, .. } =
+        instantiate_emulated(scenario, seed, number, recorder, &names, false);
     let (mut attachments, mut peers) = (Vec::new(), Vec::new());
     for host in &hosts {
         let (port, peer) = pair().doing("making a port in memory")?;

@@ -5,23 +5,22 @@ use crate::bridge::{Bridge, Ended, Handle};
 use crate::clock::{Clock, Scheduling, Timing};
 use crate::error::{Doing, Error};
 use crate::host::internet::Internet;
+use crate::host::live::{LiveHost, INTERFACE};
 use crate::host::namespace::Namespace;
 use crate::host::port::tun::{self, Tun};
 use crate::host::port::tunnel::{self, Tunnel};
 use crate::host::port::Port;
+use crate::proxy::{Proxies, RunningProxies};
 use crate::report::memory::Need;
 use crate::wifi::Radios;
 use bentpipe_core::address::Plan;
-use bentpipe_core::{NodeId, Recorder, Time};
+use bentpipe_core::{Recorder, Time};
 use bentpipe_engine::scenario::Scenario;
-use bentpipe_engine::{instantiate_emulated, instantiate_with_radios, Host, Network};
+use bentpipe_engine::{instantiate_emulated, Emulated, Host, Network};
 use bentpipe_stage::Capture;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread::{self, JoinHandle};
-
-/// Name of a host's interface to the network.
-pub const INTERFACE: &str = "sat0";
 
 /// Settings that keep a host's IPv6 from sending packets by itself. Without them the kernel would
 /// solicit routers at random moments forever, and repeat reports of multicast groups (MLD) after
@@ -61,21 +60,6 @@ pub struct Setup<'a> {
     pub elsewhere: &'a [(String, SocketAddr)],
 }
 
-/// A host of a running network.
-#[derive(Debug)]
-pub struct LiveHost {
-    /// Name of the node that the host represents.
-    pub name: String,
-    /// Number of the host's node.
-    pub node: NodeId,
-    /// The host's network namespace.
-    pub namespace: Namespace,
-    /// IPv4 address of the host.
-    pub ipv4: Ipv4Addr,
-    /// IPv6 address of the host.
-    pub ipv6: Ipv6Addr,
-}
-
 /// A host of a running network on another machine.
 #[derive(Debug)]
 pub struct Elsewhere {
@@ -101,6 +85,7 @@ pub struct Prepared {
     outlet: Option<(usize, Box<dyn Port>)>,
     internet: Option<Internet>,
     radios: Option<Radios>,
+    proxies: Proxies,
 }
 
 /// A network whose engine is running.
@@ -113,6 +98,7 @@ pub struct Live {
     scheduling: Scheduling,
     internet: Option<Internet>,
     radios: Option<Radios>,
+    proxies: Option<RunningProxies>,
 }
 
 struct Engine {
@@ -131,14 +117,14 @@ impl Prepared {
     pub fn new(setup: Setup<'_>) -> Result<Prepared, Error> {
         Need::of(setup.scenario).check()?;
         let (seed, run) = setup.seed;
-        let (mut network, nodes, links) = match setup.radios.is_some() {
-            true => instantiate_with_radios(setup.scenario, seed, run, setup.recorder, setup.hosts),
-            false => {
-                let (network, nodes) =
-                    instantiate_emulated(setup.scenario, seed, run, setup.recorder, setup.hosts);
-                (network, nodes, Vec::new())
-            }
-        };
+        let Emulated { mut network, hosts: nodes, radios: links, proxies } = instantiate_emulated(
+            setup.scenario,
+            seed,
+            run,
+            setup.recorder,
+            setup.hosts,
+            setup.radios.is_some(),
+        );
         network.out().set_capture(setup.capture);
         let (plan, internet) = match setup.internet {
             Some((_, rules)) => {
@@ -199,7 +185,10 @@ impl Prepared {
                 Some(radios)
             }
         };
-        Ok(Prepared { network, hosts, elsewhere, attachments, plan, outlet, internet, radios })
+        let timing = setup.radios.unwrap_or(Timing::Real);
+        let (proxies, sides) = Proxies::new(setup.scenario, proxies, (plan, setup.mtu), timing)?;
+        attachments.extend(sides);
+        Ok(Prepared { network, hosts, elsewhere, attachments, plan, outlet, internet, radios, proxies })
     }
 
     /// Returns the hosts on this machine.
@@ -237,6 +226,7 @@ impl Prepared {
             })
             .doing("starting the engine's thread")?;
         let scheduling = told.recv().unwrap_or(Scheduling::Ordinary);
+        let proxies = Some(self.proxies.start(clock)?);
         Ok(Live {
             hosts: self.hosts,
             elsewhere: self.elsewhere,
@@ -246,6 +236,7 @@ impl Prepared {
             scheduling,
             internet: self.internet,
             radios: self.radios,
+            proxies,
         })
     }
 }
@@ -293,6 +284,11 @@ impl Live {
     /// Takes the radios of this kernel, which provide their statistics at the end.
     pub fn take_radios(&mut self) -> Option<Radios> {
         self.radios.take()
+    }
+
+    /// Takes the proxies, which provide their statistics at the end.
+    pub fn take_proxies(&mut self) -> Option<RunningProxies> {
+        self.proxies.take()
     }
 
     /// Returns the outlet to the machine's own network.

@@ -36,6 +36,8 @@ struct Node {
     has_router_tasks: bool,
     /// Services at this node that take passing packets, and the flows that each one serves.
     services: Vec<(StageId, Vec<FlowId>)>,
+    /// The gates to real proxies at this node, and the real hosts whose TCP packets each one takes.
+    proxies: Vec<(StageId, Vec<Ends>)>,
 }
 
 impl Node {
@@ -45,6 +47,9 @@ impl Node {
         Port(self.exits.len() as u16 - 1)
     }
 }
+
+/// The source and the destination of packets.
+pub type Ends = (NodeId, NodeId);
 
 /// A stage with its own routing, to be built at the end.
 struct Unbuilt<'a> {
@@ -324,6 +329,16 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Adds the gate to a real proxy at a node, which takes the TCP packets of real hosts from the
+    /// first of each pair to the second.
+    pub fn proxy(&mut self, node: NodeId, name: &str, number: u32, ends: Vec<Ends>) -> StageId {
+        let gate = self.graph.add(name, Box::new(Gate::new(number)));
+        let at = &mut self.nodes[node.0 as usize];
+        at.has_router_tasks = true;
+        at.proxies.push((gate, ends));
+        gate
+    }
+
     /// Returns the output port of a node's router that leads to a stage.
     fn port_of(&mut self, node: NodeId, entry: (StageId, Port)) -> Port {
         let at = &mut self.nodes[node.0 as usize];
@@ -415,7 +430,7 @@ impl<'a> Builder<'a> {
     fn place_services(&mut self) {
         for (name, id) in &self.ids {
             let node = &mut self.nodes[id.0 as usize];
-            if node.services.is_empty() {
+            if node.services.is_empty() && node.proxies.is_empty() {
                 continue;
             }
             let beyond = self.graph.reserve(beyond_name(name));
@@ -423,6 +438,11 @@ impl<'a> Builder<'a> {
                 self.graph.wire((beyond, Port(port as u16)), to);
             }
             self.graph.fill_router(beyond, node.router.beyond());
+            for (gate, ends) in std::mem::take(&mut node.proxies) {
+                let port = node.add_exit((gate, Port(0)));
+                ends.iter().for_each(|ends| node.router.set_proxy(*ends, port));
+                self.graph.wire((gate, Port(0)), (beyond, Port(0)));
+            }
             for (stage, flows) in std::mem::take(&mut node.services) {
                 let port = node.add_exit((stage, Port(0)));
                 flows.iter().for_each(|flow| node.router.set_service(*flow, port));
@@ -467,6 +487,7 @@ impl<'a> Construction<'a> for Builder<'a> {
             endpoints: Vec::new(),
             has_router_tasks: interface.is_some(),
             services: Vec::new(),
+            proxies: Vec::new(),
         });
         self.ids.insert(name.to_owned(), id);
         id

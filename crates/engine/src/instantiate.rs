@@ -3,8 +3,10 @@
 use crate::builder::Builder;
 use crate::change::Changes;
 use crate::handovers;
+use crate::host::Host;
 use crate::layout::{lay, lay_with};
 use crate::network::Network;
+use crate::real_proxy::{self, RealProxy};
 use crate::scenario::{Flow, Scenario};
 use crate::serving::served;
 use bentpipe_core::{FlowId, NodeId, Probe, Recorder, Stream, Streams, Table, Time};
@@ -12,6 +14,7 @@ use bentpipe_networks::multicast::Receiver;
 use bentpipe_networks::node::edge::classify::{FlowEnds, Pattern};
 use bentpipe_networks::node::edge::{self, Edge};
 use bentpipe_networks::node::gate::{self, Gate};
+use bentpipe_networks::node::service::ServedFlow;
 use bentpipe_networks::{Construction, RadioLink, StageId};
 use bentpipe_stage::Port;
 use bentpipe_stage::Supply;
@@ -26,25 +29,24 @@ use std::collections::BTreeMap;
 /// # Panics
 /// Panics if the scenario has not passed its check and [`Scenario::check_simulated`].
 pub fn instantiate(scenario: &Scenario, seed: u64, run: u64, recorder: Recorder) -> Network {
-    build(scenario, seed, run, recorder, None, false).0
+    build(scenario, seed, run, recorder, None, false).network
 }
 
-/// A real host of an emulated network.
-#[derive(Clone, Debug)]
-pub struct Host {
-    /// Name of its node.
-    pub name: String,
-    /// Number of its node.
-    pub node: NodeId,
-    /// The gate of the host; its number is the index in the list of hosts.
-    pub gate: StageId,
-    /// The stages by which packets reach and leave the node, if they serve only this host. Empty if
-    /// the node has several neighbours, or endpoints in the model.
-    pub stages: Vec<StageId>,
+/// A network with real hosts.
+pub struct Emulated {
+    /// The network with gates instead of hosts.
+    pub network: Network,
+    /// The hosts, in the order of the request.
+    pub hosts: Vec<Host>,
+    /// The radios of the machine's kernel, with gates numbered after those of the hosts.
+    pub radios: Vec<(RadioLink, Host)>,
+    /// The proxies over real sockets, with gates numbered after those of the radios.
+    pub proxies: Vec<RealProxy>,
 }
 
 /// Builds the network of `scenario` with real hosts at the nodes `hosts`, in this order. Flows with
-/// endpoints in the kernel have no ends in the model.
+/// endpoints in the kernel have no ends in the model. With `radios`, radios of the machine's kernel
+/// replace the models of networks that request them.
 ///
 /// # Panics
 /// Panics if the scenario has not passed its check.
@@ -54,25 +56,9 @@ pub fn instantiate_emulated(
     run: u64,
     recorder: Recorder,
     hosts: &[String],
-) -> (Network, Vec<Host>) {
-    let (network, hosts, _) = build(scenario, seed, run, recorder, Some(hosts), false);
-    (network, hosts)
-}
-
-/// Builds the network as [`instantiate_emulated`] does, with radios of the machine's kernel for the
-/// networks that request them. The gates of the radios are numbered after those of the hosts, in
-/// the order of the returned list.
-///
-/// # Panics
-/// Panics if the scenario has not passed its check.
-pub fn instantiate_with_radios(
-    scenario: &Scenario,
-    seed: u64,
-    run: u64,
-    recorder: Recorder,
-    hosts: &[String],
-) -> (Network, Vec<Host>, Vec<(RadioLink, Host)>) {
-    build(scenario, seed, run, recorder, Some(hosts), true)
+    radios: bool,
+) -> Emulated {
+    build(scenario, seed, run, recorder, Some(hosts), radios)
 }
 
 /// Builds models of the ends of flows that have endpoints in the kernel, for a network that
@@ -119,7 +105,7 @@ fn build(
     recorder: Recorder,
     hosts: Option<&[String]>,
     radios: bool,
-) -> (Network, Vec<Host>, Vec<(RadioLink, Host)>) {
+) -> Emulated {
     let scenario = &*scenario.started(seed, run);
     let first = radios.then(|| hosts.map_or(0, |hosts| hosts.len() as u32));
     let mut builder = lay_with(scenario, Streams::new(seed, run), recorder, first);
@@ -133,7 +119,8 @@ fn build(
         }
     }
     add_edges(&mut builder, scenario);
-    add_services(&mut builder, scenario);
+    add_services(&mut builder, scenario, hosts.is_some());
+    let names = hosts;
     let hosts = hosts.unwrap_or_default().iter().enumerate();
     let hosts = hosts.map(|(number, name)| add_host(&mut builder, number as u32, name));
     let mut hosts: Vec<Host> = hosts.collect();
@@ -149,9 +136,11 @@ fn build(
         (link, Host { name, node, gate, stages: Vec::new() })
     });
     let radios: Vec<_> = radios.collect();
+    let first = (hosts.len() + radios.len()) as u32;
+    let proxies = names.map_or_else(Vec::new, |_| real_proxy::add(&mut builder, scenario, &hosts, first));
     let mut network = builder.finish();
     network.expect_changes(Changes::of(scenario));
-    (network, hosts, radios)
+    Emulated { network, hosts, radios, proxies }
 }
 
 fn add_edges(builder: &mut Builder<'_>, scenario: &Scenario) {
@@ -194,9 +183,16 @@ impl tcp::Supply for Builder<'_> {
     }
 }
 
-fn add_services(builder: &mut Builder<'_>, scenario: &Scenario) {
+/// Adds the proxies and services. In an emulation, they serve the flows with endpoints in the
+/// model, and [`real_proxy`] adds the gates for real hosts.
+fn add_services(builder: &mut Builder<'_>, scenario: &Scenario, is_emulated: bool) {
     for at in scenario.services() {
-        let flows: Vec<_> = served(builder, scenario, &at).into_iter().flatten().collect();
+        let flows = served(builder, scenario, &at).into_iter().flatten();
+        let is_modelled = |served: &ServedFlow| scenario.flow[served.flow.0 as usize].is_modelled();
+        let flows: Vec<_> = flows.filter(|served| !is_emulated || is_modelled(served)).collect();
+        if is_emulated && flows.is_empty() {
+            continue;
+        }
         let numbers = flows.iter().map(|served| served.flow).collect();
         let stage = at.service.build(at.name, flows, builder);
         let node = builder.node(at.node);

@@ -172,7 +172,7 @@ pub fn splits(scenario: &Scenario) -> Vec<[Vec<usize>; 2]> {
 }
 
 /// Returns the links or networks towards both ends of a flow that passes `node`.
-fn passing(builder: &Builder<'_>, node: NodeId, ends: [NodeId; 2]) -> Result<[String; 2], Obstacle> {
+pub fn passing(builder: &Builder<'_>, node: NodeId, ends: [NodeId; 2]) -> Result<[String; 2], Obstacle> {
     if ends.contains(&node) {
         return Err(Obstacle::AtItsEnd);
     }

@@ -116,7 +116,10 @@ impl Scenario {
         py.detach(|| {
             let network = match self.loaded.refuse(scenario.check_simulated()) {
                 Ok(()) => bentpipe_engine::instantiate(scenario, seed, 0, Default::default()),
-                Err(_) => bentpipe_engine::instantiate_emulated(scenario, seed, 0, Default::default(), &[]).0,
+                Err(_) => {
+                    bentpipe_engine::instantiate_emulated(scenario, seed, 0, Default::default(), &[], false)
+                        .network
+                }
             };
             network.names().len()
         })

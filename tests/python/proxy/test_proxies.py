@@ -98,7 +98,8 @@ def test_check_describes_proxies() -> None:
 
 @pytest.mark.parametrize("command", ["emulate", "net up"])
 def test_an_emulation_refuses_a_simulated_proxy_and_says_what_to_do(command: str, tmp_path: Path) -> None:
-    done = commands.run(*command.split(), EXAMPLE, folder=tmp_path)
+    snoop = 'proxy.pep.mechanism={kind="snoop",over="satellite"}'
+    done = commands.run(*command.split(), EXAMPLE, "--set", snoop, folder=tmp_path)
     assert done.returncode == 2, done.stderr
     assert "proxy.pep.mechanism" in done.stderr
     assert "bentpipe machine pep" in done.stderr

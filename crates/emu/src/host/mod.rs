@@ -2,6 +2,7 @@
 //! netlink.
 
 pub mod internet;
+pub(crate) mod live;
 pub(crate) mod namespace;
 pub(crate) mod netlink;
 pub mod port;

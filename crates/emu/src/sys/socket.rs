@@ -48,6 +48,18 @@ pub fn pace(socket: BorrowedFd<'_>) -> io::Result<()> {
     })
 }
 
+/// Limits the memory of a socket's send buffer, beyond the limit of the machine.
+pub fn set_send_memory(socket: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
+    // The kernel doubles the value (socket(7), SO_SNDBUF).
+    let half = libc::c_int::try_from(bytes / 2).unwrap_or(libc::c_int::MAX);
+    let size = size_of_val(&half) as libc::socklen_t;
+    // SAFETY: the call reads `size` bytes of `half`, which lives until it returns.
+    check(unsafe {
+        let option = libc::SO_SNDBUFFORCE;
+        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const half).cast(), size)
+    })
+}
+
 /// Returns `struct tcp_info` as bytes, and the number of bytes that this kernel filled.
 pub fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<([u8; TCP_INFO_SIZE], usize)> {
     let mut bytes = [0u8; TCP_INFO_SIZE];

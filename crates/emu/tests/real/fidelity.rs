@@ -36,7 +36,8 @@ fn wait_for(mut there: impl FnMut() -> bool) {
 fn run(pause: Option<Duration>, by_hand: &[(&'static str, &'static str)]) -> Fidelity {
     let scenario = one_link(10_000_000, 300_000_000);
     let names = ["a".to_owned(), "b".to_owned()];
-    let (network, hosts) = instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names);
+    let bentpipe_engine::Emulated { network, hosts, .. } =
+        instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names, false);
     let (mut ways, mut peers) = (Vec::new(), Vec::new());
     for host in hosts {
         let (port, peer) = memory::pair().unwrap();

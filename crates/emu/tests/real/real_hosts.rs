@@ -43,7 +43,8 @@ fn datagrams_of_all_sizes_take_the_time_of_the_model() {
     let source = Source::Text { name: "test", text: SCENARIO };
     let scenario = bentpipe_scenario::load::<Scenario>(source, &presets::all(), &[]).unwrap().value;
     let names = ["a".to_owned(), "b".to_owned()];
-    let (network, hosts) = instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names);
+    let bentpipe_engine::Emulated { network, hosts, .. } =
+        instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names, false);
     let mut ways = Vec::new();
     for (host, namespace) in hosts.into_iter().zip(&namespaces) {
         let plan = Plan::default();

@@ -54,7 +54,8 @@ impl Machines {
         };
         let names = ["a".to_owned(), "b".to_owned()];
         let scenario = one_link(1_000_000_000, 30 * MILLISECOND);
-        let (network, hosts) = instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names);
+        let bentpipe_engine::Emulated { network, hosts, .. } =
+            instantiate_emulated(&scenario, 1, 0, Recorder::default(), &names, false);
         let plan = Plan::new(1).unwrap();
         let attachments = hosts.into_iter().zip(&namespaces).map(|(host, namespace)| {
             let config = tun::Config {

@@ -2,8 +2,8 @@
 
 use super::{check_congestion, check_congestion_simulated};
 use crate::layout::lay;
-use crate::scenario::Scenario;
-use crate::serving::served;
+use crate::scenario::{Flow, Scenario};
+use crate::serving::{served, PlacedService};
 use bentpipe_core::{FlowId, Problems, Recorder, Streams};
 use bentpipe_networks::node::proxy::{self, dtn, Mechanism};
 use bentpipe_networks::node::service::ServedFlow;
@@ -22,6 +22,28 @@ impl Scenario {
     pub(super) fn check_sides_of_proxies(&self, problems: &mut Problems) {
         for proxy in &self.proxy {
             problems.within(&proxy.name, |problems| self.check_sides(proxy, problems));
+        }
+    }
+
+    /// Adds the problems of a proxy over real sockets, which distinguishes connections by their
+    /// hosts.
+    pub(super) fn check_real_proxy(&self, at: &PlacedService<'_>, problems: &mut Problems) {
+        let hosts = |flow: &Flow| {
+            let mut hosts = [flow.from.clone(), flow.to.to_string()];
+            hosts.sort();
+            hosts
+        };
+        let tcp = || self.flow.iter().filter(|flow| !flow.is_modelled() && flow.transport.tcp().is_some());
+        for served in tcp().filter(|flow| at.is_for(flow)) {
+            let other = tcp().find(|flow| !at.is_for(flow) && hosts(flow) == hosts(served));
+            if let Some(other) = other {
+                let message = format!(
+                    "flow \"{}\" is served and flow \"{}\" is not, but both connect \"{}\" and \"{}\"; allowed in an \
+                     emulation: both or neither",
+                    served.name, other.name, served.from, *served.to
+                );
+                problems.add("flows", message);
+            }
         }
     }
 

@@ -91,6 +91,10 @@ impl Scenario {
                     && at.service.incompatibility(&flow.transport).is_none()
             };
             let real = self.flow.iter().find(real).map(|flow| format!("flow \"{}\"", flow.name));
+            if at.service.has_real_form() {
+                within(&at, &mut problems, |problems| self.check_real_proxy(&at, problems));
+                continue;
+            }
             let passes = programs && at.service.served_packets() == ServedPackets::Passing;
             let Some(real) = passes.then(|| "what programs send".to_owned()).or(real) else { continue };
             let instead = match at.list {

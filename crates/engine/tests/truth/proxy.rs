@@ -273,7 +273,22 @@ transport = "udp"
         let _ = writeln!(text, "\n{what}\n  {}", message.replace('\n', "\n  "));
     }
     let loaded = loaded(&good).unwrap_or_else(|error| panic!("{error}"));
-    for (what, programs) in [("emulated between kernels", false), ("a network for programs", true)] {
+    for programs in [false, true] {
+        loaded.refuse(loaded.value.check_emulated(programs)).expect("real sockets split connections");
+    }
+    let snoop = good.replace(
+        "\"split\", sides.satellite = { congestion = \"hybla\" }",
+        "\"snoop\", over = \"satellite\"",
+    );
+    let two = "[[flow]]\nname = \"second\"\nfrom = \"user\"\nto = \"server\"\napp = \"bulk\"\ntransport = \"tcp\"\n";
+    let one_of_two = good.replace("node = \"gateway\"", "node = \"gateway\"\nflows = [\"download\"]") + two;
+    let cases = [
+        ("emulated between kernels", &snoop, false),
+        ("a network for programs", &snoop, true),
+        ("one of two flows between the same real hosts", &one_of_two, false),
+    ];
+    for (what, scenario, programs) in cases {
+        let loaded = crate::bad_scenarios::loaded(scenario).unwrap_or_else(|error| panic!("{error}"));
         let refused = loaded.refuse(loaded.value.check_emulated(programs)).expect_err(what);
         let _ = writeln!(text, "\n{what}\n  {refused}");
     }

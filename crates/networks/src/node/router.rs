@@ -12,7 +12,7 @@
 use super::edge::Edge;
 use bentpipe_core::{FlowId, NodeId, Report, Time};
 use bentpipe_stage::packet::Leg;
-use bentpipe_stage::{DropReason, Outbox, Packet, Port};
+use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, TCP};
 use std::sync::Arc;
 
 /// Drop reason: the router has no route to the packet's destination.
@@ -42,6 +42,9 @@ pub struct Router {
     host: Option<Port>,
     /// Output ports of the services that receive transit packets, sorted by flow.
     services: Vec<(FlowId, Port)>,
+    /// Output ports of the real proxies that receive TCP packets of real hosts, sorted by source
+    /// and destination.
+    proxies: Vec<((NodeId, NodeId), Port)>,
     interface: Option<u32>,
     edge: Option<Box<Edge>>,
     /// Output ports by multicast group, each with the leg of its copy.
@@ -59,6 +62,7 @@ impl Router {
             endpoints: Vec::new(),
             host: None,
             services: Vec::new(),
+            proxies: Vec::new(),
             interface,
             edge: None,
             groups: Vec::new(),
@@ -147,6 +151,7 @@ impl Router {
             endpoints: self.endpoints.clone(),
             host: self.host,
             services: Vec::new(),
+            proxies: Vec::new(),
             interface: self.interface,
             edge: None,
             groups: self.groups.clone(),
@@ -157,6 +162,22 @@ impl Router {
     pub fn set_service(&mut self, flow: FlowId, port: Port) {
         let at = self.services.partition_point(|(other, _)| *other < flow);
         self.services.insert(at, (flow, port));
+    }
+
+    /// Sets the output port for transit packets over TCP from one real host to another.
+    pub fn set_proxy(&mut self, ends: (NodeId, NodeId), port: Port) {
+        let at = self.proxies.partition_point(|(other, _)| *other < ends);
+        self.proxies.insert(at, (ends, port));
+    }
+
+    /// Returns the output port to the real proxy of a packet, if there is one.
+    #[cold]
+    fn proxy(&self, packet: &Packet) -> Option<Port> {
+        let Body::Frame(bytes) = &packet.body else { return None };
+        let ends = (packet.source, packet.destination);
+        let at = self.proxies.binary_search_by_key(&ends, |(ends, _)| *ends).ok()?;
+        let headers = bentpipe_wire::read(&bytes[..packet.size as usize])?;
+        (headers.protocol == TCP && headers.source.is_ipv4()).then_some(self.proxies[at].1)
     }
 
     /// Captures an arriving packet and returns the output port for it, or the reason to drop it.
@@ -173,6 +194,11 @@ impl Router {
         }
         if !self.services.is_empty() {
             if let Some(port) = port_of(&self.services, packet.flow) {
+                return Ok(port);
+            }
+        }
+        if !self.proxies.is_empty() {
+            if let Some(port) = self.proxy(packet) {
                 return Ok(port);
             }
         }

@@ -4,8 +4,8 @@
 use super::program::Program;
 use super::Planned;
 use crate::error::{Doing, Error};
+use crate::host::live::LiveHost;
 use crate::host::process::Guest;
-use crate::live::LiveHost;
 use bentpipe_transport::app::End;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

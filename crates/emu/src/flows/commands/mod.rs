@@ -10,7 +10,7 @@ pub use plan::{plan, Planned};
 
 use crate::clock::Clock;
 use crate::error::{Doing, Error};
-use crate::live::LiveHost;
+use crate::host::live::LiveHost;
 use bentpipe_core::{Report, Time};
 use bentpipe_transport::app::End;
 use bentpipe_transport::{flow, names};

@@ -41,7 +41,8 @@ pub fn plan(scenario: &Scenario) -> Vec<Planned> {
         return Vec::new();
     }
     let nodes = scenario.nodes();
-    let (_, hosts) = instantiate_emulated(scenario, scenario.seed.value(), 0, Recorder::default(), &nodes);
+    let hosts =
+        instantiate_emulated(scenario, scenario.seed.value(), 0, Recorder::default(), &nodes, false).hosts;
     let nodes: BTreeMap<&str, _> = hosts.iter().map(|host| (host.name.as_str(), host.node)).collect();
     let mut planned = Vec::new();
     for (id, flow) in flows(scenario) {

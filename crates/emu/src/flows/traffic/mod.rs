@@ -3,23 +3,24 @@
 mod diag;
 mod driver;
 mod exact;
-mod info;
+pub(crate) mod info;
 mod limits;
 mod line;
 mod log;
 mod rows;
 pub mod settings;
+pub(crate) mod sockets;
 mod tcp;
 mod threshold;
 mod udp;
-mod unapplied;
+pub(crate) mod unapplied;
 
 use crate::bridge::Handle;
 use crate::clock::lateness::Lateness;
 use crate::clock::{Clock, Scheduling, Timing};
 use crate::error::{Doing, Error};
 use crate::flows::variants::Variants;
-use crate::live::LiveHost;
+use crate::host::live::LiveHost;
 use crate::observer::Observer;
 use bentpipe_bpf::Log;
 use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Streams, Table, Time};
@@ -470,7 +471,7 @@ impl Planned<'_> {
             Some(Socket::Stream(config)) => {
                 let (congestion, dscp) = (variants.name(config), site.dscp);
                 let namespace = own.namespace.again().doing("holding a namespace")?;
-                let sockets = tcp::Sockets::new(namespace, config, congestion, dscp, local, remote);
+                let sockets = sockets::Sockets::new(namespace, config, congestion, dscp, local, remote);
                 tcp::Endpoint::new(site, hosted, sockets, probes.to_vec())
                     .map(|end| Endpoint::Tcp(Box::new(end)))
             }

@@ -3,8 +3,8 @@
 
 use super::threshold::set_threshold;
 use crate::error::{Doing, Error};
+use crate::host::live::{LiveHost, INTERFACE};
 use crate::host::process;
-use crate::live::{LiveHost, INTERFACE};
 use bentpipe_core::{Size, Span};
 use bentpipe_engine::scenario::Flow;
 use bentpipe_transport::tcp;

@@ -2,10 +2,9 @@
 
 use super::info::Info;
 use super::line::Line;
+use super::sockets::Sockets;
 use super::{Probes, Watch};
 use crate::clock::Clock;
-use crate::host::namespace::Namespace;
-use crate::sys::socket::{self, set_tcp};
 use bentpipe_core::address::{connection_of, port_of};
 use bentpipe_core::{Report, Time};
 use bentpipe_transport::app::{End, Event};
@@ -13,15 +12,10 @@ use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
 use bentpipe_transport::hosting::{Hosted, Site};
 use bentpipe_transport::names;
 use bentpipe_transport::tcp::endpoint::CONNECTION;
-use bentpipe_transport::tcp::Config;
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
-use nix::sys::socket::{
-    accept4, bind, getpeername, listen, setsockopt, socket as new_socket, sockopt, AddressFamily, Backlog,
-    SockFlag, SockType, SockaddrIn,
-};
+use nix::sys::socket::{accept4, getpeername, listen, Backlog, SockFlag, SockaddrIn};
 use std::io;
-use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Maximum number of connections that wait to be accepted.
@@ -29,72 +23,6 @@ const BACKLOG: i32 = 128;
 
 /// Number under which the listening socket is watched.
 const LISTENER: u16 = u16::MAX;
-
-/// Settings of an end's sockets.
-pub struct Sockets {
-    namespace: Namespace,
-    config: Config,
-    congestion: String,
-    dscp: u8,
-    local: SocketAddrV4,
-    remote: SocketAddrV4,
-}
-
-impl Sockets {
-    /// Creates the settings for the host `namespace`; `congestion` is the kernel's name.
-    pub fn new(
-        namespace: Namespace,
-        config: &Config,
-        congestion: &str,
-        dscp: u8,
-        local: SocketAddrV4,
-        remote: SocketAddrV4,
-    ) -> Sockets {
-        let (config, congestion) = (config.clone(), congestion.to_owned());
-        Sockets { namespace, config, congestion, dscp, local, remote }
-    }
-
-    fn window(&self) -> Option<i32> {
-        let given = self.config.receive_window.filter(|_| !self.config.has_own_window());
-        given.map(|window| i32::try_from(window.bytes()).unwrap_or(i32::MAX))
-    }
-
-    /// Returns the socket of a connection, in this thread's namespace.
-    fn make(&self, port: u16) -> io::Result<OwnedFd> {
-        let config = &self.config;
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let socket = new_socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
-        let named = |what: &str, error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
-        setsockopt(&socket, sockopt::ReuseAddr, &true)?;
-        setsockopt(&socket, sockopt::TcpNoDelay, &!config.nagle)?;
-        setsockopt(&socket, sockopt::Ipv4Tos, &(i32::from(self.dscp) << 2))?;
-        setsockopt(&socket, sockopt::TcpCongestion, &self.congestion.as_str().into())
-            .map_err(|error| named(&format!("congestion control {}", self.congestion), error.into()))?;
-        let options = if config.timestamps { 12 } else { 0 };
-        let segment = config.segment_size.value() as i32 + options;
-        set_tcp(socket.as_fd(), socket::TCP_MAXSEG, segment)
-            .map_err(|error| named(&format!("segment size {segment}"), error))?;
-        set_tcp(socket.as_fd(), socket::TCP_SYNCNT, config.syn_retries.value().clamp(1, 127) as i32)?;
-        // Before 6.15, these two are built into the kernel.
-        let _ = set_tcp(socket.as_fd(), socket::TCP_RTO_MAX_MS, (config.rto_max.as_micros() / 1000) as i32);
-        let _ =
-            set_tcp(socket.as_fd(), socket::TCP_DELACK_MAX_US, config.delayed_ack_timeout.as_micros() as i32);
-        if config.pacing {
-            socket::pace(socket.as_fd()).map_err(|error| named("pacing", error))?;
-        }
-        if let Some(window) = self.window() {
-            // Small segments each take a kilobyte or two, so the buffer is larger than the window.
-            // Without privileges it remains at the 32 MiB of a host's sockets, which the kernel may
-            // enlarge.
-            let _ = setsockopt(&socket, sockopt::RcvBufForce, &(window.min(i32::MAX / 8) as usize * 4));
-            set_tcp(socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
-        }
-        let local = SocketAddrV4::new(*self.local.ip(), port);
-        bind(socket.as_raw_fd(), &SockaddrIn::from(local))
-            .map_err(|error| named(&local.to_string(), error.into()))?;
-        Ok(socket)
-    }
-}
 
 /// One end of a TCP flow, an application over its connections.
 pub struct Endpoint {

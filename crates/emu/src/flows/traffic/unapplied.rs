@@ -14,19 +14,26 @@ pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
     let mut all = Vec::new();
     for (_, flow) in flows(scenario) {
         let Some(config) = flow.transport.tcp() else { continue };
-        let mut sentences = by_any_kernel(config);
-        if flow.is_command() {
-            sentences.extend(by_programs(config));
-        } else {
-            sentences.extend(by_old_kernels(config, socket::takes));
-        }
-        sentences.extend(variants.unapplied(config));
-        if config.syn_linear_timeouts != Config::default().syn_linear_timeouts && !NEWEST.is_there() {
-            sentences.push(sentence("syn_linear_timeouts", "this kernel is older than 6.5 and has none"));
-        }
+        let sentences = of_config(config, flow.is_command(), variants);
         all.extend(sentences.into_iter().map(|sentence| format!("flow {}: {sentence}", flow.name)));
     }
     all
+}
+
+/// Returns a sentence for each such key of TCP settings. `is_program` is true if a program creates
+/// the sockets.
+pub fn of_config(config: &Config, is_program: bool, variants: &Variants) -> Vec<String> {
+    let mut sentences = by_any_kernel(config);
+    if is_program {
+        sentences.extend(by_programs(config));
+    } else {
+        sentences.extend(by_old_kernels(config, socket::takes));
+    }
+    sentences.extend(variants.unapplied(config));
+    if config.syn_linear_timeouts != Config::default().syn_linear_timeouts && !NEWEST.is_there() {
+        sentences.push(sentence("syn_linear_timeouts", "this kernel is older than 6.5 and has none"));
+    }
+    sentences
 }
 
 fn sentence(key: &str, kernel: &str) -> String {

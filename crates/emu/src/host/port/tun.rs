@@ -92,6 +92,16 @@ impl Tun {
     }
 }
 
+impl Tun {
+    /// Returns a file to which packets for the host can be written.
+    ///
+    /// # Errors
+    /// Returns an error if there are no more file descriptors.
+    pub fn writer(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+}
+
 /// Returns the link-local address (fe80::/64) with the same interface identifier (RFC 4291, section
 /// 2.5.6).
 fn link_local(address: Ipv6Addr) -> Ipv6Addr {

@@ -112,6 +112,10 @@ impl Service for Mechanism {
         transport.tcp().is_none().then_some("is not over tcp")
     }
 
+    fn has_real_form(&self) -> bool {
+        matches!(self, Mechanism::Split(_))
+    }
+
     fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage> {
         (**self).build(name, flows, supply)
     }

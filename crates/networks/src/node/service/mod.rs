@@ -65,6 +65,11 @@ pub trait Service {
         None
     }
 
+    /// Returns true if an emulation can provide the service for the packets of real hosts.
+    fn has_real_form(&self) -> bool {
+        false
+    }
+
     /// Builds the stage of service `name`. Input port 0 receives the packets of `flows`. Packets
     /// that leave through output port 0 take the routes of the node.
     fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage>;

@@ -59,7 +59,7 @@ impl Default for Config {
 impl Config {
     /// Returns the TCP settings towards a link or network for a flow whose ends use `flow`. The
     /// receive window is limited to the size of the buffer.
-    pub(super) fn side(&self, link: &str, flow: Option<&tcp::Config>) -> tcp::Config {
+    pub fn side(&self, link: &str, flow: Option<&tcp::Config>) -> tcp::Config {
         let config = self.sides.get(link).unwrap_or(&self.transport).serving(flow);
         let least = |size: Option<Size>| size.map_or(self.buffer, |size| size.min(self.buffer));
         tcp::Config {

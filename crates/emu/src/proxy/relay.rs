@@ -1,0 +1,350 @@
+//! The thread of a proxy: opens and accepts connections, and copies their data.
+
+use super::line::{self, Counters, Line, DESTINATION};
+use super::port::{Inbox, Key, Syn};
+use super::{split_flows, Rules, SideHost, SplitFlow};
+use crate::clock::{Clock, Scheduling, Timing};
+use crate::flows::traffic::sockets::Sockets;
+use crate::flows::variants::Variants;
+use bentpipe_core::address::Plan;
+use bentpipe_core::Report;
+use bentpipe_engine::RealProxy;
+use bentpipe_networks::node::proxy::directions_at;
+use bentpipe_networks::node::proxy::split::{self, Accept, REPORT};
+use bentpipe_transport::tcp;
+use nix::errno::Errno;
+use nix::sched::{setns, CloneFlags};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::socket::{
+    accept4, connect, getpeername, getsockopt, listen, sockopt, Backlog, SockFlag, SockaddrIn,
+};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::SocketAddrV4;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+/// Event number of arriving SYNs.
+const ARRIVED: u64 = u64::MAX;
+/// The first event number of listening sockets. Lower numbers are those of lines.
+const LISTENERS: u64 = 1 << 62;
+/// Maximum number of connections that wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// A proxy, as its thread sees it.
+pub struct Relay {
+    name: String,
+    config: split::Config,
+    rules: Rules,
+    flows: Vec<SplitFlow>,
+    sides: Vec<SideHost>,
+    inbox: Arc<Inbox>,
+    /// The kernel's names of congestion controls, by the settings of a leg.
+    congestion: Vec<(tcp::Config, String)>,
+    listeners: Vec<(usize, SocketAddrV4, OwnedFd)>,
+    lines: Vec<Option<Split>>,
+    by_key: BTreeMap<Key, usize>,
+    /// Totals of ended connections, by flow.
+    totals: Vec<[Counters; 2]>,
+    connections: u64,
+    broken: u64,
+}
+
+/// A connection with its place in the proxy.
+struct Split {
+    line: Line,
+    key: Key,
+    /// Index of the flow, if the connection belongs to a flow of the scenario.
+    flow: Option<usize>,
+    /// The SYN that the kernel has not got yet.
+    syn: Option<Syn>,
+}
+
+/// A proxy whose thread has ended.
+pub struct Ended {
+    relay: Relay,
+    outcome: io::Result<()>,
+}
+
+impl Relay {
+    /// Creates the proxy of a network, with the namespaces of its sides.
+    pub fn new(
+        proxy: RealProxy,
+        sides: Vec<SideHost>,
+        inbox: Arc<Inbox>,
+        plan: Plan,
+        variants: &Variants,
+    ) -> Relay {
+        let rules = Rules { accept: proxy.config.accept, buffer: proxy.config.buffer.bytes() };
+        let congestion = super::configs(&proxy).into_iter();
+        let congestion =
+            congestion.map(|config| (config.clone(), variants.name(&config).to_owned())).collect();
+        let flows = split_flows(proxy.flows, plan);
+        let totals = flows.iter().map(|_| Default::default()).collect();
+        Relay {
+            name: proxy.name,
+            config: proxy.config,
+            rules,
+            flows,
+            sides,
+            inbox,
+            congestion,
+            listeners: Vec::new(),
+            lines: Vec::new(),
+            by_key: BTreeMap::new(),
+            totals,
+            connections: 0,
+            broken: 0,
+        }
+    }
+
+    /// Returns the inbox, whose event wakes the thread.
+    pub fn inbox(&self) -> Arc<Inbox> {
+        Arc::clone(&self.inbox)
+    }
+
+    /// Runs until `stop` is true.
+    pub fn run(mut self, clock: Clock, stop: &AtomicBool) -> Ended {
+        match clock.timing() {
+            Timing::Real => crate::sys::exact_timers(),
+            Timing::Virtual => _ = Scheduling::best(),
+        }
+        let outcome = self.serve(clock, stop);
+        for split in self.lines.iter_mut().flatten() {
+            split.line.count(None);
+        }
+        Ended { relay: self, outcome }
+    }
+
+    fn serve(&mut self, clock: Clock, stop: &AtomicBool) -> io::Result<()> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        epoll.add(&self.inbox.event, EpollEvent::new(EpollFlags::EPOLLIN, ARRIVED))?;
+        let mut events = [EpollEvent::empty(); 64];
+        while !stop.load(Ordering::Relaxed) {
+            let count = match epoll.wait(&mut events, EpollTimeout::NONE) {
+                Ok(count) => count,
+                Err(Errno::EINTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            for event in &events[..count] {
+                match event.data() {
+                    ARRIVED => self.take_syns(clock, &epoll)?,
+                    number if number >= LISTENERS => {
+                        while self.accept((number - LISTENERS) as usize, clock, &epoll)? {}
+                    }
+                    number => self.ready(number as usize, clock, &epoll)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the connections of the SYNs that have arrived.
+    fn take_syns(&mut self, clock: Clock, epoll: &Epoll) -> io::Result<()> {
+        let _ = self.inbox.event.read();
+        let syns = std::mem::take(&mut self.inbox.open().syns);
+        for syn in syns {
+            self.open(syn, clock, epoll)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, syn: Syn, clock: Clock, epoll: &Epoll) -> io::Result<()> {
+        let (source, destination) = syn.key;
+        let beyond =
+            |address: SocketAddrV4| self.sides.iter().position(|side| side.hosts.contains(address.ip()));
+        let Some(other) = beyond(destination).filter(|other| *other != syn.side) else {
+            self.inbox.open().known.remove(&syn.key);
+            return Ok(());
+        };
+        let flow = self.flow_of(source, destination);
+        if self.rules.accept == Accept::Early {
+            self.listen(syn.side, destination, flow, epoll)?;
+        }
+        setns(&self.sides[other].namespace, CloneFlags::CLONE_NEWNET)?;
+        let socket = self.sockets(other, flow, source)?.make(source.port())?;
+        match connect(socket.as_raw_fd(), &SockaddrIn::from(destination)) {
+            Ok(()) | Err(Errno::EINPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let number = self.lines.iter().position(Option::is_none).unwrap_or(self.lines.len());
+        watch(epoll, socket.as_fd(), number)?;
+        let line = Line::new(socket, self.rules.buffer);
+        let key = syn.key;
+        let mut split = Split { line, key, flow, syn: Some(syn) };
+        if self.rules.accept == Accept::Early {
+            release(&self.inbox, &mut self.sides, &mut split)?;
+        }
+        if number == self.lines.len() {
+            self.lines.push(None);
+        }
+        self.lines[number] = Some(split);
+        self.by_key.insert(key, number);
+        self.connections += 1;
+        self.ready(number, clock, epoll)
+    }
+
+    /// Returns the flow of a connection: the one with these addresses and ports, or one between the
+    /// same hosts, whose program chooses its own ports.
+    fn flow_of(&self, source: SocketAddrV4, destination: SocketAddrV4) -> Option<usize> {
+        let between =
+            |flow: &SplitFlow| flow.source == *source.ip() && flow.destination.ip() == destination.ip();
+        let exact = self.flows.iter().position(|flow| between(flow) && flow.destination == destination);
+        exact.or_else(|| self.flows.iter().position(between))
+    }
+
+    fn sockets(&self, side: usize, flow: Option<usize>, local: SocketAddrV4) -> io::Result<Sockets> {
+        let name = |config: &tcp::Config| {
+            let known = self.congestion.iter().find(|(other, _)| other == config);
+            known.map_or_else(|| config.congestion.clone(), |(_, name)| name.clone())
+        };
+        self.sides[side].sockets(&self.config, flow.map(|flow| &self.flows[flow]), &name, local)
+    }
+
+    /// Listens for connections to `destination` in the namespace of a side.
+    fn listen(
+        &mut self,
+        side: usize,
+        destination: SocketAddrV4,
+        flow: Option<usize>,
+        epoll: &Epoll,
+    ) -> io::Result<()> {
+        if self.listeners.iter().any(|(at, address, _)| (*at, *address) == (side, destination)) {
+            return Ok(());
+        }
+        setns(&self.sides[side].namespace, CloneFlags::CLONE_NEWNET)?;
+        let socket = self.sockets(side, flow, destination)?.make(destination.port())?;
+        listen(&socket, Backlog::new(BACKLOG)?)?;
+        let number = LISTENERS + self.listeners.len() as u64;
+        epoll.add(&socket, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, number))?;
+        self.listeners.push((side, destination, socket));
+        Ok(())
+    }
+
+    /// Accepts a connection. Returns false if none is waiting.
+    fn accept(&mut self, listener: usize, clock: Clock, epoll: &Epoll) -> io::Result<bool> {
+        let (_, destination, socket) = &self.listeners[listener];
+        let destination = *destination;
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let socket = match accept4(socket.as_raw_fd(), flags) {
+            Ok(fd) => crate::sys::owned(fd),
+            Err(Errno::EAGAIN) => return Ok(false),
+            Err(Errno::ECONNABORTED | Errno::EINTR) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        };
+        let Ok(peer) = getpeername::<SockaddrIn>(socket.as_raw_fd()) else { return Ok(true) };
+        let number = self.by_key.get(&(SocketAddrV4::from(peer), destination)).copied();
+        let split = number.and_then(|number| Some((number, self.lines[number].as_mut()?)));
+        let Some((number, split)) = split.filter(|(_, split)| !split.line.is_accepted()) else {
+            // The destination has refused the connection.
+            line::reset(&socket);
+            return Ok(true);
+        };
+        watch(epoll, socket.as_fd(), number)?;
+        split.line.accept(clock.now(), socket);
+        split.line.limit(self.rules.buffer);
+        self.ready(number, clock, epoll)?;
+        Ok(true)
+    }
+
+    /// Handles the events of a connection.
+    fn ready(&mut self, number: usize, clock: Clock, epoll: &Epoll) -> io::Result<()> {
+        let Some(Some(split)) = self.lines.get_mut(number) else { return Ok(()) };
+        if split.line.opening {
+            let Some(outcome) = opened(split.line.socket(DESTINATION)) else { return Ok(()) };
+            split.line.opening = false;
+            let (waits, flow, (_, destination)) =
+                (split.syn.as_ref().map(|syn| syn.side), split.flow, split.key);
+            if let Some(side) = waits.filter(|_| outcome.is_ok()) {
+                self.listen(side, destination, flow, epoll)?;
+            }
+            let Some(Some(split)) = self.lines.get_mut(number) else { return Ok(()) };
+            if matches!(outcome, Ok(()) | Err(Errno::ECONNREFUSED)) {
+                // Without a listening socket, the kernel refuses the SYN.
+                release(&self.inbox, &mut self.sides, split)?;
+            }
+            if outcome.is_err() {
+                split.line.abort();
+            }
+        }
+        let Some(Some(split)) = self.lines.get_mut(number) else { return Ok(()) };
+        split.line.pump(clock.now());
+        if split.line.has_ended() {
+            self.end(number);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, number: usize) {
+        let Some(split) = self.lines[number].take() else { return };
+        self.broken += u64::from(split.line.broken);
+        self.by_key.remove(&split.key);
+        self.inbox.open().known.remove(&split.key);
+        if let Some(flow) = split.flow {
+            add(&mut self.totals[flow], split.line.counters);
+        }
+    }
+}
+
+/// Adds the counters of a connection to those of its flow.
+fn add(totals: &mut [Counters; 2], counters: [Counters; 2]) {
+    for (total, one) in totals.iter_mut().zip(counters) {
+        total.sent.merge(&one.sent);
+        total.received.delivered_bytes += one.received.delivered_bytes;
+        total.received.delivered_packets += one.received.delivered_packets;
+        total.received.last_delivery = total.received.last_delivery.max(one.received.last_delivery);
+    }
+}
+
+/// Gives the SYN of a connection to the kernel, which answers it.
+fn release(inbox: &Inbox, sides: &mut [SideHost], split: &mut Split) -> io::Result<()> {
+    let Some(syn) = split.syn.take() else { return Ok(()) };
+    inbox.open().known.insert(syn.key, true);
+    sides[syn.side].packets.write_all(&syn.packet)
+}
+
+/// Returns the outcome of an opening connection, if there is one.
+fn opened(socket: Option<&OwnedFd>) -> Option<Result<(), Errno>> {
+    let socket = socket?;
+    match getsockopt(socket, sockopt::SocketError) {
+        Ok(0) => getpeername::<SockaddrIn>(socket.as_raw_fd()).ok().map(|_| Ok(())),
+        Ok(error) => Some(Err(Errno::from_raw(error))),
+        Err(error) => Some(Err(error)),
+    }
+}
+
+fn watch(epoll: &Epoll, socket: BorrowedFd<'_>, number: usize) -> io::Result<()> {
+    let events = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+    Ok(epoll.add(socket, EpollEvent::new(events, number as u64))?)
+}
+
+impl Ended {
+    /// Writes the rows of the proxy.
+    ///
+    /// # Errors
+    /// Returns the error with which the proxy has ended.
+    pub fn report(self, report: &mut Report) -> io::Result<()> {
+        let Ended { mut relay, outcome } = self;
+        let open = relay.lines.iter().flatten().count();
+        for split in relay.lines.into_iter().flatten() {
+            if let Some(flow) = split.flow {
+                add(&mut relay.totals[flow], split.line.counters);
+            }
+        }
+        for (flow, [source, destination]) in relay.flows.iter().zip(relay.totals) {
+            let [there, back] = directions_at(&flow.served.name, &relay.name);
+            if destination.sent.start.is_some() {
+                source.received.report(&there, report);
+                destination.sent.report(&there, report);
+            }
+            if destination.received.delivered_packets > 0 {
+                destination.received.report(&back, report);
+                source.sent.report(&back, report);
+            }
+        }
+        let values = [relay.connections as f64, open as f64, relay.broken as f64, 0.0, f64::NAN, f64::NAN];
+        report.row(&REPORT, &relay.name, &values);
+        outcome
+    }
+}

@@ -1,0 +1,115 @@
+"""Splitting proxies of a scenario over real sockets: emulated as simulated, on both clocks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import bentpipe as bp
+import pytest
+from rigs import commands
+from rigs.guests import guests
+from rigs.networks import needs, networks
+
+GEO = Path(__file__).parents[3] / "examples" / "geo-split.toml"
+
+
+def goodput(
+    out: Path, clock: Literal["virtual", "real", "kernel"], congestion: str, loss: float, *more: str
+) -> float:
+    """Returns the goodput of the download in bit/s. The leg over the satellite has this congestion
+    control and probability of loss."""
+    overrides = (
+        f"proxy.pep.mechanism.sides.satellite.congestion={congestion}",
+        f'link.satellite.error={{kind="packet",probability={loss}}}',
+        "duration=20 s",
+        *more,
+    )
+    if clock == "virtual":
+        run = bp.simulate(GEO, out=out, overrides=overrides)
+    else:
+        run = bp.emulate(GEO, out=out, overrides=overrides, clock=clock)
+    rows: dict[str, dict[str, Any]] = {row["flow"]: row for row in run.flows.iter_rows(named=True)}
+    assert rows["download"]["delivered_bytes"] <= rows["download@pep"]["sent_bytes"]
+    assert rows["download@pep"]["from"] == "gateway" and rows["download@server"]["to"] == "gateway"
+    return float(rows["download"]["goodput"])
+
+
+@guests
+@pytest.mark.parametrize("congestion", ["reno", "cubic"])
+@pytest.mark.parametrize("loss", [0.0, 0.001, 0.01])
+def test_a_split_by_a_kernel_in_virtual_time_has_the_goodput_of_the_model(
+    congestion: str, loss: float, tmp_path: Path
+) -> None:
+    model = goodput(tmp_path / "model", "virtual", congestion, loss)
+    kernel = goodput(tmp_path / "kernel", "kernel", congestion, loss)
+    assert kernel == pytest.approx(model, rel=0.05)
+
+
+@networks
+@pytest.mark.quiet
+@pytest.mark.parametrize("accept", ["late", "early"])
+def test_a_split_by_this_kernel_has_the_goodput_of_the_model(accept: str, tmp_path: Path) -> None:
+    more = f"proxy.pep.mechanism.accept={accept}"
+    model = goodput(tmp_path / "model", "virtual", "hybla", 0.01, more)
+    real = goodput(tmp_path / "real", "real", "hybla", 0.01, more)
+    assert real == pytest.approx(model, rel=0.05)
+
+
+PROGRAMS = """name = "programs"
+duration = "3 s"
+
+[[link]]
+name = "near"
+from = "a"
+to = "m"
+rate = "10 Mbit/s"
+delay = "20 ms"
+
+[[link]]
+name = "far"
+from = "m"
+to = "b"
+rate = "10 Mbit/s"
+delay = "100 ms"
+
+[[proxy]]
+name = "pep"
+node = "m"
+mechanism = {{ kind = "split", accept = "{accept}" }}
+
+[[flow]]
+name = "client"
+from = "a"
+to = "b"
+transport = "tcp"
+app = {{ kind = "command", run = {run} }}
+"""
+
+#: Connects to a port without a server. Prints the seconds until the refusal, or until the
+#: connection.
+CLIENT = """python3 -c 'import socket, time
+s = socket.socket()
+t = time.monotonic()
+print(s.connect_ex(("{to}", 7)), time.monotonic() - t)'"""
+
+
+@networks
+@needs("python3")
+@pytest.mark.quiet
+@pytest.mark.parametrize(("accept", "answer", "least"), [("late", 111, 0.24), ("early", 0, 0.04)])
+def test_a_refusal_of_the_destination_reaches_the_source(
+    accept: str, answer: int, least: float, tmp_path: Path
+) -> None:
+    """With late accept, the refusal (ECONNREFUSED, 111) arrives after the round trips of both
+    links: 40 + 200 ms. With early accept, the connection is complete after that of the first."""
+    file = tmp_path / "programs.toml"
+    file.write_text(PROGRAMS.format(accept=accept, run=json.dumps(CLIENT)), encoding="utf-8")
+    out = tmp_path / "run"
+    done = commands.run("emulate", file, "--out", out, "--allow-commands")
+    assert done.returncode == 0, done.stderr
+    output = next(iter((out / "commands").glob("client*stdout*"))).read_text(encoding="utf-8")
+    code, seconds = output.split()
+    assert int(code) == answer
+    assert least <= float(seconds) < least + 0.15
