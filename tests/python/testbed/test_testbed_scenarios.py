@@ -139,8 +139,10 @@ def test_instruments_that_cannot_run_are_refused_before_the_launch(bed: Bed) -> 
         'preset = "geo"', "".join(LINK.format(*ends) for ends in (("user", "router"), ("router", "server")))
     )
     assert impossible(router) == {"emulate": instruments.REAL_TIME_DISABLED}
-    split = f'{router}\n[[proxy]]\nname = "pep"\nnode = "router"\nmechanism = "split"\n'
-    assert impossible(split)["kernel"].startswith('proxy.pep.mechanism is simulated, and flow "up"')
+    proxy = f'{router}\n[[proxy]]\nname = "pep"\nnode = "router"\n'
+    assert impossible(f'{proxy}mechanism = "split"\n') == {"emulate": instruments.REAL_TIME_DISABLED}
+    snoop = impossible(f'{proxy}mechanism = {{ kind = "snoop", over = "router" }}\n')
+    assert snoop["kernel"].startswith('proxy.pep.mechanism is simulated, and flow "up"')
     linux = impossible(router.replace('"reno"', '"linux-illinois"'))
     assert "needs the instrument kernel or emulate" in linux["simulate"] and "kernel" not in linux
     idle = impossible(router.partition("[[flow]]")[0] + router.partition('"reno" }')[2])

@@ -427,7 +427,7 @@ impl Flow {
         }
         for (from, entity) in directions_at(&self.served.name, proxy).iter().enumerate() {
             let (received, sent) = (&self.received[from], &sent[1 - from]);
-            if from == SOURCE || received.delivered_packets > 0 {
+            if sent.sent_packets > 0 || received.delivered_packets > 0 {
                 sent.report(entity, report);
                 received.report(entity, report);
             }

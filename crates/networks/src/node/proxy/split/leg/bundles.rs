@@ -127,8 +127,10 @@ impl Leg {
     /// ignored.
     pub fn receive(&mut self, now: Time, packet: &Packet, counters: &mut DestinationCounters) {
         let Some(&Block { offset, length, is_last }) = packet.body.of::<Block>() else { return };
-        counters.delivered_packets += 1;
-        counters.delay.add(packet.age(now));
+        if length > 0 {
+            counters.delivered_packets += 1;
+            counters.delay.add(packet.age(now));
+        }
         if offset < self.next || self.waiting.contains_key(&offset) {
             return;
         }
