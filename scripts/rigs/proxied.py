@@ -166,8 +166,7 @@ class Lab:
         self.process.kill()
         self.process.wait()
         # The worker's new parent may take time to reap it.
-        status = Path(f"/proc/{served}/stat")
-        until(lambda: not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z")
+        until(lambda: _has_ended(served))
         self.process = None
 
     def metric(self, name: str, address: str = "127.0.0.1:9377") -> float:
@@ -263,3 +262,12 @@ def reset(end: socket.socket) -> None:
     """Closes an end of a connection with RST, as after an error."""
     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     end.close()
+
+
+def _has_ended(process: int) -> bool:
+    """Returns true if a process has ended, whether or not its parent has reaped it."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return status.rpartition(")")[2].split()[0] == "Z"
