@@ -2,6 +2,7 @@
 //! bundle each. The rules are those of the real proxy (`bentpipe dtn proxy`): see
 //! [`crate::node::proxy::dtn`].
 
+use super::Delivery;
 use bentpipe_core::{Probe, Size, Span, Time};
 use bentpipe_stage::{Body, Content, Outbox, Packet, Payload, Port};
 use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
@@ -52,8 +53,7 @@ pub struct Rules {
 /// The data of a connection in payloads, in both directions.
 pub struct Leg {
     rules: Rules,
-    /// Probe of the trace [`DELIVERY`](bentpipe_transport::tcp::endpoint::DELIVERY).
-    delivery: Option<Probe>,
+    delivery: Delivery,
     /// Code point (DSCP) of payloads that this leg sends.
     pub dscp: u8,
     /// Number of data bytes in the incomplete payload, and the time at which it is sent.
@@ -70,8 +70,6 @@ pub struct Leg {
     next: u64,
     /// Number of received data bytes, without duplicates.
     received: u64,
-    /// Number of data bytes in the events returned so far.
-    delivered: u64,
     /// Length and end flag of payloads after a missing one, by offset.
     waiting: BTreeMap<u64, (u32, bool)>,
     events: VecDeque<Event>,
@@ -79,10 +77,10 @@ pub struct Leg {
 
 impl Leg {
     /// Creates a leg without data.
-    pub fn new(rules: Rules, delivery: Option<Probe>, dscp: u8) -> Leg {
+    pub fn new(rules: Rules, probe: Option<Probe>, dscp: u8) -> Leg {
         Leg {
             rules,
-            delivery,
+            delivery: Delivery { probe, bytes: 0 },
             dscp,
             unsent: 0,
             due: Time::MAX,
@@ -92,7 +90,6 @@ impl Leg {
             counters: SourceCounters::default(),
             next: 0,
             received: 0,
-            delivered: 0,
             waiting: BTreeMap::new(),
             events: VecDeque::new(),
         }
@@ -158,13 +155,7 @@ impl Leg {
     ) -> Option<Event> {
         let event = self.events.pop_front()?;
         if let Event::Received(bytes) = event {
-            self.delivered += bytes;
-            counters.delivered_bytes += bytes;
-            counters.last_delivery = Some(now);
-            if let Some(probe) = self.delivery {
-                let delay = arrived.map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
-                out.record(probe, now, &[self.delivered as f64, delay]);
-            }
+            self.delivery.add(now, bytes, arrived, counters, out);
         }
         Some(event)
     }

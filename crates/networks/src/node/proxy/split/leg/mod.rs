@@ -3,7 +3,7 @@
 pub mod bundles;
 pub mod tcp;
 
-use bentpipe_core::Time;
+use bentpipe_core::{Probe, Time};
 use bentpipe_stage::{Outbox, Packet};
 use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
 use bentpipe_transport::tcp::connection::{Event, Phase};
@@ -156,6 +156,34 @@ impl Leg {
         match self {
             Leg::Tcp(leg) => leg.flush(now, envelope, number, out),
             Leg::Bundles(leg) => leg.flush(now, envelope, number, out),
+        }
+    }
+}
+
+/// Data that a leg has received in order.
+pub struct Delivery {
+    /// Probe of the trace [`DELIVERY`](bentpipe_transport::tcp::endpoint::DELIVERY).
+    probe: Option<Probe>,
+    /// Number of payload bytes received in order.
+    bytes: u64,
+}
+
+impl Delivery {
+    /// Counts and records further bytes. `arrived` is the birth of the packet that completed them.
+    fn add(
+        &mut self,
+        now: Time,
+        bytes: u64,
+        arrived: Option<Time>,
+        counters: &mut DestinationCounters,
+        out: &mut Outbox,
+    ) {
+        self.bytes += bytes;
+        counters.delivered_bytes += bytes;
+        counters.last_delivery = Some(now);
+        if let Some(probe) = self.probe {
+            let delay = arrived.map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
+            out.record(probe, now, &[self.bytes as f64, delay]);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A leg that is a TCP connection, with its traces.
 
+use super::Delivery;
 use bentpipe_core::Time;
 use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port};
 use bentpipe_transport::flow::DestinationCounters;
@@ -11,8 +12,7 @@ use bentpipe_transport::tcp::header;
 pub struct Leg {
     connection: Connection,
     probes: Probes,
-    /// Number of payload bytes received in order.
-    received: u64,
+    delivery: Delivery,
     /// True if the sender of this leg is traced.
     traced: bool,
     /// True if no data will be added.
@@ -25,7 +25,8 @@ pub struct Leg {
 impl Leg {
     /// Creates a leg with a closed connection.
     pub fn new(connection: Connection, probes: Probes, dscp: u8) -> Leg {
-        Leg { connection, probes, received: 0, traced: false, closed: false, dscp }
+        let delivery = Delivery { probe: probes.delivery, bytes: 0 };
+        Leg { connection, probes, delivery, traced: false, closed: false, dscp }
     }
 
     pub fn connection(&self) -> &Connection {
@@ -38,7 +39,7 @@ impl Leg {
 
     /// Returns the number of payload bytes received in order.
     pub fn received(&self) -> u64 {
-        self.received
+        self.delivery.bytes
     }
 
     /// Returns the number of payload bytes that the leg has sent and its end has acknowledged.
@@ -75,15 +76,7 @@ impl Leg {
     ) -> Option<Event> {
         let event = self.connection.next_event()?;
         match event {
-            Event::Received(bytes) => {
-                self.received += bytes;
-                counters.delivered_bytes += bytes;
-                counters.last_delivery = Some(now);
-                if let Some(probe) = self.probes.delivery {
-                    let delay = arrived.map_or(f64::NAN, |birth| now.since(birth).as_secs_f64());
-                    out.record(probe, now, &[self.received as f64, delay]);
-                }
-            }
+            Event::Received(bytes) => self.delivery.add(now, bytes, arrived, counters, out),
             Event::Closed => self.connection.counters_mut().completed = Some(now),
             _ => {}
         }
