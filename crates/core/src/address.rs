@@ -148,6 +148,16 @@ pub fn ports(flow: FlowId) -> (u16, u16) {
 /// The first user port (RFC 6335, section 6). The ports of a flow's further connections start here.
 const FIRST_USER_PORT: u16 = 1024;
 
+/// Returns the port of a flow at the end `own`; the other end is at `other`.
+pub fn port_at(flow: FlowId, own: NodeId, other: NodeId) -> u16 {
+    let (low, high) = ports(flow);
+    if own < other {
+        low
+    } else {
+        high
+    }
+}
+
 /// Returns the port of a connection of a flow at one end. `first` is the port of connection 0 at
 /// this end. Further connections use user ports at this end, while the other end keeps its port.
 pub fn port_of(connection: u16, first: u16) -> u16 {

@@ -6,9 +6,9 @@ use bentpipe_networks::StageId;
 /// A real host of an emulated network.
 #[derive(Clone, Debug)]
 pub struct Host {
-    /// Name of its node.
+    /// Name of the node that the host represents.
     pub name: String,
-    /// Number of its node.
+    /// Number of the node that the host represents.
     pub node: NodeId,
     /// The gate of the host; its number is the index in the list of hosts.
     pub gate: StageId,

@@ -157,10 +157,7 @@ impl Line {
             let Some(info) = socket.as_ref().and_then(|socket| Info::of(socket.as_fd()).ok()) else {
                 continue;
             };
-            counters.sent.sent_bytes = info.sent_bytes();
-            counters.sent.sent_packets = info.data_segments_out();
-            counters.sent.retransmissions = info.retransmissions();
-            counters.sent.timeouts = info.timeouts().unwrap_or(0);
+            info.count(&mut counters.sent);
             counters.sent.completed = completed;
             counters.received.delivered_packets = info.data_segments_in();
         }

@@ -22,7 +22,6 @@ mod relay;
 use crate::clock::{Clock, Timing};
 use crate::error::{Doing, Error};
 use crate::flows::traffic::settings::Settings;
-use crate::flows::traffic::sockets::Sockets;
 use crate::flows::traffic::unapplied;
 use crate::flows::variants::Variants;
 use crate::host::live::{LiveHost, INTERFACE};
@@ -30,11 +29,10 @@ use crate::host::namespace::Namespace;
 use crate::host::port::tun::{self, Tun};
 use crate::host::port::Port;
 use crate::host::process;
-use bentpipe_core::address::{ports, Plan};
-use bentpipe_core::{NodeId, Report};
+use bentpipe_core::address::{port_at, Plan};
+use bentpipe_core::Report;
 use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_engine::{Host, RealProxy, Side};
-use bentpipe_networks::node::proxy::split::Accept;
 use bentpipe_networks::node::service::ServedFlow;
 use bentpipe_transport::{tcp, Config as Transport};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -151,23 +149,27 @@ impl RunningProxies {
     /// # Errors
     /// Returns an error if a proxy has failed.
     pub fn finish(mut self, report: &mut Report) -> Result<(), Error> {
-        for (thread, stop, inbox) in std::mem::take(&mut self.threads) {
-            stop.store(true, Ordering::Relaxed);
-            let _ = inbox.event.write(1);
-            let ended = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        for ended in self.end() {
+            let ended = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             ended.report(report).doing("splitting connections")?;
         }
         Ok(())
+    }
+
+    /// Stops all threads and waits for their ends.
+    fn end(&mut self) -> Vec<thread::Result<Ended>> {
+        let stopped = self.threads.drain(..).map(|(thread, stop, inbox)| {
+            stop.store(true, Ordering::Relaxed);
+            let _ = inbox.event.write(1);
+            thread.join()
+        });
+        stopped.collect()
     }
 }
 
 impl Drop for RunningProxies {
     fn drop(&mut self) {
-        for (thread, stop, inbox) in std::mem::take(&mut self.threads) {
-            stop.store(true, Ordering::Relaxed);
-            let _ = inbox.event.write(1);
-            let _ = thread.join();
-        }
+        self.end();
     }
 }
 
@@ -189,12 +191,6 @@ fn unapplied(proxy: &RealProxy, variants: &Variants) -> BTreeSet<String> {
         all.map(|sentence| format!("proxy {} over {link}: {sentence}", proxy.name)).collect::<Vec<_>>()
     });
     sentences.collect()
-}
-
-/// Returns the flow as seen by the connections of its leg over `link`.
-fn flow_over(scenario: &Scenario, proxy: &RealProxy, served: &ServedFlow, link: &str) -> Flow {
-    let config = proxy.config.side(link, served.transport.tcp());
-    Flow { transport: Transport::Tcp(config), ..scenario.flow[served.flow.0 as usize].clone() }
 }
 
 /// Creates the namespace of a side, in which the hosts beyond all other sides are local.
@@ -233,7 +229,9 @@ fn side_host(
     let mut settings = Settings::common();
     for served in proxy.flows.iter() {
         for (end, link) in served.ends.iter().zip(&served.links).filter(|(_, link)| **link == side.link) {
-            let flow = flow_over(scenario, proxy, served, link);
+            let config = proxy.config.side(link, served.transport.tcp());
+            let flow = scenario.flow[served.flow.0 as usize].clone();
+            let flow = Flow { transport: Transport::Tcp(config), ..flow };
             let added = settings.add(&flow, &host.name, plan.ipv4(*end));
             added.map_err(|error| io::Error::other(error.to_string()))?;
         }
@@ -246,33 +244,10 @@ fn side_host(
 /// Returns the flows with the addresses of their connections.
 fn split_flows(flows: Vec<ServedFlow>, plan: Plan) -> Vec<SplitFlow> {
     let of = |served: ServedFlow| {
-        let [from, to]: [NodeId; 2] = served.ends;
-        let (low, high) = ports(served.flow);
-        let port = if to < from { low } else { high };
+        let [from, to] = served.ends;
+        let port = port_at(served.flow, to, from);
         let (source, destination) = (plan.ipv4(from), SocketAddrV4::new(plan.ipv4(to), port));
         SplitFlow { served, source, destination }
     };
     flows.into_iter().map(of).collect()
-}
-
-/// The rules of a proxy for all connections.
-#[derive(Clone, Copy)]
-pub(crate) struct Rules {
-    accept: Accept,
-    buffer: u64,
-}
-
-impl SideHost {
-    /// Returns the settings of sockets of this side, at the address `local`.
-    fn sockets(
-        &self,
-        proxy: &bentpipe_networks::node::proxy::split::Config,
-        flow: Option<&SplitFlow>,
-        variants: &dyn Fn(&tcp::Config) -> String,
-        local: SocketAddrV4,
-    ) -> io::Result<Sockets> {
-        let config = proxy.side(&self.link, flow.and_then(|flow| flow.served.transport.tcp()));
-        let dscp = flow.map_or(0, |flow| flow.served.dscp);
-        Ok(Sockets::new(self.namespace.again()?, &config, &variants(&config), dscp, local, local))
-    }
 }

@@ -2,9 +2,9 @@
 
 use super::line::{self, Counters, Line, DESTINATION};
 use super::port::{Inbox, Key, Syn};
-use super::{split_flows, Rules, SideHost, SplitFlow};
+use super::{split_flows, SideHost, SplitFlow};
 use crate::clock::{Clock, Scheduling, Timing};
-use crate::flows::traffic::sockets::Sockets;
+use crate::flows::traffic::sockets::{self, Sockets};
 use crate::flows::variants::Variants;
 use bentpipe_core::address::Plan;
 use bentpipe_core::Report;
@@ -15,13 +15,11 @@ use bentpipe_transport::tcp;
 use nix::errno::Errno;
 use nix::sched::{setns, CloneFlags};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::socket::{
-    accept4, connect, getpeername, getsockopt, listen, sockopt, Backlog, SockFlag, SockaddrIn,
-};
+use nix::sys::socket::{connect, getpeername, getsockopt, listen, sockopt, Backlog, SockaddrIn};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::SocketAddrV4;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
@@ -36,7 +34,6 @@ const BACKLOG: i32 = 128;
 pub struct Relay {
     name: String,
     config: split::Config,
-    rules: Rules,
     flows: Vec<SplitFlow>,
     sides: Vec<SideHost>,
     inbox: Arc<Inbox>,
@@ -44,6 +41,8 @@ pub struct Relay {
     congestion: Vec<(tcp::Config, String)>,
     listeners: Vec<(usize, SocketAddrV4, OwnedFd)>,
     lines: Vec<Option<Split>>,
+    /// Numbers of unused places in `lines`.
+    free: Vec<usize>,
     by_key: BTreeMap<Key, usize>,
     /// Totals of ended connections, by flow.
     totals: Vec<[Counters; 2]>,
@@ -76,7 +75,6 @@ impl Relay {
         plan: Plan,
         variants: &Variants,
     ) -> Relay {
-        let rules = Rules { accept: proxy.config.accept, buffer: proxy.config.buffer.bytes() };
         let congestion = super::configs(&proxy).into_iter();
         let congestion =
             congestion.map(|config| (config.clone(), variants.name(&config).to_owned())).collect();
@@ -85,13 +83,13 @@ impl Relay {
         Relay {
             name: proxy.name,
             config: proxy.config,
-            rules,
             flows,
             sides,
             inbox,
             congestion,
             listeners: Vec::new(),
             lines: Vec::new(),
+            free: Vec::new(),
             by_key: BTreeMap::new(),
             totals,
             connections: 0,
@@ -133,7 +131,7 @@ impl Relay {
                     number if number >= LISTENERS => {
                         while self.accept((number - LISTENERS) as usize, clock, &epoll)? {}
                     }
-                    number => self.ready(number as usize, clock, &epoll)?,
+                    number => self.ready(number as usize, clock, &epoll),
                 }
             }
         }
@@ -145,7 +143,12 @@ impl Relay {
         let _ = self.inbox.event.read();
         let syns = std::mem::take(&mut self.inbox.open().syns);
         for syn in syns {
-            self.open(syn, clock, epoll)?;
+            let key = syn.key;
+            if self.open(syn, clock, epoll).is_err() {
+                // The source repeats its SYN. Other connections continue.
+                self.inbox.open().known.remove(&key);
+                self.broken += 1;
+            }
         }
         Ok(())
     }
@@ -159,7 +162,7 @@ impl Relay {
             return Ok(());
         };
         let flow = self.flow_of(source, destination);
-        if self.rules.accept == Accept::Early {
+        if self.config.accept == Accept::Early {
             self.listen(syn.side, destination, flow, epoll)?;
         }
         setns(&self.sides[other].namespace, CloneFlags::CLONE_NEWNET)?;
@@ -168,12 +171,12 @@ impl Relay {
             Ok(()) | Err(Errno::EINPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        let number = self.lines.iter().position(Option::is_none).unwrap_or(self.lines.len());
-        watch(epoll, socket.as_fd(), number)?;
-        let line = Line::new(socket, self.rules.buffer);
+        let number = self.free.pop().unwrap_or(self.lines.len());
+        sockets::watch(epoll, socket.as_fd(), number as u64)?;
+        let line = Line::new(socket, self.config.buffer.bytes());
         let key = syn.key;
         let mut split = Split { line, key, flow, syn: Some(syn) };
-        if self.rules.accept == Accept::Early {
+        if self.config.accept == Accept::Early {
             release(&self.inbox, &mut self.sides, &mut split)?;
         }
         if number == self.lines.len() {
@@ -182,7 +185,8 @@ impl Relay {
         self.lines[number] = Some(split);
         self.by_key.insert(key, number);
         self.connections += 1;
-        self.ready(number, clock, epoll)
+        self.ready(number, clock, epoll);
+        Ok(())
     }
 
     /// Returns the flow of a connection: the one with these addresses and ports, or one between the
@@ -194,12 +198,14 @@ impl Relay {
         exact.or_else(|| self.flows.iter().position(between))
     }
 
+    /// Returns the settings of sockets of a side, at the address `local`.
     fn sockets(&self, side: usize, flow: Option<usize>, local: SocketAddrV4) -> io::Result<Sockets> {
-        let name = |config: &tcp::Config| {
-            let known = self.congestion.iter().find(|(other, _)| other == config);
-            known.map_or_else(|| config.congestion.clone(), |(_, name)| name.clone())
-        };
-        self.sides[side].sockets(&self.config, flow.map(|flow| &self.flows[flow]), &name, local)
+        let (side, flow) = (&self.sides[side], flow.map(|flow| &self.flows[flow].served));
+        let config = self.config.side(&side.link, flow.and_then(|flow| flow.transport.tcp()));
+        let known = self.congestion.iter().find(|(other, _)| *other == config);
+        let congestion = known.map_or(&config.congestion, |(_, name)| name);
+        let dscp = flow.map_or(0, |flow| flow.dscp);
+        Ok(Sockets::new(side.namespace.again()?, &config, congestion, dscp, local, local))
     }
 
     /// Listens for connections to `destination` in the namespace of a side.
@@ -226,30 +232,34 @@ impl Relay {
     fn accept(&mut self, listener: usize, clock: Clock, epoll: &Epoll) -> io::Result<bool> {
         let (_, destination, socket) = &self.listeners[listener];
         let destination = *destination;
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let socket = match accept4(socket.as_raw_fd(), flags) {
-            Ok(fd) => crate::sys::owned(fd),
-            Err(Errno::EAGAIN) => return Ok(false),
-            Err(Errno::ECONNABORTED | Errno::EINTR) => return Ok(true),
-            Err(error) => return Err(error.into()),
-        };
-        let Ok(peer) = getpeername::<SockaddrIn>(socket.as_raw_fd()) else { return Ok(true) };
-        let number = self.by_key.get(&(SocketAddrV4::from(peer), destination)).copied();
+        let Some((socket, peer)) = sockets::accept(socket)? else { return Ok(false) };
+        let number = self.by_key.get(&(peer, destination)).copied();
         let split = number.and_then(|number| Some((number, self.lines[number].as_mut()?)));
         let Some((number, split)) = split.filter(|(_, split)| !split.line.is_accepted()) else {
             // The destination has refused the connection.
             line::reset(&socket);
             return Ok(true);
         };
-        watch(epoll, socket.as_fd(), number)?;
+        sockets::watch(epoll, socket.as_fd(), number as u64)?;
         split.line.accept(clock.now(), socket);
-        split.line.limit(self.rules.buffer);
-        self.ready(number, clock, epoll)?;
+        split.line.limit(self.config.buffer.bytes());
+        self.ready(number, clock, epoll);
         Ok(true)
     }
 
-    /// Handles the events of a connection.
-    fn ready(&mut self, number: usize, clock: Clock, epoll: &Epoll) -> io::Result<()> {
+    /// Handles the events of a connection. A connection that fails does not affect others.
+    fn ready(&mut self, number: usize, clock: Clock, epoll: &Epoll) {
+        let advanced = self.advance(number, clock, epoll);
+        let Some(Some(split)) = self.lines.get_mut(number) else { return };
+        if advanced.is_err() {
+            split.line.abort();
+        }
+        if split.line.has_ended() {
+            self.end(number);
+        }
+    }
+
+    fn advance(&mut self, number: usize, clock: Clock, epoll: &Epoll) -> io::Result<()> {
         let Some(Some(split)) = self.lines.get_mut(number) else { return Ok(()) };
         if split.line.opening {
             let Some(outcome) = opened(split.line.socket(DESTINATION)) else { return Ok(()) };
@@ -264,14 +274,10 @@ impl Relay {
                 // Without a listening socket, the kernel refuses the SYN.
                 release(&self.inbox, &mut self.sides, split)?;
             }
-            if outcome.is_err() {
-                split.line.abort();
-            }
+            outcome?;
         }
-        let Some(Some(split)) = self.lines.get_mut(number) else { return Ok(()) };
-        split.line.pump(clock.now());
-        if split.line.has_ended() {
-            self.end(number);
+        if let Some(Some(split)) = self.lines.get_mut(number) {
+            split.line.pump(clock.now());
         }
         Ok(())
     }
@@ -281,6 +287,7 @@ impl Relay {
         self.broken += u64::from(split.line.broken);
         self.by_key.remove(&split.key);
         self.inbox.open().known.remove(&split.key);
+        self.free.push(number);
         if let Some(flow) = split.flow {
             add(&mut self.totals[flow], split.line.counters);
         }
@@ -312,11 +319,6 @@ fn opened(socket: Option<&OwnedFd>) -> Option<Result<(), Errno>> {
         Ok(error) => Some(Err(Errno::from_raw(error))),
         Err(error) => Some(Err(error)),
     }
-}
-
-fn watch(epoll: &Epoll, socket: BorrowedFd<'_>, number: usize) -> io::Result<()> {
-    let events = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-    Ok(epoll.add(socket, EpollEvent::new(events, number as u64))?)
 }
 
 impl Ended {

@@ -9,7 +9,7 @@ use bentpipe_networks::node::proxy::{self, dtn, Mechanism};
 use bentpipe_networks::node::service::ServedFlow;
 use bentpipe_networks::NetworkKind;
 use bentpipe_transport::tcp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
     pub(super) fn check_proxies(&self, problems: &mut Problems) {
@@ -33,10 +33,11 @@ impl Scenario {
             hosts.sort();
             hosts
         };
-        let tcp = || self.flow.iter().filter(|flow| !flow.is_modelled() && flow.transport.tcp().is_some());
-        for served in tcp().filter(|flow| at.is_for(flow)) {
-            let other = tcp().find(|flow| !at.is_for(flow) && hosts(flow) == hosts(served));
-            if let Some(other) = other {
+        let tcp = self.flow.iter().filter(|flow| !flow.is_modelled() && flow.transport.tcp().is_some());
+        let (served, others): (Vec<&Flow>, Vec<&Flow>) = tcp.partition(|flow| at.is_for(flow));
+        let others: BTreeMap<_, _> = others.into_iter().map(|flow| (hosts(flow), flow)).collect();
+        for served in served {
+            if let Some(other) = others.get(&hosts(served)) {
                 let message = format!(
                     "flow \"{}\" is served and flow \"{}\" is not, but both connect \"{}\" and \"{}\"; allowed in an \
                      emulation: both or neither",
@@ -66,12 +67,10 @@ impl Scenario {
         // The side of a flow on which a proxy has the network: 0 towards the source.
         let side =
             |config: &dtn::Config, flow: &ServedFlow| flow.links.iter().position(|link| *link == config.over);
-        let meets = |wanted: usize, over: &str, id: FlowId| {
-            dtn.iter().zip(&flows).any(|((_, config), flows)| {
-                let own = flows.iter().find(|flow| flow.flow == id);
-                config.over == over && own.and_then(|flow| side(config, flow)) == Some(wanted)
-            })
-        };
+        let met = dtn.iter().zip(&flows).flat_map(|((_, config), flows)| {
+            flows.iter().filter_map(|flow| Some((&config.over, flow.flow, side(config, flow)?)))
+        });
+        let met: BTreeSet<(&String, FlowId, usize)> = met.collect();
         for ((at, config), flows) in dtn.iter().zip(&flows) {
             let over = &config.over;
             let message = match self.network.get(over) {
@@ -80,7 +79,7 @@ impl Scenario {
                         "flow \"{}\" does not cross \"{over}\" from here; allowed: flows that do, by the key flows",
                         flow.name
                     )),
-                    Some(side) if !meets(1 - side, over, flow.flow) => Some(format!(
+                    Some(side) if !met.contains(&(over, flow.flow, 1 - side)) => Some(format!(
                         "flow \"{}\" has no proxy of kind dtn where it {} \"{over}\"; allowed: a second one there, at a \
                          node that is not an end of the flow",
                         flow.name,

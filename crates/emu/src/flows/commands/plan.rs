@@ -48,9 +48,8 @@ pub fn plan(scenario: &Scenario) -> Vec<Planned> {
     for (id, flow) in flows(scenario) {
         let Config::Command(config) = &flow.app else { continue };
         let (from, to) = (nodes[flow.from.as_str()], nodes[flow.to.as_str()]);
-        let (low, high) = address::ports(id);
         let addresses = Plan::default();
-        let port = if to < from { low } else { high };
+        let port = address::port_at(id, to, from);
         let places = Placeholders { to: addresses.ipv4(to), from: addresses.ipv4(from), port };
         let one = |command: &str, host: &String, end, start| Planned {
             flow: flow.name.clone(),

@@ -2,6 +2,7 @@
 //! move.
 
 use crate::sys::socket;
+use bentpipe_transport::flow::SourceCounters;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -15,6 +16,14 @@ pub struct Info {
 }
 
 impl Info {
+    /// Copies the counters of sent data.
+    pub fn count(&self, sent: &mut SourceCounters) {
+        sent.sent_bytes = self.sent_bytes();
+        sent.sent_packets = self.data_segments_out();
+        sent.retransmissions = self.retransmissions();
+        sent.timeouts = self.timeouts().unwrap_or(0);
+    }
+
     /// Queries the kernel for the state of a connection.
     pub fn of(fd: BorrowedFd<'_>) -> io::Result<Info> {
         let (bytes, length) = socket::tcp_info(fd)?;

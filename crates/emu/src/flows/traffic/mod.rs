@@ -23,7 +23,7 @@ use crate::flows::variants::Variants;
 use crate::host::live::LiveHost;
 use crate::observer::Observer;
 use bentpipe_bpf::Log;
-use bentpipe_core::{address, FlowId, NodeId, Probe, Report, Streams, Table, Time};
+use bentpipe_core::{address, FlowId, Probe, Report, Streams, Table, Time};
 use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_transport::app::{Connections, End, Transaction};
 use bentpipe_transport::flow::SourceCounters;
@@ -57,9 +57,7 @@ pub struct Watch<'a> {
 impl Watch<'_> {
     /// Watches the socket of a connection.
     fn add(&self, fd: BorrowedFd<'_>, connection: u16) -> io::Result<()> {
-        let events =
-            EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-        Ok(self.epoll.add(fd, EpollEvent::new(events, u64::from(connection) << 32 | self.number))?)
+        sockets::watch(self.epoll, fd, u64::from(connection) << 32 | self.number)
     }
 
     /// Watches a socket only for the end of the arriving data, once the engine's thread discards
@@ -385,11 +383,10 @@ struct Planned<'a> {
 impl Planned<'_> {
     fn addresses(&self) -> (SocketAddrV4, SocketAddrV4) {
         let (own, peer) = self.hosts;
-        let (low, high) = address::ports(self.id);
-        let of = |node: NodeId, other: NodeId| if node < other { low } else { high };
-        let local = SocketAddrV4::new(own.ipv4, of(own.node, peer.node));
-        let remote = SocketAddrV4::new(peer.ipv4, of(peer.node, own.node));
-        (local, remote)
+        let of = |one: &LiveHost, other: &LiveHost| {
+            SocketAddrV4::new(one.ipv4, address::port_at(self.id, one.node, other.node))
+        };
+        (of(own, peer), of(peer, own))
     }
 
     /// Returns the connections of the flow that are known in advance, as seen from this end.

@@ -3,12 +3,15 @@
 use crate::host::namespace::Namespace;
 use crate::sys::socket::{self, set_tcp};
 use bentpipe_transport::tcp::Config;
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{
-    bind, setsockopt, socket as new_socket, sockopt, AddressFamily, SockFlag, SockType, SockaddrIn,
+    accept4, bind, getpeername, setsockopt, socket as new_socket, sockopt, AddressFamily, SockFlag, SockType,
+    SockaddrIn,
 };
 use std::io;
 use std::net::SocketAddrV4;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Settings of the sockets of a flow's end, or of one side of a proxy.
 pub struct Sockets {
@@ -83,4 +86,37 @@ impl Sockets {
             .map_err(|error| named(&local.to_string(), error.into()))?;
         Ok(socket)
     }
+}
+
+/// Accepts a connection that waits at a listening socket. Returns the connection and the address of
+/// its other end, or `None` if no connection is waiting.
+///
+/// # Errors
+/// Returns an error if there are no more file descriptors.
+pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, SocketAddrV4)>> {
+    loop {
+        match accept4(listener.as_raw_fd(), SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC) {
+            Ok(fd) => {
+                let socket = crate::sys::owned(fd);
+                // A connection without an other end has been reset.
+                if let Ok(peer) = getpeername::<SockaddrIn>(socket.as_raw_fd()) {
+                    return Ok(Some((socket, peer.into())));
+                }
+            }
+            Err(Errno::EAGAIN) => return Ok(None),
+            // The connection was reset before it could be accepted.
+            Err(Errno::ECONNABORTED | Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Watches a socket for all events of a connection, once per change. `number` is the number of the
+/// events.
+///
+/// # Errors
+/// Returns an error if there is no more memory.
+pub fn watch(epoll: &Epoll, socket: BorrowedFd<'_>, number: u64) -> io::Result<()> {
+    let events = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+    Ok(epoll.add(socket, EpollEvent::new(events, number))?)
 }

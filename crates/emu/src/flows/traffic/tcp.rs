@@ -2,7 +2,7 @@
 
 use super::info::Info;
 use super::line::Line;
-use super::sockets::Sockets;
+use super::sockets::{self, Sockets};
 use super::{Probes, Watch};
 use crate::clock::Clock;
 use bentpipe_core::address::{connection_of, port_of};
@@ -12,11 +12,10 @@ use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
 use bentpipe_transport::hosting::{Hosted, Site};
 use bentpipe_transport::names;
 use bentpipe_transport::tcp::endpoint::CONNECTION;
-use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
-use nix::sys::socket::{accept4, getpeername, listen, Backlog, SockFlag, SockaddrIn};
+use nix::sys::socket::{listen, Backlog};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 128;
@@ -56,10 +55,7 @@ impl Totals {
         let mut sent =
             SourceCounters { start: line.start, completed: line.completed, ..SourceCounters::default() };
         if let Some(info) = &line.last {
-            sent.sent_bytes = info.sent_bytes();
-            sent.sent_packets = info.data_segments_out();
-            sent.retransmissions = info.retransmissions();
-            sent.timeouts = info.timeouts().unwrap_or(0);
+            info.count(&mut sent);
             self.silent_on_timeouts |= info.timeouts().is_none();
             self.packets_in += info.data_segments_in();
             self.min_rtt = self.min_rtt.into_iter().chain(info.min_rtt()).min();
@@ -140,20 +136,12 @@ impl Endpoint {
 
     fn accept(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<bool> {
         let Some(listener) = &self.listener else { return Ok(false) };
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let socket = match accept4(listener.as_raw_fd(), flags) {
-            Ok(fd) => crate::sys::owned(fd),
-            Err(Errno::EAGAIN) => return Ok(false),
-            // The connection was reset before it could be accepted.
-            Err(Errno::ECONNABORTED | Errno::EINTR) => return Ok(true),
-            Err(error) => return Err(error.into()),
-        };
-        let Ok(peer) = getpeername::<SockaddrIn>(socket.as_raw_fd()) else { return Ok(true) };
+        let Some((socket, peer)) = sockets::accept(listener)? else { return Ok(false) };
         let number = connection_of(peer.port(), self.sockets.remote.port());
         watch.add(socket.as_fd(), number)?;
         let probes = self.probes.get(usize::from(number)).copied().unwrap_or_default();
         let (window, only_counts) = (self.sockets.window(), self.hosted.ignores_received());
-        let mut line = Line::new(number, socket, peer.into(), true, window, only_counts, probes);
+        let mut line = Line::new(number, socket, peer, true, window, only_counts, probes);
         line.connected(watch)?;
         self.lines.push(line);
         self.call(clock.now(), number, Event::Connected, watch)?;

@@ -99,8 +99,8 @@ impl FlowEnds {
     /// further connections of the flow have other ports at the end that opens them. Fragments match
     /// no flow, because only the first fragment of a datagram has ports (RFC 2475, section 2.3.1).
     fn sent(&self, packet: &Packet, bytes: &[u8]) -> bool {
-        let (low, high) = address::ports(self.flow);
-        let (at_from, at_to) = if self.from < self.to { (low, high) } else { (high, low) };
+        let at_from = address::port_at(self.flow, self.from, self.to);
+        let at_to = address::port_at(self.flow, self.to, self.from);
         let expected = if (packet.source, packet.destination) == (self.from, self.to) {
             (at_from, at_to)
         } else if (packet.source, packet.destination) == (self.to, self.from) {

@@ -99,6 +99,11 @@ pub trait Enhancement {
         false
     }
 
+    /// Returns true if an emulation can provide the mechanism for the packets of real hosts.
+    fn has_real_form(&self) -> bool {
+        false
+    }
+
     /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
 }
@@ -113,7 +118,7 @@ impl Service for Mechanism {
     }
 
     fn has_real_form(&self) -> bool {
-        matches!(self, Mechanism::Split(_))
+        (**self).has_real_form()
     }
 
     fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage> {

@@ -91,6 +91,10 @@ impl Enhancement for Config {
         true
     }
 
+    fn has_real_form(&self) -> bool {
+        true
+    }
+
     fn check(&self, problems: &mut Problems) {
         let segment = |side: &tcp::Side| side.config().segment_size.value();
         let least = self.sides.values().map(segment).fold(segment(&self.transport), u64::max);
