@@ -34,10 +34,8 @@ struct Node {
     /// True if packets must pass the node's router even if the node has a single exit. The router
     /// then captures or conditions packets, or hands them to services.
     has_router_tasks: bool,
-    /// Services at this node that take passing packets, and the flows that each one serves.
-    services: Vec<(StageId, Vec<FlowId>)>,
-    /// The gates to real proxies at this node, and the real hosts whose TCP packets each one takes.
-    proxies: Vec<(StageId, Vec<Ends>)>,
+    /// Services at this node that take passing packets.
+    services: Vec<PassingService>,
 }
 
 impl Node {
@@ -50,6 +48,15 @@ impl Node {
 
 /// The source and the destination of packets.
 pub type Ends = (NodeId, NodeId);
+
+/// A service that takes passing packets at a node.
+struct PassingService {
+    stage: StageId,
+    /// Flows with ends in the model.
+    flows: Vec<FlowId>,
+    /// Real hosts: TCP packets from the first to the second.
+    hosts: Vec<Ends>,
+}
 
 /// A stage with its own routing, to be built at the end.
 struct Unbuilt<'a> {
@@ -305,20 +312,21 @@ impl<'a> Builder<'a> {
         self.nodes.get(node.0 as usize).map_or("", |node| self.graph.name(node.stage))
     }
 
-    /// Adds a service at a node, which takes the packets of `flows`.
+    /// Adds a service at a node, which takes the packets of `flows`, and, if it takes passing
+    /// packets, the TCP packets of real hosts from the first of each pair in `hosts` to the second.
     pub fn service(
         &mut self,
         node: NodeId,
         name: &str,
         takes: ServedPackets,
-        flows: Vec<FlowId>,
+        (flows, hosts): (Vec<FlowId>, Vec<Ends>),
         stage: Box<dyn Stage>,
     ) {
         let stage = self.graph.add(name, stage);
         let at = &mut self.nodes[node.0 as usize];
         at.has_router_tasks = true;
         match takes {
-            ServedPackets::Passing => at.services.push((stage, flows)),
+            ServedPackets::Passing => at.services.push(PassingService { stage, flows, hosts }),
             ServedPackets::Addressed => {
                 let port = at.add_exit((stage, Port(0)));
                 flows.iter().for_each(|flow| at.router.set_endpoint(*flow, port));
@@ -331,12 +339,12 @@ impl<'a> Builder<'a> {
 
     /// Adds the gate to a real proxy at a node, which takes the TCP packets of real hosts from the
     /// first of each pair to the second.
-    pub fn proxy(&mut self, node: NodeId, name: &str, number: u32, ends: Vec<Ends>) -> StageId {
-        let gate = self.graph.add(name, Box::new(Gate::new(number)));
+    pub fn proxy(&mut self, node: NodeId, name: &str, number: u32, hosts: Vec<Ends>) -> StageId {
+        let stage = self.graph.add(name, Box::new(Gate::new(number)));
         let at = &mut self.nodes[node.0 as usize];
         at.has_router_tasks = true;
-        at.proxies.push((gate, ends));
-        gate
+        at.services.push(PassingService { stage, flows: Vec::new(), hosts });
+        stage
     }
 
     /// Returns the output port of a node's router that leads to a stage.
@@ -430,7 +438,7 @@ impl<'a> Builder<'a> {
     fn place_services(&mut self) {
         for (name, id) in &self.ids {
             let node = &mut self.nodes[id.0 as usize];
-            if node.services.is_empty() && node.proxies.is_empty() {
+            if node.services.is_empty() {
                 continue;
             }
             let beyond = self.graph.reserve(beyond_name(name));
@@ -438,14 +446,10 @@ impl<'a> Builder<'a> {
                 self.graph.wire((beyond, Port(port as u16)), to);
             }
             self.graph.fill_router(beyond, node.router.beyond());
-            for (gate, ends) in std::mem::take(&mut node.proxies) {
-                let port = node.add_exit((gate, Port(0)));
-                ends.iter().for_each(|ends| node.router.set_proxy(*ends, port));
-                self.graph.wire((gate, Port(0)), (beyond, Port(0)));
-            }
-            for (stage, flows) in std::mem::take(&mut node.services) {
+            for PassingService { stage, flows, hosts } in std::mem::take(&mut node.services) {
                 let port = node.add_exit((stage, Port(0)));
                 flows.iter().for_each(|flow| node.router.set_service(*flow, port));
+                hosts.iter().for_each(|ends| node.router.set_proxy(*ends, port));
                 self.graph.wire((stage, Port(0)), (beyond, Port(0)));
             }
         }
@@ -487,7 +491,6 @@ impl<'a> Construction<'a> for Builder<'a> {
             endpoints: Vec::new(),
             has_router_tasks: interface.is_some(),
             services: Vec::new(),
-            proxies: Vec::new(),
         });
         self.ids.insert(name.to_owned(), id);
         id

@@ -14,6 +14,7 @@ use bentpipe_networks::multicast::Receiver;
 use bentpipe_networks::node::edge::classify::{FlowEnds, Pattern};
 use bentpipe_networks::node::edge::{self, Edge};
 use bentpipe_networks::node::gate::{self, Gate};
+use bentpipe_networks::node::proxy::RealForm;
 use bentpipe_networks::node::service::ServedFlow;
 use bentpipe_networks::{Construction, RadioLink, StageId};
 use bentpipe_stage::Port;
@@ -184,9 +185,12 @@ impl tcp::Supply for Builder<'_> {
 }
 
 /// Adds the proxies and services. In an emulation, they serve the flows with endpoints in the
-/// model, and [`real_proxy`] adds the gates for real hosts.
+/// model, and [`real_proxy`] adds the proxies for real hosts.
 fn add_services(builder: &mut Builder<'_>, scenario: &Scenario, is_emulated: bool) {
     for at in scenario.services() {
+        if is_emulated && real_proxy::form(scenario, &at) == Some(RealForm::Frames) {
+            continue;
+        }
         let flows = served(builder, scenario, &at).into_iter().flatten();
         let is_modelled = |served: &ServedFlow| scenario.flow[served.flow.0 as usize].is_modelled();
         let flows: Vec<_> = flows.filter(|served| !is_emulated || is_modelled(served)).collect();
@@ -196,7 +200,7 @@ fn add_services(builder: &mut Builder<'_>, scenario: &Scenario, is_emulated: boo
         let numbers = flows.iter().map(|served| served.flow).collect();
         let stage = at.service.build(at.name, flows, builder);
         let node = builder.node(at.node);
-        builder.service(node, at.name, at.service.served_packets(), numbers, stage);
+        builder.service(node, at.name, at.service.served_packets(), (numbers, Vec::new()), stage);
     }
 }
 

@@ -1,17 +1,23 @@
-//! Splitting proxies of an emulated network, whose connections real sockets carry.
+//! Proxies for packets of real hosts in an emulated network.
 //!
-//! The router of the proxy's node passes TCP packets of the served hosts to a gate, one for each
-//! link or network at the node. Packets from the sockets enter by the same gates and take the usual
-//! routes. The emulator provides the sockets.
+//! The router of the proxy's node passes TCP packets of the served hosts to the proxy, which has
+//! one of two forms ([`RealForm`]):
+//!
+//! - Real sockets end the connections. The router passes packets to a gate, one for each link or
+//!   network at the node. Packets from the sockets enter by the same gates and take the usual
+//!   routes. The emulator provides the sockets.
+//! - The model handles the frames, as it handles the packets of modelled flows.
 
 use crate::builder::{Builder, Ends};
 use crate::host::Host;
 use crate::scenario::Scenario;
-use crate::serving::{passing, served};
-use bentpipe_core::NodeId;
-use bentpipe_networks::node::proxy::{at, split, Mechanism};
-use bentpipe_networks::node::service::ServedFlow;
+use crate::serving::{passing, served, PlacedService};
+use bentpipe_core::{FlowId, NodeId};
+use bentpipe_networks::node::proxy::frames::Frames;
+use bentpipe_networks::node::proxy::{self, at, split, Mechanism, RealForm};
+use bentpipe_networks::node::service::{ServedFlow, ServedPackets};
 use bentpipe_networks::Construction;
+use bentpipe_transport::{tcp, Config as Transport};
 use std::collections::BTreeMap;
 
 /// A splitting proxy whose connections real sockets carry.
@@ -36,40 +42,133 @@ pub struct Side {
     pub gate: Host,
 }
 
-/// Adds the proxies that split connections of real hosts. Their gates are numbered from `first` on.
+/// Returns the proxy of the scenario that a placed service is, if any.
+fn proxy_at<'a>(scenario: &'a Scenario, placed: &PlacedService<'_>) -> Option<&'a proxy::Config> {
+    scenario.proxy.get(usize::from(placed.number) - 1)
+}
+
+/// Returns the form in which the proxy handles packets of real hosts; `None` for other services.
+pub fn form(scenario: &Scenario, placed: &PlacedService<'_>) -> Option<RealForm> {
+    proxy_at(scenario, placed)?.mechanism.real_form()
+}
+
+/// Adds the proxies that handle packets of real hosts. Returns those of sockets, with gates
+/// numbered from `first` on.
 pub fn add(builder: &mut Builder<'_>, scenario: &Scenario, hosts: &[Host], first: u32) -> Vec<RealProxy> {
     let mut proxies = Vec::new();
     let mut number = first;
     for placed in scenario.services() {
-        let Some(proxy) = scenario.proxy.get(usize::from(placed.number) - 1) else { continue };
-        let Mechanism::Split(config) = &proxy.mechanism else { continue };
-        let node = builder.node(placed.node);
-        let flows = served(builder, scenario, &placed).into_iter().flatten();
-        let is_real = |served: &ServedFlow| !scenario.flow[served.flow.0 as usize].is_modelled();
-        let flows: Vec<ServedFlow> = flows.filter(is_real).collect();
-        let mut sides: BTreeMap<String, (Vec<NodeId>, Vec<Ends>)> = BTreeMap::new();
-        let pairs = hosts.iter().flat_map(|one| hosts.iter().map(move |two| [one.node, two.node]));
-        for ends in pairs.filter(|[from, to]| from != to) {
-            // A proxy without a list of flows serves all connections, also those of programs.
-            let is_served = proxy.flows.is_none()
-                || flows.iter().any(|flow| flow.ends == ends || flow.ends == [ends[1], ends[0]]);
-            let Some([link, _]) = passing(builder, node, ends).ok().filter(|_| is_served) else { continue };
-            let (nodes, pairs) = sides.entry(link).or_default();
-            if !nodes.contains(&ends[0]) {
-                nodes.push(ends[0]);
+        let Some(proxy) = proxy_at(scenario, &placed) else { continue };
+        let flows: Vec<ServedFlow> = served(builder, scenario, &placed).into_iter().flatten().collect();
+        let (modelled, real): (Vec<_>, Vec<_>) =
+            flows.into_iter().partition(|served| scenario.flow[served.flow.0 as usize].is_modelled());
+        // A proxy without a list of flows serves all connections, also those of programs.
+        let pairs = pairs(builder, &placed, hosts, proxy.flows.is_some().then_some(&real));
+        match (&proxy.mechanism, proxy.mechanism.real_form()) {
+            (Mechanism::Split(config), _) => {
+                let sides = sides(builder, &placed, pairs, &mut number);
+                if !sides.is_empty() {
+                    let name = placed.name.to_owned();
+                    proxies.push(RealProxy { name, config: config.clone(), flows: real, sides });
+                }
             }
-            pairs.push((ends[0], ends[1]));
-        }
-        let sides = sides.into_iter().map(|(link, (hosts, pairs))| {
-            let name = at(&link, placed.name);
-            let gate = builder.proxy(node, &name, number, pairs);
-            number += 1;
-            Side { link, hosts, gate: Host { name, node, gate, stages: Vec::new() } }
-        });
-        let sides: Vec<Side> = sides.collect();
-        if !sides.is_empty() {
-            proxies.push(RealProxy { name: placed.name.to_owned(), config: config.clone(), flows, sides });
+            (_, Some(RealForm::Frames)) => add_model(builder, scenario, &placed, (modelled, real), pairs),
+            _ => {}
         }
     }
     proxies
+}
+
+/// The source and the destination of packets, and the links towards both.
+type Pair = ([NodeId; 2], [String; 2]);
+
+/// Returns the pairs of real hosts whose packets pass the proxy. With `flows`, only hosts of these
+/// flows.
+fn pairs(
+    builder: &mut Builder<'_>,
+    placed: &PlacedService<'_>,
+    hosts: &[Host],
+    flows: Option<&Vec<ServedFlow>>,
+) -> Vec<Pair> {
+    let node = builder.node(placed.node);
+    let pairs = hosts.iter().flat_map(|one| hosts.iter().map(move |two| [one.node, two.node]));
+    let is_served = |ends: &[NodeId; 2]| {
+        let connects = |flow: &ServedFlow| flow.ends == *ends || flow.ends == [ends[1], ends[0]];
+        ends[0] != ends[1] && flows.is_none_or(|flows| flows.iter().any(connects))
+    };
+    pairs.filter(is_served).filter_map(|ends| Some((ends, passing(builder, node, ends).ok()?))).collect()
+}
+
+/// Adds a gate for each link towards the hosts.
+fn sides(
+    builder: &mut Builder<'_>,
+    placed: &PlacedService<'_>,
+    pairs: Vec<Pair>,
+    number: &mut u32,
+) -> Vec<Side> {
+    let node = builder.node(placed.node);
+    let mut sides: BTreeMap<String, (Vec<NodeId>, Vec<Ends>)> = BTreeMap::new();
+    for (ends, [link, _]) in pairs {
+        let (nodes, pairs) = sides.entry(link).or_default();
+        if !nodes.contains(&ends[0]) {
+            nodes.push(ends[0]);
+        }
+        pairs.push(ends.into());
+    }
+    let sides = sides.into_iter().map(|(link, (hosts, pairs))| {
+        let name = at(&link, placed.name);
+        let gate = builder.proxy(node, &name, *number, pairs);
+        *number += 1;
+        Side { link, hosts, gate: Host { name, node, gate, stages: Vec::new() } }
+    });
+    sides.collect()
+}
+
+/// Adds the model of a proxy, which handles the packets of `modelled` flows and the frames of
+/// `real` flows and of programs.
+fn add_model(
+    builder: &mut Builder<'_>,
+    scenario: &Scenario,
+    placed: &PlacedService<'_>,
+    (modelled, mut real): (Vec<ServedFlow>, Vec<ServedFlow>),
+    pairs: Vec<Pair>,
+) {
+    let numbers = modelled.iter().map(|served| served.flow).collect();
+    for (ends, links) in &pairs {
+        let connects = |flow: &ServedFlow| flow.ends == *ends || flow.ends == [ends[1], ends[0]];
+        if !real.iter().any(connects) {
+            let number = FlowId((scenario.flow.len() + real.len()) as u32);
+            let name = format!("{}-{}", builder.name(ends[0]), builder.name(ends[1]));
+            real.push(of_programs(placed.number, (number, name), *ends, links));
+        }
+    }
+    if modelled.is_empty() && pairs.is_empty() {
+        return;
+    }
+    let flows = modelled.into_iter().chain(real.iter().cloned()).collect();
+    let model = placed.service.build(placed.name, flows, builder);
+    let hosts = pairs.into_iter().map(|(ends, _)| ends.into()).collect();
+    let node = builder.node(placed.node);
+    let stage = Box::new(Frames::new(model, real));
+    builder.service(node, placed.name, ServedPackets::Passing, (numbers, hosts), stage);
+}
+
+/// Returns the connections of programs between two hosts, as a flow.
+fn of_programs(
+    number: u16,
+    (flow, name): (FlowId, String),
+    ends: [NodeId; 2],
+    links: &[String; 2],
+) -> ServedFlow {
+    ServedFlow {
+        number,
+        flow,
+        name,
+        ends,
+        links: links.clone(),
+        traced: Vec::new(),
+        dscp: 0,
+        transport: Transport::Tcp(tcp::Config::default()),
+        calls: None,
+    }
 }

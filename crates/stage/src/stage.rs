@@ -392,6 +392,16 @@ impl Outbox {
         &mut self.spare
     }
 
+    /// Returns the number of sent packets that have not been delivered yet.
+    pub fn sent_count(&self) -> usize {
+        self.sent.len()
+    }
+
+    /// Returns the sent packets that have not been delivered yet, without the first `count`.
+    pub fn sent_since(&mut self, count: usize) -> impl Iterator<Item = &mut Packet> {
+        self.sent.iter_mut().skip(count).map(Whole::get_mut)
+    }
+
     /// Returns the packets created, consumed and dropped so far.
     pub fn totals(&self) -> &Totals {
         &self.totals

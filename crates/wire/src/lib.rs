@@ -16,9 +16,11 @@
 
 pub mod checksum;
 mod headers;
+mod tcp;
 pub mod write;
 
 pub use headers::{ethernet_payload, read, read_quoted, set_traffic_class, Echo, Headers};
+pub use tcp::{set_acknowledgment, tcp, TcpSegment};
 
 /// Protocol number of ICMP.
 pub const ICMP: u8 = etherparse::ip_number::ICMP.0;

@@ -25,8 +25,8 @@ impl Scenario {
         }
     }
 
-    /// Adds the problems of a proxy over real sockets, which distinguishes connections by their
-    /// hosts.
+    /// Adds the problems of a proxy for packets of real hosts, which distinguishes connections by
+    /// their hosts.
     pub(super) fn check_real_proxy(&self, at: &PlacedService<'_>, problems: &mut Problems) {
         let hosts = |flow: &Flow| {
             let mut hosts = [flow.from.clone(), flow.to.to_string()];

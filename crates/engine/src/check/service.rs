@@ -80,7 +80,7 @@ impl Scenario {
     }
 
     /// Returns the problems that prevent an emulation but not a simulation: services for traffic of
-    /// real hosts, whose bytes these models do not carry. `programs` is true if hosts send more
+    /// real hosts, whose bytes the models of these services do not carry. `programs` is true if hosts send more
     /// than the scenario's flows.
     pub fn check_emulated(&self, programs: bool) -> Problems {
         let mut problems = Problems::default();
@@ -98,7 +98,7 @@ impl Scenario {
             let passes = programs && at.service.served_packets() == ServedPackets::Passing;
             let Some(real) = passes.then(|| "what programs send".to_owned()).or(real) else { continue };
             let instead = match at.list {
-                "proxy" => ", or no proxy here and `bentpipe machine pep` on a machine or in a namespace before a host of `bentpipe net up`",
+                "proxy" => ", or no proxy here and `bentpipe dtn proxy` on a machine or in a namespace before a host of `bentpipe net up`",
                 _ => "",
             };
             let message = format!(

@@ -280,11 +280,16 @@ transport = "udp"
         "\"split\", sides.satellite = { congestion = \"hybla\" }",
         "\"snoop\", over = \"satellite\"",
     );
+    for programs in [false, true] {
+        let loaded = crate::bad_scenarios::loaded(&snoop).unwrap_or_else(|error| panic!("{error}"));
+        loaded.refuse(loaded.value.check_emulated(programs)).expect("the model handles frames");
+    }
+    let bundles = include_str!("../../../../examples/dtn-proxy.toml").to_owned();
     let two = "[[flow]]\nname = \"second\"\nfrom = \"user\"\nto = \"server\"\napp = \"bulk\"\ntransport = \"tcp\"\n";
     let one_of_two = good.replace("node = \"gateway\"", "node = \"gateway\"\nflows = [\"download\"]") + two;
     let cases = [
-        ("emulated between kernels", &snoop, false),
-        ("a network for programs", &snoop, true),
+        ("emulated between kernels", &bundles, false),
+        ("a network for programs", &bundles, true),
         ("one of two flows between the same real hosts", &one_of_two, false),
     ];
     for (what, scenario, programs) in cases {

@@ -42,8 +42,8 @@ pub struct Router {
     host: Option<Port>,
     /// Output ports of the services that receive transit packets, sorted by flow.
     services: Vec<(FlowId, Port)>,
-    /// Output ports of the real proxies that receive TCP packets of real hosts, sorted by source
-    /// and destination.
+    /// Output ports of the proxies that receive TCP packets of real hosts, sorted by source and
+    /// destination.
     proxies: Vec<((NodeId, NodeId), Port)>,
     interface: Option<u32>,
     edge: Option<Box<Edge>>,
@@ -170,7 +170,7 @@ impl Router {
         self.proxies.insert(at, (ends, port));
     }
 
-    /// Returns the output port to the real proxy of a packet, if there is one.
+    /// Returns the output port to the proxy of a packet of real hosts, if there is one.
     #[cold]
     fn proxy(&self, packet: &Packet) -> Option<Port> {
         let Body::Frame(bytes) = &packet.body else { return None };

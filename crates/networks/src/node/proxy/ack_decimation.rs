@@ -13,7 +13,7 @@
 use super::ack_filter::default_queue;
 use super::acknowledgments::{self, acknowledges, same_acknowledgment};
 use super::thinning::{Thinning, ThinningStage};
-use super::Enhancement;
+use super::{Enhancement, RealForm};
 use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Count, Rate, Sample, Table, Tables};
 use bentpipe_stage::{DropReason, Packet, Stage};
@@ -80,5 +80,9 @@ impl Enhancement for Config {
 
     fn over(&self) -> Option<&str> {
         Some(&self.over)
+    }
+
+    fn real_form(&self) -> Option<RealForm> {
+        Some(RealForm::Frames)
     }
 }

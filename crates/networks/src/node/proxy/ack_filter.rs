@@ -16,7 +16,7 @@
 
 use super::acknowledgments::{self, pure, same_acknowledgment, sequence_difference};
 use super::thinning::{Thinning, ThinningStage};
-use super::Enhancement;
+use super::{Enhancement, RealForm};
 use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Count, Rate, Sample, Table, Tables};
 use bentpipe_stage::{DropReason, Packet, Stage};
@@ -73,5 +73,9 @@ impl Enhancement for Config {
 
     fn over(&self) -> Option<&str> {
         Some(&self.over)
+    }
+
+    fn real_form(&self) -> Option<RealForm> {
+        Some(RealForm::Frames)
     }
 }

@@ -13,10 +13,11 @@
 //! once before them.
 
 use super::acknowledgments::{self, pure, sequence_difference, Counters};
-use super::Enhancement;
+use super::frames::with_acknowledgment;
+use super::{Enhancement, RealForm};
 use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{FlowId, Problems, Report, Sample, Size, Span, Table, Tables, Time};
-use bentpipe_stage::{Body, Held, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Held, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -147,10 +148,8 @@ impl Stage for Reconstruction {
         }
         let starts = state.waiting.is_empty();
         for step in 1..=made {
-            let mut copy = packet.clone();
-            if let Body::Segment(segment) = &mut copy.body {
-                segment.acknowledgment = number.wrapping_sub(advance).wrapping_add(step * self.every);
-            }
+            let reached = number.wrapping_sub(advance).wrapping_add(step * self.every);
+            let copy = with_acknowledgment(&packet, reached);
             out.create_held(&copy);
             state.waiting.push_back(copy);
         }
@@ -212,6 +211,10 @@ impl Enhancement for Config {
 
     fn over(&self) -> Option<&str> {
         Some(&self.over)
+    }
+
+    fn real_form(&self) -> Option<RealForm> {
+        Some(RealForm::Frames)
     }
 
     fn check(&self, problems: &mut Problems) {

@@ -1,9 +1,10 @@
 //! Counters and functions for the mechanisms that remove or recreate acknowledgments.
 
 use super::at;
+use super::frames::segment;
 use bentpipe_core::{Column, Report, Table};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
-use bentpipe_stage::{Body, Packet};
+use bentpipe_stage::Packet;
 
 /// Counters for the acknowledgments of a flow.
 pub static REPORT: Table = Table {
@@ -44,17 +45,14 @@ impl Counters {
 /// flag except ACK, and no selective acknowledgments.
 #[inline]
 pub fn pure(packet: &Packet) -> Option<&Segment> {
-    match &packet.body {
-        Body::Segment(segment) if acknowledges(packet) && segment.options.is_none() => Some(segment),
-        _ => None,
-    }
+    segment(packet).filter(|segment| acknowledges(packet) && segment.options.is_none())
 }
 
 /// Returns true if a packet is an acknowledgment without data, with or without selective
 /// acknowledgments.
 #[inline]
 pub fn acknowledges(packet: &Packet) -> bool {
-    matches!(&packet.body, Body::Segment(segment) if segment.payload == 0 && segment.flags == SegmentFlags::ACK)
+    segment(packet).is_some_and(|segment| segment.payload == 0 && segment.flags == SegmentFlags::ACK)
 }
 
 /// Returns true if two packets belong to the same connection and direction.

@@ -10,6 +10,7 @@ pub mod ack_filter;
 pub mod ack_reconstruction;
 pub mod acknowledgments;
 pub mod dtn;
+pub mod frames;
 pub mod snoop;
 pub mod split;
 mod thinning;
@@ -99,13 +100,23 @@ pub trait Enhancement {
         false
     }
 
-    /// Returns true if an emulation can provide the mechanism for the packets of real hosts.
-    fn has_real_form(&self) -> bool {
-        false
+    /// Returns the form in which an emulation provides the mechanism for the packets of real hosts,
+    /// if it can.
+    fn real_form(&self) -> Option<RealForm> {
+        None
     }
 
     /// Adds the problems of this configuration.
     fn check(&self, _problems: &mut Problems) {}
+}
+
+/// The form in which an emulation provides a mechanism for the packets of real hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RealForm {
+    /// Sockets of the kernel end the connections.
+    Sockets,
+    /// The model handles the frames that pass ([`frames`]).
+    Frames,
 }
 
 impl Service for Mechanism {
@@ -118,7 +129,7 @@ impl Service for Mechanism {
     }
 
     fn has_real_form(&self) -> bool {
-        (**self).has_real_form()
+        self.real_form().is_some()
     }
 
     fn build(&self, name: &str, flows: Vec<ServedFlow>, supply: &mut dyn Supply) -> Box<dyn Stage> {

@@ -30,11 +30,12 @@
 //! does not receive selective acknowledgments in the duplicates that the node drops.
 
 use super::acknowledgments::{acknowledges, sequence_difference};
-use super::{at, Enhancement};
+use super::frames::segment;
+use super::{at, Enhancement, RealForm};
 use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Column, Count, FlowId, Report, Sample, Span, Table, Tables, Time};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
-use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{DropReason, Outbox, Packet, Port, Stage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -161,13 +162,6 @@ impl Snoop {
             flows: flows.into_iter().map(flow).collect(),
             states: BTreeMap::new(),
         }
-    }
-}
-
-fn segment(packet: &Packet) -> Option<&Segment> {
-    match &packet.body {
-        Body::Segment(segment) => Some(segment),
-        _ => None,
     }
 }
 
@@ -357,5 +351,9 @@ impl Enhancement for Config {
 
     fn over(&self) -> Option<&str> {
         Some(&self.over)
+    }
+
+    fn real_form(&self) -> Option<RealForm> {
+        Some(RealForm::Frames)
     }
 }

@@ -1,7 +1,7 @@
 //! The configuration of a splitting proxy.
 
 use super::Split;
-use crate::node::proxy::Enhancement;
+use crate::node::proxy::{Enhancement, RealForm};
 use crate::node::service::{ServedFlow, Supply};
 use bentpipe_core::{Problems, Sample, Size};
 use bentpipe_stage::Stage;
@@ -91,8 +91,8 @@ impl Enhancement for Config {
         true
     }
 
-    fn has_real_form(&self) -> bool {
-        true
+    fn real_form(&self) -> Option<RealForm> {
+        Some(RealForm::Sockets)
     }
 
     fn check(&self, problems: &mut Problems) {
