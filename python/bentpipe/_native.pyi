@@ -76,6 +76,10 @@ class Scenario:
     def check_emulated(self) -> None:
         """Raises :class:`ScenarioError` if the scenario cannot be emulated."""
 
+    def simulated_only(self) -> str:
+        """The parts that an emulation does not apply, as JSON: flows with the keys that no kernel
+        applies, and the key paths that an emulation refuses."""
+
     def refuse(self, path: list[str], message: str) -> None:
         """Raises :class:`ScenarioError` for a value, with its position; ``message`` may end with
         ``; allowed: ...``."""

@@ -28,6 +28,7 @@ pub use clock::{Clock, Scheduling, Timing};
 pub use emulate::{emulate, emulate_followed, Emulated, Error as EmulateError};
 pub use error::Error;
 pub use flows::commands::Planned;
+pub use flows::traffic::unapplied::simulated_only;
 pub use flows::variants::{Unknown, Variants};
 pub use host::live::{LiveHost, INTERFACE};
 pub use host::namespace::Namespace;

@@ -186,7 +186,10 @@ impl Prepared {
             }
         };
         let timing = setup.radios.unwrap_or(Timing::Real);
-        let (proxies, sides) = Proxies::new(setup.scenario, proxies, (plan, setup.mtu), timing)?;
+        let record = &setup.scenario.record;
+        let mut probe =
+            |table, entity: &str| record.writes(table).then(|| network.out().recorder().open(table, entity));
+        let (proxies, sides) = Proxies::new(setup.scenario, proxies, (plan, setup.mtu), timing, &mut probe)?;
         attachments.extend(sides);
         Ok(Prepared { network, hosts, elsewhere, attachments, plan, outlet, internet, radios, proxies })
     }
@@ -226,7 +229,7 @@ impl Prepared {
             })
             .doing("starting the engine's thread")?;
         let scheduling = told.recv().unwrap_or(Scheduling::Ordinary);
-        let proxies = Some(self.proxies.start(clock)?);
+        let proxies = Some(self.proxies.start(clock, &handle)?);
         Ok(Live {
             hosts: self.hosts,
             elsewhere: self.elsewhere,

@@ -155,6 +155,15 @@ impl Scenario {
         self.refused(py, self.to_run(py)?.value.check_emulated(false))
     }
 
+    /// Returns the parts of the scenario that an emulation does not apply: keys of flows by flow,
+    /// and the key paths that it refuses, as JSON.
+    fn simulated_only(&self) -> String {
+        let scenario = &self.loaded.value;
+        let refused = scenario.check_emulated(false);
+        let refused: Vec<String> = refused.into_vec().iter().map(|problem| problem.path.join(".")).collect();
+        text(&(bentpipe_emu::simulated_only(scenario), refused))
+    }
+
     /// Raises `ScenarioError` for a value at a key path.
     fn refuse(&self, py: Python<'_>, path: Vec<String>, message: String) -> PyResult<()> {
         let mut problems = Problems::default();

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct TcpSegment {
     /// Source port and destination port.
     pub ports: (u16, u16),
-    /// Sequence number.
+    /// Sequence number of the first byte of payload, or of the SYN.
     pub sequence: u32,
     /// Acknowledgment number, also without the ACK flag.
     pub acknowledgment: u32,

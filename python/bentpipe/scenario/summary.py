@@ -124,9 +124,25 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
         lines += _wrapped("flow", f"{name}{several}: {about}")
         for line in _paths(paths):
             lines += _wrapped("", line)
-    for label, line in (*_proxies(scenario, known), *_outages(scenario, known)):
+    rest = (*_proxies(scenario, known), *_outages(scenario, known), *_emulations(scenario))
+    for label, line in rest:
         lines += _wrapped(label, line)
     return lines
+
+
+def _emulations(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yields the parts that the clocks real and kernel do not apply."""
+    flows, refused = scenario.simulated_only
+    if refused:
+        yield "emulation", f"clocks real and kernel refuse {', '.join(refused)}"
+        return
+    groups = {flow["name"]: flow.get("group") or flow["name"] for flow in scenario.flows}
+    lacking: dict[tuple[str, ...], dict[str, None]] = {}
+    for name, keys in flows:
+        lacking.setdefault(tuple(keys), {})[groups.get(name, name)] = None
+    for unapplied, names in lacking.items():
+        keys_ = ", ".join(unapplied)
+        yield "emulation", f"clocks real and kernel do not apply {keys_} of {listed(list(names))}"
 
 
 def _proxies(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:

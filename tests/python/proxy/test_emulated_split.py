@@ -57,6 +57,52 @@ def test_a_split_by_this_kernel_has_the_goodput_of_the_model(accept: str, tmp_pa
     assert real == pytest.approx(model, rel=0.05)
 
 
+#: The laboratory of the SatNEx study, with its accelerator on Router 2.
+LABORATORY = Path(bp.__file__).parent / "testbed" / "templates" / "laboratory.toml"
+ON = ("proxy.accelerator.enabled=true", "duration=20 s")
+
+
+def check_laboratory(clock: Literal["real", "kernel"], tmp_path: Path) -> None:
+    """RED on Router 1, a split on Router 2, Hybla over the satellite and a wired competitor, from
+    one file. The accelerator has its own trace of cwnd, ssthresh and RTO."""
+    model = bp.simulate(LABORATORY, out=tmp_path / "model", overrides=ON)
+    run = bp.emulate(LABORATORY, out=tmp_path / clock, overrides=ON, clock=clock)
+    rows = [{row["flow"]: row for row in one.flows.iter_rows(named=True)} for one in (model, run)]
+    for flow in ("satellite", "satellite@sender1", "satellite@accelerator"):
+        assert rows[1][flow]["goodput"] == pytest.approx(rows[0][flow]["goodput"], rel=0.05)
+    assert rows[1]["satellite@accelerator"]["rtt_min"] == pytest.approx(0.5, abs=0.005)
+    trace = run.trace("tcp", "satellite@accelerator")
+    assert len(trace) > 500
+    assert trace["cwnd"].max() > 300
+    # RFC 6298, equations 2.3 and 2.4: RTO = SRTT + max(G, K x RTTVAR), with a minimum of 200 ms.
+    assert ((trace["rto"] - trace["srtt"]) >= 0.2).all()
+    compared = commands.run("compare", tmp_path / "model", tmp_path / clock, "--figure", "none")
+    assert compared.returncode == 0, compared.stderr
+    assert "satellite@accelerator" in compared.stdout
+
+
+@guests
+def test_the_laboratory_runs_on_the_clock_of_the_kernel(tmp_path: Path) -> None:
+    check_laboratory("kernel", tmp_path)
+
+
+@networks
+@pytest.mark.quiet
+def test_the_laboratory_runs_on_the_real_clock(tmp_path: Path) -> None:
+    check_laboratory("real", tmp_path)
+
+
+def test_check_names_the_parts_that_stay_simulated(tmp_path: Path) -> None:
+    """Freeze-TCP needs handover signals, and SCPS-TP's recovery needs SNACK: no kernel has them."""
+    transport = 'flow.download.transport={kind="tcp",recovery="snack",freeze=[{at="3 s",until="4 s"}]}'
+    done = commands.run("check", GEO, "--set", transport)
+    text = " ".join(done.stdout.split())
+    assert "clocks real and kernel do not apply recovery, freeze of download" in text, done.stderr
+    bundles = commands.run("check", GEO.with_name("dtn-proxy.toml")).stdout
+    refused = "clocks real and kernel refuse proxy.entrance.mechanism, proxy.exit.mechanism"
+    assert refused in " ".join(bundles.split())
+
+
 PROGRAMS = """name = "programs"
 duration = "3 s"
 

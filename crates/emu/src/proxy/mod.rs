@@ -13,14 +13,17 @@
 //!
 //! Deviations from the model: each direction has two buffers of `buffer` bytes, one for each
 //! socket. Copying takes the time that the machine needs, which is zero in virtual time. Only IPv4
-//! is split; TCP over IPv6 passes by.
+//! is split; TCP over IPv6 passes by. The trace `tcp` of a proxy's connections comes from TCP_INFO
+//! every 10 ms or more, with smoothed round-trip times.
 
 mod line;
 mod port;
 mod relay;
 
+use crate::bridge::Handle;
 use crate::clock::{Clock, Timing};
 use crate::error::{Doing, Error};
+use crate::flows::traffic::rows::Rows;
 use crate::flows::traffic::settings::Settings;
 use crate::flows::traffic::unapplied;
 use crate::flows::variants::Variants;
@@ -30,10 +33,12 @@ use crate::host::port::tun::{self, Tun};
 use crate::host::port::Port;
 use crate::host::process;
 use bentpipe_core::address::{port_at, Plan};
-use bentpipe_core::Report;
+use bentpipe_core::{Probe, Report, Table};
 use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_engine::{Host, RealProxy, Side};
+use bentpipe_networks::node::proxy::at;
 use bentpipe_networks::node::service::ServedFlow;
+use bentpipe_transport::tcp::endpoint;
 use bentpipe_transport::{tcp, Config as Transport};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use port::{Inbox, SidePort};
@@ -81,10 +86,14 @@ pub(crate) struct SplitFlow {
     served: ServedFlow,
     source: Ipv4Addr,
     destination: SocketAddrV4,
+    /// Probes of the traces `tcp` by connection: of the senders towards the source and towards the
+    /// destination. Further connections are not traced.
+    probes: Vec<[Option<Probe>; 2]>,
 }
 
 impl Proxies {
     /// Creates the namespaces of the proxies. Returns their ports, in the order of their gates.
+    /// `probe` opens traces.
     ///
     /// # Errors
     /// Returns an error if the machine lacks a required feature, or if a congestion control is not
@@ -94,6 +103,7 @@ impl Proxies {
         proxies: Vec<RealProxy>,
         (plan, mtu): (Plan, u32),
         timing: Timing,
+        probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>,
     ) -> Result<(Proxies, Vec<Attached>), Error> {
         let configs: Vec<tcp::Config> = proxies.iter().flat_map(configs).collect();
         let variants =
@@ -115,7 +125,8 @@ impl Proxies {
                 attachments.push((side.gate.clone(), Box::new(port) as Box<dyn Port>));
                 sides.push(host);
             }
-            relays.push(Relay::new(proxy, sides, inbox, plan, &variants));
+            let flows = split_flows(&proxy, plan, probe);
+            relays.push(Relay::new(proxy, flows, sides, inbox, &variants));
         }
         Ok((Proxies { relays, variants, unapplied }, attachments))
     }
@@ -124,14 +135,14 @@ impl Proxies {
     ///
     /// # Errors
     /// Returns an error if there are no more threads or file descriptors.
-    pub fn start(self, clock: Clock) -> Result<RunningProxies, Error> {
+    pub fn start(self, clock: Clock, handle: &Handle) -> Result<RunningProxies, Error> {
         let mut threads = Vec::new();
         for relay in self.relays {
             let (stop, inbox) = (Arc::new(AtomicBool::new(false)), relay.inbox());
-            let stopping = Arc::clone(&stop);
+            let (stopping, rows) = (Arc::clone(&stop), Rows::new(handle.clone()));
             let thread = thread::Builder::new().name("proxy".to_owned());
             let thread =
-                thread.spawn(move || relay.run(clock, &stopping)).doing("starting a proxy's thread")?;
+                thread.spawn(move || relay.run(clock, rows, &stopping)).doing("starting a proxy's thread")?;
             threads.push((thread, stop, inbox));
         }
         Ok(RunningProxies { threads, _variants: self.variants, unapplied: self.unapplied })
@@ -241,13 +252,21 @@ fn side_host(
     Ok((SideHost { link: side.link.clone(), namespace: host.namespace, hosts, packets }, port))
 }
 
-/// Returns the flows with the addresses of their connections.
-fn split_flows(flows: Vec<ServedFlow>, plan: Plan) -> Vec<SplitFlow> {
-    let of = |served: ServedFlow| {
+/// Returns the flows of a proxy with the addresses and the traces of their connections.
+fn split_flows(
+    proxy: &RealProxy,
+    plan: Plan,
+    probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>,
+) -> Vec<SplitFlow> {
+    let of = |served: &ServedFlow| {
         let [from, to] = served.ends;
         let port = port_at(served.flow, to, from);
         let (source, destination) = (plan.ipv4(from), SocketAddrV4::new(plan.ipv4(to), port));
-        SplitFlow { served, source, destination }
+        let probes = served
+            .traced
+            .iter()
+            .map(|[there, back]| [back, there].map(|name| probe(&endpoint::TRACE, &at(name, &proxy.name))));
+        SplitFlow { probes: probes.collect(), served: served.clone(), source, destination }
     };
-    flows.into_iter().map(of).collect()
+    proxy.flows.iter().map(of).collect()
 }

@@ -2,12 +2,14 @@
 
 use super::line::{self, Counters, Line, DESTINATION};
 use super::port::{Inbox, Key, Syn};
-use super::{split_flows, SideHost, SplitFlow};
+use super::{SideHost, SplitFlow};
 use crate::clock::{Clock, Scheduling, Timing};
+use crate::flows::traffic::info::Info;
+use crate::flows::traffic::poll::{self, Polled};
+use crate::flows::traffic::rows::Rows;
 use crate::flows::traffic::sockets::{self, Sockets};
 use crate::flows::variants::Variants;
-use bentpipe_core::address::Plan;
-use bentpipe_core::Report;
+use bentpipe_core::{Probe, Report, Time};
 use bentpipe_engine::RealProxy;
 use bentpipe_networks::node::proxy::directions_at;
 use bentpipe_networks::node::proxy::split::{self, Accept, REPORT};
@@ -22,6 +24,7 @@ use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Event number of arriving SYNs.
 const ARRIVED: u64 = u64::MAX;
@@ -46,6 +49,8 @@ pub struct Relay {
     by_key: BTreeMap<Key, usize>,
     /// Totals of ended connections, by flow.
     totals: Vec<[Counters; 2]>,
+    /// Number of connections so far, by flow.
+    opened: Vec<usize>,
     connections: u64,
     broken: u64,
 }
@@ -58,6 +63,8 @@ struct Split {
     flow: Option<usize>,
     /// The SYN that the kernel has not got yet.
     syn: Option<Syn>,
+    /// The senders towards the source and towards the destination, with their traces.
+    senders: [(Polled, Option<Probe>); 2],
 }
 
 /// A proxy whose thread has ended.
@@ -70,16 +77,16 @@ impl Relay {
     /// Creates the proxy of a network, with the namespaces of its sides.
     pub fn new(
         proxy: RealProxy,
+        flows: Vec<SplitFlow>,
         sides: Vec<SideHost>,
         inbox: Arc<Inbox>,
-        plan: Plan,
         variants: &Variants,
     ) -> Relay {
         let congestion = super::configs(&proxy).into_iter();
         let congestion =
             congestion.map(|config| (config.clone(), variants.name(&config).to_owned())).collect();
-        let flows = split_flows(proxy.flows, plan);
         let totals = flows.iter().map(|_| Default::default()).collect();
+        let opened = vec![0; flows.len()];
         Relay {
             name: proxy.name,
             config: proxy.config,
@@ -92,6 +99,7 @@ impl Relay {
             free: Vec::new(),
             by_key: BTreeMap::new(),
             totals,
+            opened,
             connections: 0,
             broken: 0,
         }
@@ -102,25 +110,36 @@ impl Relay {
         Arc::clone(&self.inbox)
     }
 
-    /// Runs until `stop` is true.
-    pub fn run(mut self, clock: Clock, stop: &AtomicBool) -> Ended {
+    /// Runs until `stop` is true, and writes the traces of the connections to `rows`.
+    pub fn run(mut self, clock: Clock, mut rows: Rows, stop: &AtomicBool) -> Ended {
         match clock.timing() {
             Timing::Real => crate::sys::exact_timers(),
             Timing::Virtual => _ = Scheduling::best(),
         }
-        let outcome = self.serve(clock, stop);
+        let outcome = self.serve(clock, &mut rows, stop);
         for split in self.lines.iter_mut().flatten() {
             split.line.count(None);
         }
         Ended { relay: self, outcome }
     }
 
-    fn serve(&mut self, clock: Clock, stop: &AtomicBool) -> io::Result<()> {
+    fn serve(&mut self, clock: Clock, rows: &mut Rows, stop: &AtomicBool) -> io::Result<()> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(&self.inbox.event, EpollEvent::new(EpollFlags::EPOLLIN, ARRIVED))?;
         let mut events = [EpollEvent::empty(); 64];
+        let mut next_poll = Time::ZERO;
         while !stop.load(Ordering::Relaxed) {
-            let count = match epoll.wait(&mut events, EpollTimeout::NONE) {
+            let now = clock.now();
+            if now >= next_poll {
+                next_poll = now + poll::interval(self.poll(now, rows));
+            }
+            // Without connections, the thread sleeps until the next SYN.
+            let pause = Duration::from_micros(next_poll.since(now).as_micros() + 1000);
+            let timeout = match self.by_key.is_empty() {
+                true => EpollTimeout::NONE,
+                false => EpollTimeout::try_from(pause).unwrap_or(EpollTimeout::MAX),
+            };
+            let count = match epoll.wait(&mut events, timeout) {
                 Ok(count) => count,
                 Err(Errno::EINTR) => continue,
                 Err(error) => return Err(error.into()),
@@ -175,7 +194,12 @@ impl Relay {
         sockets::watch(epoll, socket.as_fd(), number as u64)?;
         let line = Line::new(socket, self.config.buffer.bytes());
         let key = syn.key;
-        let mut split = Split { line, key, flow, syn: Some(syn) };
+        let probes = flow.and_then(|flow| self.flows[flow].probes.get(self.opened[flow]).copied());
+        if let Some(flow) = flow {
+            self.opened[flow] += 1;
+        }
+        let senders = probes.unwrap_or_default().map(|probe| (Polled::default(), probe));
+        let mut split = Split { line, key, flow, syn: Some(syn), senders };
         if self.config.accept == Accept::Early {
             release(&self.inbox, &mut self.sides, &mut split)?;
         }
@@ -280,6 +304,23 @@ impl Relay {
             split.line.pump(clock.now());
         }
         Ok(())
+    }
+
+    /// Writes rows of the trace `tcp` and measures the round-trip times of the scenario's flows.
+    /// Returns the number of queries.
+    fn poll(&mut self, now: Time, rows: &mut Rows) -> u64 {
+        let mut asked = 0;
+        for split in self.lines.iter_mut().flatten().filter(|split| split.flow.is_some()) {
+            for (side, (sender, probe)) in split.senders.iter_mut().enumerate() {
+                let info = split.line.socket(side).and_then(|socket| Info::of(socket.as_fd()).ok());
+                let Some(info) = info else { continue };
+                asked += 1;
+                let sent = &mut split.line.counters[side].sent;
+                sender.look(&info, side == DESTINATION, (now, *probe), rows, sent);
+            }
+        }
+        rows.flush();
+        asked
     }
 
     fn end(&mut self, number: usize) {

@@ -80,8 +80,8 @@ impl Scenario {
     }
 
     /// Returns the problems that prevent an emulation but not a simulation: services for traffic of
-    /// real hosts, whose bytes the models of these services do not carry. `programs` is true if hosts send more
-    /// than the scenario's flows.
+    /// real hosts, if the models of these services do not carry the bytes. `programs` is true if
+    /// hosts send more than the scenario's flows.
     pub fn check_emulated(&self, programs: bool) -> Problems {
         let mut problems = Problems::default();
         for at in self.services() {

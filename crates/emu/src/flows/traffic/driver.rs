@@ -1,6 +1,7 @@
 //! The thread that calls ends when their timers are due and when their sockets are ready.
 
 use super::exact::Exact;
+use super::poll;
 use super::rows::Rows;
 use super::{Ending, Endpoint, Traces, Watch};
 use crate::bridge::Handle;
@@ -15,11 +16,6 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Interval of queries of TCP_INFO if the kernel provides no log of acknowledgments.
-const POLL: Span = Span::from_millis(10);
-/// Additional interval of the queries per connection, so that queries take a few percent of the
-/// time.
-const POLL_EACH: Span = Span::from_micros(50);
 /// Maximum time between two checks for a stop of the run.
 const LOOK: Span = Span::from_millis(50);
 /// Number of such checks in a run in virtual time, in which a check costs more than the time
@@ -97,7 +93,7 @@ impl Driver {
             }
             if self.polls && now >= next_poll {
                 let asked = self.poll(ends, now);
-                next_poll = now + POLL.max(POLL_EACH * asked);
+                next_poll = now + poll::interval(asked);
             }
             self.wake_due(ends)?;
             let mut alarm = self.due.first().map_or(next_look, |(time, _)| time.min(next_look));
@@ -209,8 +205,7 @@ impl Driver {
     }
 
     /// Writes rows of the trace `tcp` and the statistics of senders from queries of the kernel.
-    /// Returns the number of queries. As with the log, a row is written only after an
-    /// acknowledgment or a time-out.
+    /// Returns the number of queries.
     fn poll(&mut self, ends: &mut [Ending], now: Time) -> u64 {
         let mut asked = 0;
         for Ending { endpoint, asked: of_end, .. } in ends {
@@ -219,19 +214,7 @@ impl Driver {
             for line in tcp.lines() {
                 let Some(info) = line.info() else { continue };
                 asked += 1;
-                if info.data_segments_out() == 0 {
-                    continue;
-                }
-                let row = info.row(opened);
-                let [.., acknowledged, _, _, timeouts, _] = row;
-                let [.., last_acknowledged, _, _, last_timeouts, _] = line.traced.unwrap_or([0.0; 12]);
-                if acknowledged > last_acknowledged {
-                    of_end.rtt.add(Span::from_micros(info.srtt().into()));
-                }
-                if acknowledged > last_acknowledged || timeouts > last_timeouts {
-                    line.traced = Some(row);
-                    self.rows.add(line.probes.tcp, now, &row);
-                }
+                line.polled.look(&info, opened, (now, line.probes.tcp), &mut self.rows, of_end);
             }
         }
         asked

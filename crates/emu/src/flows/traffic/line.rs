@@ -6,6 +6,7 @@
 
 use super::exact::{Discarded, Watched};
 use super::info::Info;
+use super::poll::Polled;
 use super::{Probes, Watch};
 use crate::clock::Clock;
 use crate::sys::socket::{self, set_tcp};
@@ -82,8 +83,7 @@ pub struct Line {
     pub last: Option<Info>,
     /// Number in the table `tcp_connection`, and description.
     pub failure: Option<(u8, String)>,
-    /// Last values of the trace `tcp`.
-    pub traced: Option<[f64; 12]>,
+    pub polled: Polled,
 }
 
 impl Line {
@@ -122,7 +122,7 @@ impl Line {
             discarded: None,
             last: None,
             failure: None,
-            traced: None,
+            polled: Polled::default(),
         }
     }
 

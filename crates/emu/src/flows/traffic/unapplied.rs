@@ -5,7 +5,7 @@ use super::settings::{LEAST_SENT, NEWEST};
 use crate::flows::variants::Variants;
 use crate::sys::socket;
 use bentpipe_core::Size;
-use bentpipe_engine::scenario::Scenario;
+use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_transport::tcp::config::Recovery;
 use bentpipe_transport::tcp::Config;
 
@@ -20,15 +20,28 @@ pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
     all
 }
 
+/// Returns the flows over the kernel's sockets with the keys that no kernel applies: these stay
+/// simulated. Flows without such keys are left out.
+pub fn simulated_only(scenario: &Scenario) -> Vec<(String, Vec<&'static str>)> {
+    let of = |flow: &Flow| {
+        let config = flow.transport.tcp()?;
+        let sentences = by_any_kernel(config);
+        let keys: Vec<&str> = sentences.into_iter().map(|(key, _)| key).collect();
+        (!keys.is_empty()).then(|| (flow.name.clone(), keys))
+    };
+    flows(scenario).filter_map(|(_, flow)| of(flow)).collect()
+}
+
 /// Returns a sentence for each such key of TCP settings. `is_program` is true if a program creates
 /// the sockets.
 pub fn of_config(config: &Config, is_program: bool, variants: &Variants) -> Vec<String> {
-    let mut sentences = by_any_kernel(config);
+    let mut keys = by_any_kernel(config);
     if is_program {
-        sentences.extend(by_programs(config));
+        keys.extend(by_programs(config));
     } else {
-        sentences.extend(by_old_kernels(config, socket::takes));
+        keys.extend(by_old_kernels(config, socket::takes));
     }
+    let mut sentences: Vec<String> = keys.into_iter().map(|(key, kernel)| sentence(key, kernel)).collect();
     sentences.extend(variants.unapplied(config));
     if config.syn_linear_timeouts != Config::default().syn_linear_timeouts && !NEWEST.is_there() {
         sentences.push(sentence("syn_linear_timeouts", "this kernel is older than 6.5 and has none"));
@@ -40,14 +53,17 @@ fn sentence(key: &str, kernel: &str) -> String {
     format!("{key} is not applied: {kernel}")
 }
 
-/// Returns the names of the keys whose condition is true.
-fn named<const N: usize>(keys: [(&str, bool, &str); N]) -> Vec<String> {
+/// A key that is not applied, and the behaviour of the kernel.
+type Unapplied = (&'static str, &'static str);
+
+/// Returns the keys whose condition is true.
+fn named<const N: usize>(keys: [(&'static str, bool, &'static str); N]) -> Vec<Unapplied> {
     let differing = keys.into_iter().filter(|(_, differs, _)| *differs);
-    differing.map(|(key, _, kernel)| sentence(key, kernel)).collect()
+    differing.map(|(key, _, kernel)| (key, kernel)).collect()
 }
 
 /// Returns the keys that no kernel can apply.
-fn by_any_kernel(config: &Config) -> Vec<String> {
+fn by_any_kernel(config: &Config) -> Vec<Unapplied> {
     let model = Config::default();
     let kernels = if config.offers_sack() { Recovery::Rack } else { Recovery::Newreno };
     let counts = config.delayed_ack && config.quick_acks.value() > 0;
@@ -125,7 +141,7 @@ fn by_any_kernel(config: &Config) -> Vec<String> {
 
 /// Returns the keys that are built into kernels before 6.15, detected by the options that this
 /// kernel takes.
-fn by_old_kernels(config: &Config, takes: impl Fn(libc::c_int) -> bool) -> Vec<String> {
+fn by_old_kernels(config: &Config, takes: impl Fn(libc::c_int) -> bool) -> Vec<Unapplied> {
     let model = Config::default();
     named([
         (
@@ -144,7 +160,7 @@ fn by_old_kernels(config: &Config, takes: impl Fn(libc::c_int) -> bool) -> Vec<S
 }
 
 /// Returns the keys that belong to a program's own sockets.
-fn by_programs(config: &Config) -> Vec<String> {
+fn by_programs(config: &Config) -> Vec<Unapplied> {
     let model = Config::default();
     const OWN: &str = "the program's sockets have the kernel's, or what the program sets";
     named([
@@ -173,15 +189,15 @@ mod tests {
     #[test]
     fn a_linux_transport_is_applied_completely() {
         let all = [by_any_kernel(&Config::default()), by_programs(&Config::default())];
-        assert_eq!(all.concat(), Vec::<String>::new());
-        assert_eq!(by_old_kernels(&Config::default(), |_| false), Vec::<String>::new());
+        assert_eq!(all.concat(), []);
+        assert_eq!(by_old_kernels(&Config::default(), |_| false), []);
     }
 
     #[test]
     fn each_unapplied_key_is_named() {
-        let says = |found: Vec<String>, key: &str| {
-            assert_eq!(found.len(), 1, "{found:?}");
-            assert!(found[0].starts_with(&format!("{key} is not applied: ")), "{found:?}");
+        let says = |found: Vec<Unapplied>, key: &str| {
+            let keys: Vec<&str> = found.iter().map(|(key, _)| *key).collect();
+            assert_eq!(keys, [key]);
         };
         for (key, value) in [
             ("undo", "false"),
@@ -198,10 +214,10 @@ mod tests {
         }
         // Without scaling the window does not grow, neither on hosts nor in the model.
         let unscaled = config(r#"{"window_scaling": false}"#);
-        assert_eq!([by_any_kernel(&unscaled), by_programs(&unscaled)].concat(), Vec::<String>::new());
+        assert_eq!([by_any_kernel(&unscaled), by_programs(&unscaled)].concat(), []);
         let old = config(r#"{"rto_max": "60 s"}"#);
         says(by_old_kernels(&old, |_| false), "rto_max");
-        assert_eq!(by_old_kernels(&old, |_| true), Vec::<String>::new());
+        assert_eq!(by_old_kernels(&old, |_| true), []);
         says(by_programs(&config(r#"{"receive_window": "64 KiB"}"#)), "receive_window");
     }
 }
