@@ -3,6 +3,7 @@ clocks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -52,7 +53,9 @@ mechanism = {mechanism}
 #: A return link that acknowledgments fill: 10 Mbit/s of data need 170 kbit/s of acknowledgments.
 SLOW = 'link.satellite.return={rate="40 kbit/s",delay="50 ms"}'
 #: An acknowledgment filter before the slow link.
-FILTER = 'proxy=[{name="terminal",node="terminal",mechanism={kind="ack-filter",over="satellite",rate="39 kbit/s"}}'
+FILTER = (
+    'proxy=[{name="terminal",node="terminal",mechanism={kind="ack-filter",over="satellite",rate="39 kbit/s"}}'
+)
 RECONSTRUCTION = '{name="gateway",node="gateway",mechanism={kind="ack-reconstruction",over="satellite"}}'
 
 Clock = Literal["virtual", "real", "kernel"]
@@ -107,17 +110,18 @@ def check_reconstruction(clock: Clock, tmp_path: Path) -> None:
         assert seen[key][column] == pytest.approx(counts[key][column], rel=0.1)
 
 
-CHECKS = [check_snoop, check_acknowledgments, check_reconstruction]
+Check = Callable[[Clock, Path], None]
+CHECKS: list[Check] = [check_snoop, check_acknowledgments, check_reconstruction]
 
 
 @guests
 @pytest.mark.parametrize("check", CHECKS)
-def test_frames_in_virtual_time_are_handled_as_in_the_model(check, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_frames_in_virtual_time_are_handled_as_in_the_model(check: Check, tmp_path: Path) -> None:
     check("kernel", tmp_path)
 
 
 @networks
 @pytest.mark.quiet
 @pytest.mark.parametrize("check", CHECKS)
-def test_frames_of_real_hosts_are_handled_as_in_the_model(check, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_frames_of_real_hosts_are_handled_as_in_the_model(check: Check, tmp_path: Path) -> None:
     check("real", tmp_path)

@@ -73,7 +73,7 @@ def check_laboratory(clock: Literal["real", "kernel"], tmp_path: Path) -> None:
     assert rows[1]["satellite@accelerator"]["rtt_min"] == pytest.approx(0.5, abs=0.005)
     trace = run.trace("tcp", "satellite@accelerator")
     assert len(trace) > 500
-    assert trace["cwnd"].max() > 300
+    assert (trace["cwnd"] > 300).any()
     # RFC 6298, equations 2.3 and 2.4: RTO = SRTT + max(G, K x RTTVAR), with a minimum of 200 ms.
     assert ((trace["rto"] - trace["srtt"]) >= 0.2).all()
     compared = commands.run("compare", tmp_path / "model", tmp_path / clock, "--figure", "none")
