@@ -2213,6 +2213,39 @@ class PieQueue(TypedDict):
     ms."""
 
 
+class Dualpi2Queue(TypedDict):
+    """Queue of the kind `dualpi2`. DualPI2 (RFC 9332): a shallow queue for L4S traffic and a queue for
+    classic traffic, whose mark and drop probabilities are coupled."""
+
+    alpha: NotRequired[float]
+    """Integral gain in Hz, per second of difference from the target. Default 0.16015625 (41/256)."""
+    beta: NotRequired[float]
+    """Proportional gain in Hz, per second of change of the delay. Default 3.19921875 (819/256)."""
+    classic_protection: NotRequired[float]
+    """Share of the link's bytes for classic traffic while both queues have packets, 0 to 1. L4S traffic has
+    priority for the rest. Default 0.1."""
+    coupling: NotRequired[float]
+    """Coupling factor from the base probability to the probability of marks in the L4S queue (k in RFC 9332),
+    0 to 255. Default 2. A factor of 0 uncouples the queues."""
+    kind: Literal["dualpi2"]
+    min_th: NotRequired[Span]
+    """Sojourn time in the L4S queue above which packets may be marked (minTh in RFC 9332). Default 1 ms."""
+    packets: NotRequired[int]
+    """Maximum number of waiting packets in both queues together (limit in RFC 9332). Default 10000. Packets
+    that arrive at a full queue are dropped."""
+    range: NotRequired[Span]
+    """Width of the ramp above `min_th` in which the probability of a mark rises from 0 to 1 (range in RFC
+    9332). Default 0 s, a step: every packet with a sojourn time of at least `min_th` is marked."""
+    target: NotRequired[Span]
+    """Target queueing delay of classic traffic, longer than 0 s. Default 15 ms. On slow links it should
+    exceed the transmission time of two packets."""
+    th_len: NotRequired[int]
+    """Number of packets in the L4S queue, with the departing one, up to which the sojourn time causes no
+    marks (Th_len in RFC 9332). Default 0."""
+    update: NotRequired[Span]
+    """Period of the updates of the base probability (Tupdate in RFC 9332), longer than 0 s. Default 16 ms."""
+
+
 class PriorityQueue(TypedDict):
     """Queue of the kind `priority`. Strict priority: whenever the link is free, it serves the first class in
     the list that has a packet to send."""
@@ -2284,7 +2317,7 @@ class UnlimitedQueue(TypedDict):
 
 
 #: The queue discipline, which admits, drops and marks packets and selects the next departure.
-Queue: TypeAlias = 'DropTailQueue | DropFrontQueue | RedQueue | RedBytesQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | UnlimitedQueue | Literal["drop-tail", "drop-front", "red", "red-bytes", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "priority", "wrr", "drr", "wfq", "shaper", "diffserv", "unlimited"]'
+Queue: TypeAlias = 'DropTailQueue | DropFrontQueue | RedQueue | RedBytesQueue | GentleRedQueue | AredQueue | WredQueue | CodelQueue | FqCodelQueue | PieQueue | Dualpi2Queue | PriorityQueue | WrrQueue | DrrQueue | WfqQueue | ShaperQueue | DiffservQueue | UnlimitedQueue | Literal["drop-tail", "drop-front", "red", "red-bytes", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "dualpi2", "priority", "wrr", "drr", "wfq", "shaper", "diffserv", "unlimited"]'
 
 #: a rate, or a symbol rate with ACM, 1 bit/s to 100 Tbit/s
 ChannelRate: TypeAlias = "str"

@@ -27,6 +27,7 @@ const QUEUES: &[&str] = &[
     r#"{ kind = "drop-front", packets = 7 }"#,
     r#"{ kind = "codel", packets = 50, target = "20 ms" }"#,
     r#"{ kind = "fq-codel", packets = 30, flows = 4 }"#,
+    r#"{ kind = "dualpi2", packets = 50, target = "20 ms" }"#,
     "\"pie\"",
 ];
 const ERRORS: &[&str] = &[

@@ -46,6 +46,7 @@ fn queues_by_discipline() {
         ("codel".into(), r#"{ kind = "codel" }"#.into()),
         ("fq-codel".into(), r#"{ kind = "fq-codel" }"#.into()),
         ("pie".into(), r#"{ kind = "pie" }"#.into()),
+        ("dualpi2".into(), r#"{ kind = "dualpi2" }"#.into()),
         ("priority".into(), format!(r#"{{ kind = "priority", {classes} }}"#)),
         ("wrr".into(), format!(r#"{{ kind = "wrr", {weighted} }}"#)),
         ("drr".into(), format!(r#"{{ kind = "drr", {weighted} }}"#)),

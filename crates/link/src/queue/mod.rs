@@ -15,6 +15,7 @@ pub mod diffserv;
 pub mod drop_front;
 pub mod drop_tail;
 pub mod drr;
+pub mod dualpi2;
 pub mod early;
 pub mod fq_codel;
 pub mod gentle_red;
@@ -49,6 +50,7 @@ kinds! {
         "codel" => Codel(codel::Config),
         "fq-codel" => FqCodel(fq_codel::Config),
         "pie" => Pie(pie::Config),
+        "dualpi2" => Dualpi2(dualpi2::Config),
         "priority" => Priority(priority::Config),
         "wrr" => Wrr(wrr::Config),
         "drr" => Drr(drr::Config),

@@ -325,7 +325,8 @@ fn the_usual_behaviours_are_one_queue() {
 
 #[test]
 fn packets_are_delivered_or_counted_as_dropped() {
-    let kinds = ["drop-tail", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "diffserv"];
+    let kinds =
+        ["drop-tail", "red", "gentle-red", "ared", "wred", "codel", "fq-codel", "pie", "dualpi2", "diffserv"];
     let nested =
         classes("wrr", "", WEIGHTS).replacen(r#"{"drop-tail": {"packets": 50}}"#, r#"{"codel": {}}"#, 1);
     let all = kinds.map(|kind| format!(r#"{{"{kind}": {{}}}}"#)).into_iter().chain([nested]);

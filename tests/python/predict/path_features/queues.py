@@ -66,6 +66,12 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     _queue("pie", "target update burst packets ecn", 'target="5 ms",packets=50', "pie"),
     _queue(
+        "dualpi2",
+        "target update alpha beta coupling packets min_th range th_len classic_protection",
+        'target="5 ms",packets=50',
+        "dualpi2",
+    ),
+    _queue(
         "priority",
         "classes classes.dscp classes.name classes.queue classes.weight",
         CLASSES,
