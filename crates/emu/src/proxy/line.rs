@@ -163,10 +163,12 @@ impl Line {
         }
     }
 
-    /// Limits the send buffers to the memory of `buffer` bytes of payload.
+    /// Limits the send buffers to the memory of `buffer` bytes of payload in single segments. The
+    /// kernel counts up to twice the payload then, if a pacing congestion control such as BBR sends
+    /// single segments. Large writes leave room for almost twice the payload.
     pub fn limit(&self, buffer: u64) {
         for socket in self.sockets.iter().flatten() {
-            let _ = socket::set_send_memory(socket.as_fd(), buffer / 6 * 7);
+            let _ = socket::set_send_memory(socket.as_fd(), 2 * buffer);
         }
     }
 }
