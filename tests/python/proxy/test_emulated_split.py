@@ -23,7 +23,7 @@ def goodput(
     overrides = (
         f"proxy.pep.mechanism.sides.satellite.congestion={congestion}",
         f'link.satellite.error={{kind="packet",probability={loss}}}',
-        "duration=20 s",
+        "duration=30 s",
         *more,
     )
     if clock == "virtual":
@@ -36,13 +36,18 @@ def goodput(
     return float(rows["download"]["goodput"])
 
 
+#: The parameters of Hybla that Linux's module has.
+MODULE = ("proxy.pep.mechanism.sides.satellite.parameters={hoe=0,spacing=0,coarse=1,per_ack=1,from_rho=1}",)
+
+
 @guests
-@pytest.mark.parametrize("congestion", ["reno", "cubic"])
+@pytest.mark.parametrize("congestion", ["reno", "cubic", "bbr", "hybla"])
 @pytest.mark.parametrize("loss", [0.0, 0.001, 0.01])
 def test_a_split_by_a_kernel_in_virtual_time_has_the_goodput_of_the_model(
     congestion: str, loss: float, tmp_path: Path
 ) -> None:
-    model = goodput(tmp_path / "model", "virtual", congestion, loss)
+    more = MODULE if congestion == "hybla" else ()
+    model = goodput(tmp_path / "model", "virtual", congestion, loss, *more)
     kernel = goodput(tmp_path / "kernel", "kernel", congestion, loss)
     assert kernel == pytest.approx(model, rel=0.05)
 
