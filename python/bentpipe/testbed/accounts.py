@@ -16,7 +16,7 @@ from typing import Final
 
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.orm import Session as Transaction
 
 from .refused import Refused
@@ -28,12 +28,15 @@ IDLE_S: Final = 12 * 3600.0
 ABSOLUTE_S: Final = 14 * 24 * 3600.0
 TOKEN_S: Final = 365 * 24 * 3600.0
 INVITATION_S: Final = 7 * 24 * 3600.0
+RESET_S: Final = 24 * 3600.0
 
-#: After so many failed log-ins of an account, or from an address, within ``WINDOW_S`` seconds,
-#: further log-ins are refused.
+#: After so many failed log-ins within ``WINDOW_S`` seconds, further log-ins are refused: to an
+#: account from one address, from an address, and to an account from all addresses. The last limit
+#: is out of reach for a single address, which therefore cannot lock an account for others.
 WINDOW_S: Final = 900.0
 MAX_FAILURES_OF_ACCOUNT: Final = 10
 MAX_FAILURES_OF_ADDRESS: Final = 50
+MAX_FAILURES_OF_ACCOUNT_ANYWHERE: Final = 1000
 
 #: Smallest and largest length of a password. The maximum bounds the cost of hashing.
 PASSWORD: Final = (10, 256)
@@ -41,6 +44,8 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 
 #: Prefix of tokens of the command line, which makes a leaked token recognisable.
 TOKEN_PREFIX: Final = "bpt_"
+
+INACTIVE: Final = "this account is inactive; ask an administrator"
 
 _hasher = PasswordHasher(parallelism=1)
 #: Hash to compare with if the name is unknown, so that the response takes the same time.
@@ -99,12 +104,15 @@ def valid_name(name: str) -> str:
 
 
 def log_in(store: Store, name: str, password: str, address: str) -> tuple[str, Caller]:
-    """Logs a user in. Returns the secret of the new session, and the caller. ``address`` is empty
-    behind a proxy, where all requests have the same address. Raises :class:`Refused`."""
+    """Logs a user in. Returns the secret of the new session, and the caller. ``address`` is that of
+    the client. Raises :class:`Refused`."""
     now = time.time()
-    keys = {f"account:{name[:64]}": MAX_FAILURES_OF_ACCOUNT}
-    if address:
-        keys[f"address:{address[:64]}"] = MAX_FAILURES_OF_ADDRESS
+    pair = digest(f"{name} {address}")[:32]
+    keys = {
+        f"account:{pair}": MAX_FAILURES_OF_ACCOUNT,
+        f"address:{address[:64]}": MAX_FAILURES_OF_ADDRESS,
+        f"name:{name[:64]}": MAX_FAILURES_OF_ACCOUNT_ANYWHERE,
+    }
     with store.writing() as rows:
         rows.execute(delete(Attempt).where(Attempt.at < now - WINDOW_S))
         for key, most in keys.items():
@@ -117,8 +125,11 @@ def log_in(store: Store, name: str, password: str, address: str) -> tuple[str, C
         user = rows.scalar(select(User).where(User.name == name))
     if not matches(password, user.password if user else None) or user is None:
         raise Refused(401, "the name or the password is wrong")
+    if not user.active:
+        raise Refused(403, INACTIVE)
     with store.writing() as rows:
         rows.execute(delete(Attempt).where(Attempt.id.in_([one.id for one in counted])))
+        rows.execute(delete(Session).where(Session.expires < now))
         secret = open_session(rows, user, "browser", ABSOLUTE_S)
         record_action(rows, user, "log in")
         return secret, caller_of(rows, secret)
@@ -140,7 +151,6 @@ def open_session(
 def caller_of(rows: Transaction, secret: str) -> Caller:
     """Returns the caller with the secret of a session or token. Raises :class:`Refused` for an
     unknown or expired secret."""
-    now = time.time()
     # Columns instead of objects, because every request runs this query.
     found = rows.execute(
         select(
@@ -151,14 +161,19 @@ def caller_of(rows: Transaction, secret: str) -> Caller:
             Session.kind,
             Session.scope,
             Session.used,
-            Session.expires,
         )
         .join(User, User.id == Session.user_id)
-        .where(Session.hash == digest(secret))
+        .where(Session.hash == digest(secret), *are_valid())
     ).first()
-    if found is None or found[-1] < now or (found.kind == "browser" and found.used + IDLE_S < now):
+    if found is None:
         raise Refused(401, "log in first")
-    return Caller(*found[:-1])
+    return Caller(*found)
+
+
+def are_valid() -> tuple[ColumnElement[bool], ...]:
+    """Returns the conditions of sessions and tokens that have not ended by time."""
+    now = time.time()
+    return Session.expires >= now, or_(Session.kind != "browser", Session.used + IDLE_S >= now)
 
 
 def is_stale(who: Caller) -> bool:
@@ -175,26 +190,73 @@ def record_use(store: Store, who: Caller) -> None:
 
 def invite(store: Store, level: str, by: Caller | None = None) -> str:
     """Creates an invitation to one account of a level, and returns its secret."""
-    secret = secrets.token_urlsafe(24)
     with store.writing() as rows:
-        rows.execute(delete(Invitation).where(Invitation.expires < time.time()))
-        rows.add(Invitation(hash=digest(secret), level=level, expires=time.time() + INVITATION_S))
         record_action(rows, by, "invite", level)
+        return _link(rows, by, INVITATION_S, level=level)
+
+
+def offer_reset(store: Store, user: User, by: Caller | None = None) -> str:
+    """Creates a link that resets the password of an account, and returns its secret. An earlier link
+    for this account ends."""
+    with store.writing() as rows:
+        rows.execute(delete(Invitation).where(Invitation.resets == user.id))
+        record_action(rows, by, "offer password reset", user.name)
+        return _link(rows, by, RESET_S, level=user.level, resets=user.id)
+
+
+def _link(
+    rows: Transaction, by: Caller | None, lasts: float, *, level: str, resets: int | None = None
+) -> str:
+    secret = secrets.token_urlsafe(24)
+    rows.execute(delete(Invitation).where(Invitation.expires < time.time()))
+    rows.add(
+        Invitation(
+            hash=digest(secret),
+            level=level,
+            resets=resets,
+            by=by.name if by else "console",
+            expires=time.time() + lasts,
+        )
+    )
     return secret
+
+
+def set_password(store: Store, secret: str, password: str) -> str:
+    """Sets the password of the account of a reset link, and ends its sessions and tokens. Returns the
+    secret of a new session. Raises :class:`Refused`."""
+    used = Refused(403, "this link is not valid or has been used")
+    with store.reading() as rows:
+        offered = rows.get(Invitation, digest(secret))
+        if offered is None or offered.resets is None:
+            raise used
+    known = password_hash(password)
+    with store.writing() as rows:
+        offered = rows.get(Invitation, digest(secret))
+        user = None if offered is None or offered.expires < time.time() else rows.get(User, offered.resets)
+        if user is None:
+            raise used
+        if not user.active:
+            raise Refused(403, INACTIVE)
+        rows.delete(offered)
+        user.password = known
+        end_sessions(rows, user)
+        record_action(rows, user, "reset password")
+        return open_session(rows, user, "browser", ABSOLUTE_S)
 
 
 def accept(store: Store, secret: str, name: str, password: str) -> str:
     """Creates the account of an invitation, and returns the secret of its first session. Raises
     :class:`Refused`."""
     valid_name(name)
+    used = Refused(403, "this invitation is not valid or has been used")
     with store.reading() as rows:
         if rows.get(Invitation, digest(secret)) is None:
-            raise Refused(403, "this invitation is not valid or has been used")
+            raise used
     known = password_hash(password)
     with store.writing() as rows:
         invitation = rows.get(Invitation, digest(secret))
-        if invitation is None or invitation.expires < time.time():
-            raise Refused(403, "this invitation is not valid or has been used")
+        if invitation is None or invitation.resets is not None or invitation.expires < time.time():
+            raise used
         if rows.scalar(select(User.id).where(func.lower(User.name) == name.lower())) is not None:
             raise Refused(409, f'an account "{name}" already exists; choose another name')
         user = User(name=name, password=known, level=invitation.level)
@@ -211,24 +273,39 @@ def first_invitation(store: Store) -> str | None:
         if administrators(rows):
             return None
     with store.writing() as rows:
-        rows.execute(delete(Invitation).where(Invitation.level == LEVELS[-1]))
+        rows.execute(delete(Invitation).where(Invitation.level == LEVELS[-1], Invitation.resets.is_(None)))
     return invite(store, LEVELS[-1])
 
 
 def administrators(rows: Transaction) -> int:
-    """Returns the number of administrators."""
-    return rows.scalar(select(func.count()).where(User.level == LEVELS[-1])) or 0
+    """Returns the number of active administrators."""
+    return rows.scalar(select(func.count()).where(User.level == LEVELS[-1], User.active)) or 0
 
 
 def change_level(rows: Transaction, user: User, level: str) -> None:
     """Changes an account's level, and ends its sessions and tokens. Raises :class:`Refused` for the
     last administrator."""
-    if user.level == LEVELS[-1] and level != LEVELS[-1] and administrators(rows) == 1:
+    if level != LEVELS[-1]:
+        _spare_last(rows, user)
+    user.level = level
+    end_sessions(rows, user)
+
+
+def set_active(rows: Transaction, user: User, active: bool) -> None:
+    """Activates an account, or deactivates it and ends its sessions and tokens. Raises
+    :class:`Refused` for the last administrator."""
+    if not active:
+        _spare_last(rows, user)
+        end_sessions(rows, user)
+    user.active = active
+
+
+def _spare_last(rows: Transaction, user: User) -> None:
+    """Refuses a change that leaves no active administrator."""
+    if user.level == LEVELS[-1] and user.active and administrators(rows) == 1:
         raise Refused(
             409, "the last administrator must keep this level; make another account administrator first"
         )
-    user.level = level
-    end_sessions(rows, user)
 
 
 def end_sessions(rows: Transaction, user: User, but: str = "") -> None:

@@ -43,6 +43,8 @@ class User(Base):
     password: Mapped[str] = mapped_column(String(200))
     level: Mapped[str] = mapped_column(String(16))
     created: Mapped[float] = mapped_column(Float, default=time.time)
+    #: False for an account that cannot log in. Its configurations and runs remain.
+    active: Mapped[bool] = mapped_column(default=True)
 
 
 class Session(Base):
@@ -63,11 +65,16 @@ class Session(Base):
 
 
 class Invitation(Base):
-    """A link that creates one account."""
+    """A link that creates one account of a level, or resets the password of the account with the
+    number ``resets``. Only the hash of its secret is stored."""
 
     __tablename__ = "invitation"
     hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    id: Mapped[str] = mapped_column(String(32), default=identifier)
     level: Mapped[str] = mapped_column(String(16))
+    resets: Mapped[int | None] = mapped_column(Integer)
+    by: Mapped[str] = mapped_column(String(64), default="")
+    created: Mapped[float] = mapped_column(Float, default=time.time)
     expires: Mapped[float] = mapped_column(Float)
 
 

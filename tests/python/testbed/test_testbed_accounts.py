@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 import pytest
-from bentpipe.testbed import accounts
+from bentpipe.testbed import accounts, drafts
 from bentpipe.testbed.api.application import openapi
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
@@ -22,6 +22,14 @@ from sqlalchemy import select, text, update
 from starlette.testclient import TestClient
 
 __all__ = ["_cheap_passwords", "bed"]
+
+
+#: The routes that need no log-in.
+WITHOUT_LOG_IN = {
+    ("post", "/api/session"),
+    ("post", "/api/session/reset"),
+    ("post", "/api/invitations/accept"),
+}
 
 
 def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
@@ -37,6 +45,7 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
         "batch": launches[0]["batch"],
         "token": ada.post("/api/tokens", json={"name": "t"}).json()["id"],
         "account": "1",
+        "invitation": "0123456789abcdef",
         "quantity": "tcp.cwnd",
         "path": "report.html",
         "table": "flows",
@@ -86,7 +95,7 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
     visitor = bed.visitor()
     for path, methods in openapi()["paths"].items():
         for method in methods:
-            if (method, path) not in {("post", "/api/session"), ("post", "/api/invitations/accept")}:
+            if (method, path) not in WITHOUT_LOG_IN:
                 answer = visitor.request(method, path.format(**values))
                 assert answer.status_code == 401, (method, path, answer.status_code)
 
@@ -338,3 +347,143 @@ def test_05_guessing_many_names_from_one_address_is_limited(bed: Bed) -> None:
     with pytest.raises(Refused, match="too many"):
         accounts.log_in(bed.store, "ada", PASSWORD, "192.0.2.1")
     accounts.log_in(bed.store, "ada", PASSWORD, "192.0.2.2")
+
+
+def test_a_stranger_does_not_lock_an_account_for_its_owner(bed: Bed) -> None:
+    """Failures count per account and address: those of a stranger, also behind a proxy, leave the
+    owner's log-in alone. Entries of X-Forwarded-For that a client sends itself do not count."""
+    bed.join("ada")
+    bed.app.state.settings = Settings(bed.settings.data, proxied=True)
+
+    def guess(password: str, *addresses: str) -> int:
+        client = bed.visitor()
+        client.headers["X-Forwarded-For"] = ", ".join(addresses)
+        answer = client.post("/api/session", json={"name": "ada", "password": password})
+        return int(answer.status_code)
+
+    for number in range(accounts.MAX_FAILURES_OF_ACCOUNT):
+        assert guess("wrong password", f"203.0.113.{number}", "192.0.2.1") == 401
+    assert guess(PASSWORD, "203.0.113.99", "192.0.2.1") == 429
+    assert guess(PASSWORD, "192.0.2.2") == 200
+
+
+def test_a_token_changes_no_account(bed: Bed) -> None:
+    """A leaked token of an administrator creates no account and no administrator."""
+    root = bed.join("root", "administrator")
+    bed.join("ada")
+    token = root.post("/api/tokens", json={"name": "t"}).json()["secret"]
+    program = bed.visitor()
+    program.headers["Authorization"] = f"Bearer {token}"
+    assert program.get("/api/accounts").status_code == 200
+    for method, path, body in (
+        ("post", "/api/invitations", {"level": "administrator"}),
+        ("patch", "/api/accounts/2", {"level": "administrator"}),
+        ("post", "/api/accounts/2/reset", None),
+        ("delete", "/api/accounts/2", None),
+    ):
+        answer = program.request(method, path, json=body)
+        assert (answer.status_code, "log in" in said(answer)) == (403, True), path
+    assert [one["level"] for one in root.get("/api/accounts").json()] == ["user", "administrator"]
+
+
+def test_a_forgotten_password_is_reset_by_a_link_that_works_once(bed: Bed) -> None:
+    root, ada = bed.join("root", "administrator"), bed.join("ada")
+    token = ada.post("/api/tokens", json={"name": "t"}).json()["secret"]
+    first, second = (root.post("/api/accounts/2/reset").json()["link"] for _ in range(2))
+    assert first.startswith("/#/reset/")
+    visitor = bed.visitor()
+
+    def reset(link: str, password: str = PASSWORD + " new") -> Response:
+        body = {"reset": link.rpartition("/")[2], "password": password}
+        return visitor.post("/api/session/reset", json=body)
+
+    # A second link ends the first, and a reset link is no invitation.
+    assert reset(first).status_code == 403
+    given = {"invitation": second.rpartition("/")[2], "name": "eve", "password": PASSWORD}
+    assert bed.visitor().post("/api/invitations/accept", json=given).status_code == 403
+    assert reset(second, "short").status_code == 422
+    assert ada.get("/api/session").status_code == 200
+    assert reset(second).json()["name"] == "ada"
+    assert visitor.get("/api/session").json()["name"] == "ada"
+    assert reset(second).status_code == 403
+    assert ada.get("/api/session").status_code == 401
+    ada.headers["Authorization"] = f"Bearer {token}"
+    assert ada.get("/api/session").status_code == 401
+    with pytest.raises(Refused, match="is wrong"):
+        accounts.log_in(bed.store, "ada", PASSWORD, "")
+    accounts.log_in(bed.store, "ada", PASSWORD + " new", "")
+
+
+def test_an_inactive_account_keeps_its_data(bed: Bed) -> None:
+    root, ada = bed.join("root", "administrator"), bed.join("ada")
+    kept = saved(ada)["id"]
+    link = root.post("/api/accounts/2/reset").json()["link"]
+    assert root.patch("/api/accounts/2", json={"active": False}).json()["active"] is False
+    assert ada.get("/api/session").status_code == 401
+    with pytest.raises(Refused, match="inactive"):
+        accounts.log_in(bed.store, "ada", PASSWORD, "")
+    with pytest.raises(Refused, match="is wrong"):
+        accounts.log_in(bed.store, "ada", "wrong password", "")
+    with pytest.raises(Refused, match="inactive"):
+        accounts.set_password(bed.store, link.rpartition("/")[2], PASSWORD)
+    assert root.patch("/api/accounts/1", json={"active": False}).status_code == 409
+    assert root.patch("/api/accounts/2", json={"active": True}).status_code == 200
+    answer = ada.post("/api/session", json={"name": "ada", "password": PASSWORD})
+    assert answer.status_code == 200
+    assert [one["id"] for one in ada.get("/api/configurations").json()] == [kept]
+
+
+def test_invitations_are_listed_and_revoked(bed: Bed) -> None:
+    root = bed.join("root", "administrator")
+    bed.join("ada")
+    secret = root.post("/api/invitations", json={"level": "user"}).json()["link"].rpartition("/")[2]
+    root.post("/api/accounts/2/reset")
+    listed = root.get("/api/invitations").json()
+    assert [(one["level"], one["resets"], one["by"]) for one in listed] == [
+        ("user", "ada", "root"),
+        ("user", None, "root"),
+    ]
+    assert secret not in json.dumps(listed)
+    assert root.delete(f"/api/invitations/{listed[1]['id']}").status_code == 204
+    given = {"invitation": secret, "name": "bob", "password": PASSWORD}
+    assert bed.visitor().post("/api/invitations/accept", json=given).status_code == 403
+    assert [one["resets"] for one in root.get("/api/invitations").json()] == ["ada"]
+
+
+@pytest.mark.parametrize("idle", [True, False])
+def test_streams_end_with_their_log_in(bed: Bed, idle: bool) -> None:
+    bed.join("ada")
+    secret, who = accounts.log_in(bed.store, "ada", PASSWORD, "")
+    broadcast = bed.app.state.broadcast
+    assert broadcast._since(0, {who.session})[1] == set()
+    with bed.store.writing() as rows:
+        session = rows.get_one(Session, accounts.digest(secret))
+        if idle:
+            session.used = time.time() - accounts.IDLE_S - 1
+        else:
+            session.expires = time.time() - 1
+    assert broadcast._since(0, {who.session})[1] == {who.session}
+
+
+def test_previews_of_one_user_do_not_delay_other_requests(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Previews and launches have their own threads, and a limit per user."""
+    gil, ada = bed.join("gil", "guest"), bed.join("ada")
+    release = threading.Event()
+    monkeypatch.setattr(drafts, "view", lambda *_: release.wait(60) and {"valid": True})
+    statuses: list[int] = []
+
+    def preview() -> None:
+        client = bed.visitor()
+        client.cookies = gil.cookies
+        statuses.append(client.post("/api/drafts/view", json={"text": SMALL}).status_code)
+
+    threads = [threading.Thread(target=preview) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(statuses) == 6)
+    assert statuses == [429] * 6
+    assert ada.get("/api/runs").status_code == 200
+    release.set()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [200] * 4 + [429] * 6

@@ -5,8 +5,13 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
+from typing import Any
 
+import pytest
 from bentpipe.testbed import queue
+from bentpipe.testbed.api import runs as launches
+from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.tables import Run
 from helpers.beds import Bed, _cheap_passwords, bed, launched, said
 from rigs.testbeds import SMALL, until
@@ -170,3 +175,31 @@ def test_22_the_remaining_time_of_running_runs_counts(bed: Bed) -> None:
         ((place, start),) = queue.plan(rows, 1).values()
     assert place == 1 and 85.0 < start < 95.0
     assert queue.expected_seconds(("simulate", 2.0, 60.0, 1e6), {"simulate": 1e6}) == 31.0
+
+
+def test_simultaneous_launches_stay_within_the_limit(bed: Bed) -> None:
+    """Two launches that check the limit at the same time: only one of them gets the last place."""
+    ada = bed.join("ada")
+    check = launches.check_room
+
+    def slowly(*given: Any) -> None:
+        check(*given)
+        time.sleep(0.3)
+
+    statuses: list[int] = []
+
+    def launch() -> None:
+        client = bed.visitor()
+        client.cookies = ada.cookies
+        statuses.append(client.post("/api/runs", json={"text": SMALL}).status_code)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(launches, "check_room", slowly)
+        patch.setitem(OF_LEVEL, "user", replace(OF_LEVEL["user"], queued=1))
+        threads = [threading.Thread(target=launch) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(statuses) == [201, 409]
+    assert len(ada.get("/api/runs").json()) == 1

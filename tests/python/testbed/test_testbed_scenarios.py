@@ -141,8 +141,9 @@ def test_instruments_that_cannot_run_are_refused_before_the_launch(bed: Bed) -> 
     assert impossible(router) == {"emulate": instruments.REAL_TIME_DISABLED}
     proxy = f'{router}\n[[proxy]]\nname = "pep"\nnode = "router"\n'
     assert impossible(f'{proxy}mechanism = "split"\n') == {"emulate": instruments.REAL_TIME_DISABLED}
-    snoop = impossible(f'{proxy}mechanism = {{ kind = "snoop", over = "router" }}\n')
-    assert snoop["kernel"].startswith('proxy.pep.mechanism is simulated, and flow "up"')
+    example = Path(__file__).parents[3] / "examples" / "dtn-proxy.toml"
+    bundles = impossible(example.read_text(encoding="utf-8"))
+    assert bundles["kernel"].startswith('proxy.entrance.mechanism is simulated, and flow "file"')
     linux = impossible(router.replace('"reno"', '"linux-illinois"'))
     assert "needs the instrument kernel or emulate" in linux["simulate"] and "kernel" not in linux
     idle = impossible(router.partition("[[flow]]")[0] + router.partition('"reno" }')[2])

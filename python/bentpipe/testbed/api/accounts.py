@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import time
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 from sqlalchemy import select
 
 from bentpipe.testbed import accounts
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.tables import ACTIVE, Audit, Run, User
+from bentpipe.testbed.tables import Invitation as Offered
 
-from .callers import Administrator, AnyCaller, CurrentSettings, Database, Number
+from .callers import Administrator, AdministratorInPerson, AnyCaller, CurrentSettings, Database, Number
 from .sessions import Strict
 
 router = APIRouter(tags=["accounts"])
@@ -28,10 +30,18 @@ class Account(BaseModel):
     name: str
     level: Level
     created: float
+    active: bool
+
+
+class ChangedAccount(Strict):
+    """New values of an account. Values that are missing do not change."""
+
+    level: Level | None = None
+    active: bool | None = None
 
 
 class OfLevel(Strict):
-    """The new level of an account."""
+    """The level of a future account."""
 
     level: Level
 
@@ -41,6 +51,25 @@ class Invitation(BaseModel):
 
     level: Level
     link: str
+
+
+class Reset(BaseModel):
+    """A link that sets a new password of an account, relative to the page's address."""
+
+    name: str
+    link: str
+
+
+class Pending(BaseModel):
+    """A link that has not been used. ``resets`` is the name of the account whose password it
+    resets; null for an invitation."""
+
+    id: str
+    level: Level
+    resets: str | None
+    by: str
+    created: float
+    expires: float
 
 
 class AuditLine(BaseModel):
@@ -62,17 +91,24 @@ def listed(_: Administrator, store: Database) -> list[Account]:
 
 
 @router.patch("/accounts/{account}")
-def change(account: Number, given: OfLevel, who: Administrator, store: Database) -> Account:
-    """Changes the level of an account. Ends the account's sessions and tokens."""
+def change(account: Number, given: ChangedAccount, who: AdministratorInPerson, store: Database) -> Account:
+    """Changes the level of an account, deactivates it, or activates it. A new level and a
+    deactivation end the account's sessions and tokens. The data of an inactive account remain."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
-        accounts.change_level(rows, user, given.level)
-        accounts.record_action(rows, who, "change level", f"{user.name}: {given.level}")
+        if given.level is not None:
+            accounts.change_level(rows, user, given.level)
+            accounts.record_action(rows, who, "change level", f"{user.name}: {given.level}")
+        if given.active is not None:
+            if user.id == who.id and not given.active:
+                raise Refused(409, "you cannot deactivate your own account")
+            accounts.set_active(rows, user, given.active)
+            accounts.record_action(rows, who, "activate" if given.active else "deactivate", user.name)
         return Account.model_validate(user, from_attributes=True)
 
 
 @router.delete("/accounts/{account}", status_code=204)
-def remove(account: Number, who: Administrator, store: Database, settings: CurrentSettings) -> None:
+def remove(account: Number, who: AdministratorInPerson, store: Database, settings: CurrentSettings) -> None:
     """Removes an account with its configurations and runs."""
     with store.writing() as rows:
         user = _found(rows.get(User, account))
@@ -87,10 +123,51 @@ def remove(account: Number, who: Administrator, store: Database, settings: Curre
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@router.post("/accounts/{account}/reset", status_code=201)
+def reset(account: Number, who: AdministratorInPerson, store: Database) -> Reset:
+    """Creates a link with which the owner of an account sets a new password. The link is valid for a
+    day. The old password stays valid until then."""
+    with store.reading() as rows:
+        user = _found(rows.get(User, account))
+    return Reset(name=user.name, link=f"/#/reset/{accounts.offer_reset(store, user, who)}")
+
+
 @router.post("/invitations", status_code=201)
-def invite(given: OfLevel, who: Administrator, store: Database) -> Invitation:
+def invite(given: OfLevel, who: AdministratorInPerson, store: Database) -> Invitation:
     """Creates a link to create one account. The link is valid for a week."""
     return Invitation(level=given.level, link=f"/#/join/{accounts.invite(store, given.level, who)}")
+
+
+@router.get("/invitations")
+def pending(_: Administrator, store: Database) -> list[Pending]:
+    """Returns the links that are valid and have not been used, without their secrets."""
+    offered = select(Offered, User.name).outerjoin(User, User.id == Offered.resets)
+    offered = offered.where(Offered.expires > time.time()).order_by(Offered.expires)
+    with store.reading() as rows:
+        return [
+            Pending(
+                id=one.id,
+                level=one.level,
+                resets=name,
+                by=one.by,
+                created=one.created,
+                expires=one.expires,
+            )
+            for one, name in rows.execute(offered)
+        ]
+
+
+@router.delete("/invitations/{invitation}", status_code=204)
+def revoke(
+    invitation: Annotated[str, Path(max_length=32)], who: AdministratorInPerson, store: Database
+) -> None:
+    """Revokes a link, which becomes invalid at once."""
+    with store.writing() as rows:
+        found = rows.scalar(select(Offered).where(Offered.id == invitation))
+        if found is None:
+            raise Refused(404, "there is no such invitation")
+        rows.delete(found)
+        accounts.record_action(rows, who, "revoke", "password reset" if found.resets else found.level)
 
 
 @router.get("/audit")

@@ -55,6 +55,15 @@ def cookie_of(settings: Settings) -> str:
     return INSECURE_COOKIE if settings.insecure else COOKIE
 
 
+def address_of(request: Request, settings: Settings) -> str:
+    """Returns the address of the client, by which failed log-ins are counted. Behind a proxy, the
+    proxy appends the address to X-Forwarded-For; earlier entries may come from the client. Empty if
+    the address is unknown."""
+    if settings.proxied:
+        return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    return request.client.host if request.client else ""
+
+
 async def caller(request: Request, store: Database) -> Caller:
     """Returns the caller of a request. Raises :class:`Refused`."""
     secret = secret_of(request)
@@ -87,9 +96,18 @@ async def administrator(found: Annotated[Caller, Depends(caller)]) -> Caller:
     return found
 
 
+async def administrator_in_person(found: Annotated[Caller, Depends(administrator)]) -> Caller:
+    """Returns the caller, an administrator who has logged in. A leaked token cannot change accounts.
+    Raises :class:`Refused` for tokens."""
+    if found.kind != "browser":
+        raise Refused(403, "a token cannot change accounts and invitations; log in")
+    return found
+
+
 AnyCaller = Annotated[Caller, Depends(caller)]
 UserOrAbove = Annotated[Caller, Depends(user)]
 Administrator = Annotated[Caller, Depends(administrator)]
+AdministratorInPerson = Annotated[Caller, Depends(administrator_in_person)]
 
 
 def owns(who: Caller, owner: int) -> bool:

@@ -3,7 +3,7 @@ it."""
 
 from __future__ import annotations
 
-import threading
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,15 +17,17 @@ from bentpipe.testbed.forms import form_schema
 from bentpipe.testbed.rules import check_text
 
 from .callers import AnyCaller, CurrentSettings
+from .pools import Pool
 from .sessions import Strict
 
 router = APIRouter(tags=["drafts"])
 
+#: Threads that resolve scenarios, of which each occupies a processor.
+scenarios: Final = Pool("previews and launches", threads=2, waiting=60, per_caller=4)
+
 #: Scenarios of complete experiments and of the manual's gallery. The first line of each file
 #: describes the scenario.
 TEMPLATES: Final = Path(__file__).resolve().parents[1] / "templates"
-#: Maximum number of drafts resolved concurrently, because each occupies a processor.
-_turn: Final = threading.Semaphore(2)
 
 Text = Annotated[str, Field(max_length=1_000_000)]
 
@@ -143,31 +145,31 @@ def scenario_schema(_: AnyCaller) -> dict[str, Any]:
 
 
 @router.post("/drafts/view")
-def view(given: Draft, who: AnyCaller, settings: CurrentSettings) -> dict[str, Any]:
+async def view(given: Draft, who: AnyCaller, settings: CurrentSettings) -> dict[str, Any]:
     """Analyses the text of a scenario. Returns its problems, or its summary, resolved values,
     picture, predictions and cost. ``impossible`` lists the instruments that cannot run the scenario
     on this test bed, with the reason. Nothing is stored."""
-    with _turn:
-        return drafts.view(given.text, who.level, instruments.of_machine(settings))
+    machine = instruments.of_machine(settings)
+    return await scenarios.run(who.id, drafts.view, given.text, who.level, machine)
 
 
 @router.post("/drafts/map")
-def map_at(given: MapAt, who: AnyCaller) -> Map:
+async def map_at(given: MapAt, who: AnyCaller) -> Map:
     """Returns the satellites, links and paths of a constellation at a time of the scenario. Nothing
     is stored."""
-    with _turn:
-        return Map.model_validate(maps.at(given.text, who.level, given.time, given.network))
+    found = await scenarios.run(who.id, maps.at, given.text, who.level, given.time, given.network)
+    return Map.model_validate(found)
 
 
 @router.post("/drafts/edit")
-def edit(given: Edits, who: AnyCaller) -> Draft:
+async def edit(given: Edits, who: AnyCaller) -> Draft:
     """Returns the text after changes, with comments and order preserved. Nothing is stored."""
-    text = given.text
-    check_text(text, who.level)
-    with _turn:
-        for one in given.edits:
-            text = drafts.edit(text, one.path, one.value)
-    return Draft(text=text)
+    return Draft(text=await scenarios.run(who.id, _edited, given, who.level))
+
+
+def _edited(given: Edits, level: str) -> str:
+    check_text(given.text, level)
+    return reduce(lambda text, one: drafts.edit(text, one.path, one.value), given.edits, given.text)
 
 
 def text_of(name: str) -> str:

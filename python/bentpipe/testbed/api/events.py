@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from bentpipe.testbed import live
-from bentpipe.testbed.accounts import Caller
+from bentpipe.testbed.accounts import Caller, are_valid
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import Event, Session
 
@@ -116,7 +116,7 @@ class Broadcast:
         """Returns the events after ``last``, and the sessions that have ended."""
         with self.store.reading() as rows:
             found = rows.scalars(select(Event).where(Event.id > last).order_by(Event.id).limit(2000)).all()
-            alive = set(rows.scalars(select(Session.id).where(Session.id.in_(sessions))))
+            alive = set(rows.scalars(select(Session.id).where(Session.id.in_(sessions), *are_valid())))
             return [_message(one) for one in found], sessions - alive
 
     def _missed(self, who: Caller, last: int) -> tuple[list[Message], bool]:

@@ -31,7 +31,7 @@ from bentpipe.testbed.verdicts import Grade, verdict_of
 
 from .callers import AnyCaller, CurrentSettings, Database, Number, UserOrAbove, may_see, owns
 from .configurations import Name, visible
-from .drafts import Text
+from .drafts import Text, scenarios
 from .sessions import Strict
 
 router = APIRouter(tags=["runs"])
@@ -138,8 +138,12 @@ class Queue(BaseModel):
 
 
 @router.post("/runs", status_code=201)
-def launch(given: Launch, who: UserOrAbove, store: Database, settings: CurrentSettings) -> list[Entry]:
+async def launch(given: Launch, who: UserOrAbove, store: Database, settings: CurrentSettings) -> list[Entry]:
     """Queues the runs of a launch."""
+    return await scenarios.run(who.id, _launch, given, who, store, settings)
+
+
+def _launch(given: Launch, who: Caller, store: Store, settings: Settings) -> list[Entry]:
     if before := earlier_launch(store, settings, given.once, who):
         return before
     with store.reading() as rows:
@@ -250,6 +254,8 @@ def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> 
 def check_room(rows: Transaction, who: Caller, more: int) -> None:
     """Checks the limits of a level on queued and stored runs. Raises :class:`Refused`."""
     limits = OF_LEVEL[who.level]
+    # Simultaneous launches of an account take turns. In SQLite, all writers do.
+    rows.execute(select(User.id).where(User.id == who.id).with_for_update())
     count = select(func.count()).where(Run.owner_id == who.id)
     waiting = rows.scalar(count.where(Run.state.in_(("queued", *ACTIVE)))) or 0
     if waiting + more > limits.queued:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal
 
@@ -19,15 +17,14 @@ from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.tables import Session, User
 
-from .callers import AnyCaller, CurrentSettings, Database, cookie_of
+from .callers import AnyCaller, CurrentSettings, Database, address_of, cookie_of
+from .pools import Pool
 from .security import is_encrypted
 
 router = APIRouter(tags=["session"])
 
 #: A hash takes a third of a second on a core. One thread computes all hashes, with a short queue.
-_hashing: Final = ThreadPoolExecutor(1, "passwords")
-MAX_WAITING: Final = 20
-_waiting = 0
+_hashing: Final = Pool("log-ins", threads=1, waiting=20)
 
 Password = Annotated[str, Field(max_length=256)]
 
@@ -49,6 +46,13 @@ class Acceptance(LogIn):
     """An invitation, and the account to create."""
 
     invitation: Annotated[str, Field(max_length=100)]
+
+
+class Reset(Strict):
+    """The secret of a link that resets a password, and the new password."""
+
+    reset: Annotated[str, Field(max_length=100)]
+    password: Password
 
 
 class NewPassword(Strict):
@@ -85,18 +89,6 @@ class Token(BaseModel):
     secret: str | None = None
 
 
-async def hashing(work: Any, *given: Any) -> Any:
-    """Runs ``work(*given)``, which computes a hash, in the thread for hashes."""
-    global _waiting
-    if _waiting >= MAX_WAITING:
-        raise Refused(503, "too many simultaneous log-ins; try again in a few seconds")
-    _waiting += 1
-    try:
-        return await asyncio.get_running_loop().run_in_executor(_hashing, work, *given)
-    finally:
-        _waiting -= 1
-
-
 def describe(who: Caller) -> SessionUser:
     """Returns the caller in the format of the page."""
     limits = asdict(OF_LEVEL[who.level])
@@ -130,8 +122,8 @@ async def log_in(
 ) -> SessionUser:
     """Logs in. The response sets the cookie of the session."""
     require_encryption(request, settings)
-    address = request.client.host if request.client else ""
-    secret, who = await hashing(accounts.log_in, store, given.name, given.password, address)
+    address = address_of(request, settings)
+    secret, who = await _hashing.run(None, accounts.log_in, store, given.name, given.password, address)
     set_session_cookie(response, secret, settings)
     return describe(who)
 
@@ -142,8 +134,22 @@ async def accept(
 ) -> SessionUser:
     """Creates the account of an invitation, and logs in."""
     require_encryption(request, settings)
-    secret = await hashing(accounts.accept, store, given.invitation, given.name, given.password)
-    with store.writing() as rows:
+    secret = await _hashing.run(None, accounts.accept, store, given.invitation, given.name, given.password)
+    with store.reading() as rows:
+        who = accounts.caller_of(rows, secret)
+    set_session_cookie(response, secret, settings)
+    return describe(who)
+
+
+@router.post("/session/reset")
+async def reset(
+    given: Reset, request: Request, response: Response, store: Database, settings: CurrentSettings
+) -> SessionUser:
+    """Sets a new password with a link from an administrator, ends all sessions and tokens of the
+    account, and logs in."""
+    require_encryption(request, settings)
+    secret = await _hashing.run(None, accounts.set_password, store, given.reset, given.password)
+    with store.reading() as rows:
         who = accounts.caller_of(rows, secret)
     set_session_cookie(response, secret, settings)
     return describe(who)
@@ -180,7 +186,7 @@ async def change_password(given: NewPassword, who: AnyCaller, store: Database) -
             accounts.end_sessions(rows, user, who.session)
             accounts.record_action(rows, who, "change password")
 
-    await hashing(change)
+    await _hashing.run(None, change)
 
 
 @router.get("/tokens")
