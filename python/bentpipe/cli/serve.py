@@ -80,6 +80,14 @@ def serve(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Allow log-ins over plain HTTP from other machines.")
     ] = False,
+    reset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ACCOUNT",
+            help="Print a link that sets a new password of an account, and exit.",
+            show_default=False,
+        ),
+    ] = None,
     part: Annotated[
         Literal["all", "web", "executor"],
         typer.Option(metavar="PART", help="Role of this process: all, web or executor."),
@@ -89,7 +97,7 @@ def serve(
     from bentpipe.errors import InputError
 
     try:
-        from bentpipe.testbed.serving import Address, prepare
+        from bentpipe.testbed.serving import Address, offer_reset, prepare
         from bentpipe.testbed.serving import serve as serve_
         from bentpipe.testbed.settings import Settings
     except ModuleNotFoundError as error:
@@ -114,6 +122,9 @@ def serve(
             f"--socket {socket}: there is no folder {socket.parent}; allowed: a file in an existing folder"
         )
     place = Address(address, port, socket)
+    if reset is not None:
+        typer.echo(f"{'' if socket else place.url}/#/reset/{offer_reset(settings, reset)}")
+        return
     secret = prepare(settings, part)
 
     def ready() -> None:

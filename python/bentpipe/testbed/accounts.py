@@ -196,8 +196,8 @@ def invite(store: Store, level: str, by: Caller | None = None) -> str:
 
 
 def offer_reset(store: Store, user: User, by: Caller | None = None) -> str:
-    """Creates a link that resets the password of an account, and returns its secret. An earlier link
-    for this account ends."""
+    """Creates a link that resets the password of an account, and returns its secret. An earlier
+    link for this account ends."""
     with store.writing() as rows:
         rows.execute(delete(Invitation).where(Invitation.resets == user.id))
         record_action(rows, by, "offer password reset", user.name)
@@ -222,8 +222,8 @@ def _link(
 
 
 def set_password(store: Store, secret: str, password: str) -> str:
-    """Sets the password of the account of a reset link, and ends its sessions and tokens. Returns the
-    secret of a new session. Raises :class:`Refused`."""
+    """Sets the password of the account of a reset link, and ends its sessions and tokens. Returns
+    the secret of a new session. Raises :class:`Refused`."""
     used = Refused(403, "this link is not valid or has been used")
     with store.reading() as rows:
         offered = rows.get(Invitation, digest(secret))

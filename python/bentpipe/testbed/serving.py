@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import uvicorn
+from sqlalchemy import select
 
 from bentpipe.errors import InputError, trouble
 
@@ -27,6 +28,7 @@ from .api import application
 from .executor import lock_folder, run_executor
 from .settings import Settings
 from .store import Store, migrate
+from .tables import User
 
 #: The part of the test bed that a command serves: all, or one process if both are separate
 #: services.
@@ -87,6 +89,25 @@ def prepare(settings: Settings, part: Part = "all") -> str | None:
     secret = None if part == "executor" else accounts.first_invitation(store)
     store.close()
     return secret
+
+
+def offer_reset(settings: Settings, name: str) -> str:
+    """Returns the secret of a link that sets a new password of an account of an existing test bed.
+    Raises :class:`bentpipe.InputError` if there is no such test bed or account."""
+    if not settings.holds_test_bed:
+        raise InputError(f"--data {settings.data} holds no test bed; allowed: the folder of a test bed")
+    store = Store(settings.url)
+    try:
+        migrate(store)
+        with store.reading() as rows:
+            user = rows.scalar(select(User).where(User.name == name))
+            names = rows.scalars(select(User.name).order_by(User.name)).all()
+        if user is None:
+            known = ", ".join(names) or "none, because the test bed has no accounts"
+            raise InputError(f"--reset {name}: there is no such account; allowed: {known}")
+        return accounts.offer_reset(store, user)
+    finally:
+        store.close()
 
 
 def _create(settings: Settings) -> None:

@@ -8,7 +8,7 @@ import { resumeRequests, useSessionExpired } from "./data/session";
 import { link, usePlace } from "./data/state";
 import { Notice, Title } from "./parts/basics";
 import { mayOpen, VIEWS, viewAt } from "./views";
-import { Join, LogIn, LogInAgain } from "./views/login";
+import { Join, LogIn, LogInAgain, ResetPassword } from "./views/login";
 
 export function Application() {
   const [user, setUser] = useState<SessionUser | null | undefined>();
@@ -42,12 +42,18 @@ export function Application() {
   };
   const [first = "", second] = place.path;
   if (user === undefined) return <main className="narrow" aria-busy="true" />;
-  if (user === null || first === "join") {
+  if (user === null || first === "join" || first === "reset") {
     return (
       <main className="narrow">
         <Connection />
         <Notice text={failure} />
-        {first === "join" ? <Join invitation={second ?? ""} done={setUser} /> : <LogIn done={entered} />}
+        {first === "join" ? (
+          <Join invitation={second ?? ""} done={setUser} />
+        ) : first === "reset" ? (
+          <ResetPassword reset={second ?? ""} done={setUser} />
+        ) : (
+          <LogIn done={entered} />
+        )}
       </main>
     );
   }

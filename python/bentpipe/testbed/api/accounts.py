@@ -53,7 +53,7 @@ class Invitation(BaseModel):
     link: str
 
 
-class Reset(BaseModel):
+class ResetLink(BaseModel):
     """A link that sets a new password of an account, relative to the page's address."""
 
     name: str
@@ -124,12 +124,12 @@ def remove(account: Number, who: AdministratorInPerson, store: Database, setting
 
 
 @router.post("/accounts/{account}/reset", status_code=201)
-def reset(account: Number, who: AdministratorInPerson, store: Database) -> Reset:
-    """Creates a link with which the owner of an account sets a new password. The link is valid for a
-    day. The old password stays valid until then."""
+def reset(account: Number, who: AdministratorInPerson, store: Database) -> ResetLink:
+    """Creates a link with which the owner of an account sets a new password. The link is valid for
+    a day. The old password stays valid until then."""
     with store.reading() as rows:
         user = _found(rows.get(User, account))
-    return Reset(name=user.name, link=f"/#/reset/{accounts.offer_reset(store, user, who)}")
+    return ResetLink(name=user.name, link=f"/#/reset/{accounts.offer_reset(store, user, who)}")
 
 
 @router.post("/invitations", status_code=201)
@@ -144,17 +144,8 @@ def pending(_: Administrator, store: Database) -> list[Pending]:
     offered = select(Offered, User.name).outerjoin(User, User.id == Offered.resets)
     offered = offered.where(Offered.expires > time.time()).order_by(Offered.expires)
     with store.reading() as rows:
-        return [
-            Pending(
-                id=one.id,
-                level=one.level,
-                resets=name,
-                by=one.by,
-                created=one.created,
-                expires=one.expires,
-            )
-            for one, name in rows.execute(offered)
-        ]
+        found = rows.execute(offered).all()
+    return [Pending.model_validate(vars(one) | {"resets": name}) for one, name in found]
 
 
 @router.delete("/invitations/{invitation}", status_code=204)

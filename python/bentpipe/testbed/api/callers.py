@@ -97,8 +97,8 @@ async def administrator(found: Annotated[Caller, Depends(caller)]) -> Caller:
 
 
 async def administrator_in_person(found: Annotated[Caller, Depends(administrator)]) -> Caller:
-    """Returns the caller, an administrator who has logged in. A leaked token cannot change accounts.
-    Raises :class:`Refused` for tokens."""
+    """Returns the caller, an administrator who has logged in. A leaked token cannot change
+    accounts. Raises :class:`Refused` for tokens."""
     if found.kind != "browser":
         raise Refused(403, "a token cannot change accounts and invitations; log in")
     return found

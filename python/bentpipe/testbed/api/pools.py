@@ -15,9 +15,9 @@ Result = TypeVar("Result")
 
 
 class Pool:
-    """A pool with a few ``threads`` for one kind of work. At most ``waiting`` requests wait or run at
-    once, and at most ``per_caller`` of one caller. ``subject`` names the work in refusals, in the
-    plural."""
+    """A pool with a few ``threads`` for one kind of work. At most ``waiting`` requests wait or run
+    at once, and at most ``per_caller`` of one caller. ``subject`` names the work in refusals, in
+    the plural."""
 
     def __init__(self, subject: str, threads: int, waiting: int, per_caller: int | None = None) -> None:
         self.subject = subject

@@ -13,6 +13,7 @@ export interface Account {
   name: string;
   level: "guest" | "user" | "administrator";
   created: number;
+  active: boolean;
 }
 
 /** An entry of the audit log: an action of a user. */
@@ -59,6 +60,12 @@ export interface Changed {
   value: string;
   done: number | null;
   refused: string | null;
+}
+
+/** New values of an account. Values that are missing do not change. */
+export interface ChangedAccount {
+  level?: "guest" | "user" | "administrator" | null;
+  active?: boolean | null;
 }
 
 /**
@@ -302,7 +309,7 @@ export interface NewToken {
   scope?: "read" | "write";
 }
 
-/** The new level of an account. */
+/** The level of a future account. */
 export interface OfLevel {
   level: "guest" | "user" | "administrator";
 }
@@ -317,6 +324,19 @@ export interface Outage {
   parts: string[];
   flows: string[];
   text: string;
+}
+
+/**
+ * A link that has not been used. `resets` is the name of the account whose password it resets;
+ * null for an invitation.
+ */
+export interface Pending {
+  id: string;
+  level: "guest" | "user" | "administrator";
+  resets: string | null;
+  by: string;
+  created: number;
+  expires: number;
 }
 
 /** A line of a plot: times in seconds and values. */
@@ -374,6 +394,18 @@ export interface Region {
 export interface Reproduce {
   test?: string | null;
   once?: string | null;
+}
+
+/** The secret of a link that resets a password, and the new password. */
+export interface Reset {
+  reset: string;
+  password: string;
+}
+
+/** A link that sets a new password of an account, relative to the page's address. */
+export interface ResetLink {
+  name: string;
+  link: string;
 }
 
 /**

@@ -11,7 +11,8 @@ export function LogIn({ done }: { done: (user: SessionUser) => void }) {
     <>
       <Title>bentpipe test bed</Title>
       <p className="soft">
-        A shared laboratory for Internet traffic over satellites. Accounts are created by invitation.
+        A shared laboratory for Internet traffic over satellites. Accounts are created by invitation. An
+        administrator can give you a link that sets a new password.
       </p>
       <Credentials
         button="Log in"
@@ -35,6 +36,27 @@ export function Join({ invitation, done }: { invitation: string; done: (user: Se
         send={(name, password) =>
           api.post<SessionUser>("/invitations/accept", { invitation, name, password })
         }
+        done={(user) => {
+          go([], {}, true);
+          done(user);
+        }}
+      />
+    </>
+  );
+}
+
+export function ResetPassword({ reset, done }: { reset: string; done: (user: SessionUser) => void }) {
+  return (
+    <>
+      <Title>Set a new password</Title>
+      <p className="soft">
+        This link can be used once. All of your sessions and tokens end, and you are logged in here.
+      </p>
+      <Credentials
+        button="Set password"
+        fresh
+        named={false}
+        send={(_, password) => api.post<SessionUser>("/session/reset", { reset, password })}
         done={(user) => {
           go([], {}, true);
           done(user);
@@ -91,10 +113,13 @@ function Credentials({
   send,
   done,
   fresh = false,
+  named = true,
   as = "",
 }: {
   button: string;
   fresh?: boolean;
+  /** True if the form has the field "Name". */
+  named?: boolean;
   /** Initial value of the field "Name". */
   as?: string;
   send: (name: string, password: string) => Promise<SessionUser>;
@@ -119,27 +144,29 @@ function Credentials({
   };
   return (
     <form onSubmit={submit} className="stack">
-      <Field label="Name">
-        {(id) => (
-          <input
-            id={id}
-            ref={as ? undefined : first}
-            value={name}
-            aria-invalid={error !== ""}
-            aria-describedby={error ? "refused" : undefined}
-            onChange={(event) => setName(event.target.value)}
-            autoComplete="username"
-            required
-            // biome-ignore lint/a11y/noAutofocus: this form is the only content of the view
-            autoFocus={!as}
-          />
-        )}
-      </Field>
+      {named && (
+        <Field label="Name">
+          {(id) => (
+            <input
+              id={id}
+              ref={as ? undefined : first}
+              value={name}
+              aria-invalid={error !== ""}
+              aria-describedby={error ? "refused" : undefined}
+              onChange={(event) => setName(event.target.value)}
+              autoComplete="username"
+              required
+              // biome-ignore lint/a11y/noAutofocus: this form is the only content of the view
+              autoFocus={!as}
+            />
+          )}
+        </Field>
+      )}
       <Field label="Password" help={fresh ? "At least 10 characters." : undefined}>
         {(id, described) => (
           <input
             id={id}
-            ref={as ? first : undefined}
+            ref={as || !named ? first : undefined}
             type="password"
             aria-invalid={error !== ""}
             aria-describedby={[described, error && "refused"].filter(Boolean).join(" ") || undefined}

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type { Account, Invitation } from "../data/api.gen";
+import type { Account, Invitation, Pending, ResetLink } from "../data/api.gen";
 import { when } from "../data/format";
 import { LEVELS } from "../data/levels";
 import { useLoaded } from "../data/state";
@@ -14,7 +14,12 @@ export function People() {
   const { value, error, reload } = useLoaded<Account[]>("/accounts");
   const [level, setLevel] = useState("user");
   const [invitation, setInvitation] = useState<Invitation | null>(null);
-  const { failure, success, perform } = useActions(reload);
+  const pending = useLoaded<Pending[]>("/invitations");
+  const [reset, setReset] = useState<ResetLink | null>(null);
+  const { failure, success, perform } = useActions(() => {
+    reload();
+    pending.reload();
+  });
   return (
     <>
       <Title>People</Title>
@@ -58,6 +63,15 @@ export function People() {
           </div>
         )}
       </section>
+      {reset && (
+        <div className="notice good" role="status">
+          <p>
+            Send this link to {reset.name}. It sets a new password once, and expires after a day. Until then,
+            the old password stays valid.
+          </p>
+          <Secret label="Link" text={location.origin + reset.link} />
+        </div>
+      )}
       <ScrollRegion label="Accounts">
         <table>
           <thead>
@@ -73,7 +87,10 @@ export function People() {
           <tbody>
             {value?.map((one) => (
               <tr key={one.id}>
-                <th scope="row">{one.name}</th>
+                <th scope="row">
+                  {one.name}
+                  {!one.active && <span className="soft"> (inactive)</span>}
+                </th>
                 <td>
                   <Level
                     key={one.level}
@@ -90,6 +107,29 @@ export function People() {
                 <td className="actions">
                   <button
                     type="button"
+                    aria-label={`Reset the password of ${one.name}`}
+                    onClick={() =>
+                      void perform(api.post<ResetLink>(`/accounts/${one.id}/reset`, {}).then(setReset))
+                    }
+                  >
+                    Reset password
+                  </button>
+                  <button
+                    type="button"
+                    aria-label={`${one.active ? "Deactivate" : "Activate"} ${one.name}`}
+                    onClick={() =>
+                      void perform(
+                        api.patch(`/accounts/${one.id}`, { active: !one.active }),
+                        one.active
+                          ? `${one.name} can no longer log in. The configurations and runs remain.`
+                          : `${one.name} can log in again.`,
+                      )
+                    }
+                  >
+                    {one.active ? "Deactivate" : "Activate"}
+                  </button>
+                  <button
+                    type="button"
                     aria-label={`Remove ${one.name}`}
                     onClick={() =>
                       confirm(`Remove ${one.name} with all of their configurations and runs?`) &&
@@ -104,7 +144,66 @@ export function People() {
           </tbody>
         </table>
       </ScrollRegion>
+      <Links links={pending.value ?? []} perform={perform} />
     </>
+  );
+}
+
+/** The links that have not been used, which an administrator can revoke. */
+function Links({
+  links,
+  perform,
+}: {
+  links: Pending[];
+  perform: (action: Promise<unknown>, success?: string) => Promise<void>;
+}) {
+  return (
+    <section aria-labelledby="links">
+      <h2 id="links">Unused links</h2>
+      {links.length === 0 ? (
+        <p className="soft">There are none.</p>
+      ) : (
+        <ScrollRegion label="Unused links">
+          <table>
+            <thead>
+              <tr>
+                <th>Purpose</th>
+                <th>Created by</th>
+                <th>Expires</th>
+                <th>
+                  <span className="hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {links.map((one) => {
+                const purpose = one.resets
+                  ? `Password of ${one.resets}`
+                  : `Invitation with the level ${one.level}`;
+                return (
+                  <tr key={one.id}>
+                    <th scope="row">{purpose}</th>
+                    <td>{one.by}</td>
+                    <td>{when(one.expires)}</td>
+                    <td className="actions">
+                      <button
+                        type="button"
+                        aria-label={`Revoke: ${purpose}`}
+                        onClick={() =>
+                          void perform(api.remove(`/invitations/${one.id}`), "The link is no longer valid.")
+                        }
+                      >
+                        Revoke
+                      </button>
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </ScrollRegion>
+      )}
+    </section>
   );
 }
 
