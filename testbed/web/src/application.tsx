@@ -1,6 +1,6 @@
 // The frame around all views: session, navigation, and the view at the page's address.
 
-import { useEffect, useState } from "react";
+import { Suspense, useEffect, useState } from "react";
 import { api, Refusal } from "./data/api";
 import type { SessionUser } from "./data/api.gen";
 import { useDisconnected, useReconnections } from "./data/connection";
@@ -81,7 +81,9 @@ export function Application() {
       <Connection />
       {expired && <LogInAgain user={user} done={entered} />}
       <main id="main" tabIndex={-1}>
-        <CurrentView user={user} onLogOut={() => setUser(null)} />
+        <Suspense fallback={<p aria-busy="true" />}>
+          <CurrentView user={user} onLogOut={() => setUser(null)} />
+        </Suspense>
       </main>
     </>
   );

@@ -4,6 +4,9 @@ import { Application } from "./application";
 import "./parts/focus";
 import "./style.css";
 
+// After a new build, an open tab asks for files that no longer exist.
+addEventListener("vite:preloadError", () => location.reload());
+
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

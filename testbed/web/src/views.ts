@@ -1,17 +1,13 @@
 // The list of views. A new view is a file in views/ and an entry in VIEWS, which defines its route,
 // its link in the navigation and its access level.
 
-import type { ComponentType } from "react";
+import { type ComponentType, lazy } from "react";
 import type { SessionUser } from "./data/api.gen";
 import { isAtLeast, type Level } from "./data/levels";
 import { AccountView } from "./views/account";
-import { Comparison } from "./views/comparison";
 import { Configurations } from "./views/configurations";
-import { Editor } from "./views/editor";
 import { People } from "./views/people";
 import { QueueView } from "./views/queue";
-import { RunView } from "./views/run";
-import { Runs } from "./views/runs";
 import { Studies } from "./views/studies";
 
 /** The properties of every view. `id` is the part of the address at ":id", and `onLogOut` ends the
@@ -31,6 +27,12 @@ export interface View {
   level?: Level;
   component: ComponentType<ViewProperties>;
 }
+
+// Views with a picture or plots are loaded when they open, so that the first view is small.
+const Comparison = lazy(() => import("./views/comparison").then((file) => ({ default: file.Comparison })));
+const Editor = lazy(() => import("./views/editor").then((file) => ({ default: file.Editor })));
+const RunView = lazy(() => import("./views/run").then((file) => ({ default: file.RunView })));
+const Runs = lazy(() => import("./views/runs").then((file) => ({ default: file.Runs })));
 
 /** All views, in the order of the navigation. */
 export const VIEWS: View[] = [

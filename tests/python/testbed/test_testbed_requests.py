@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 import socket
+import sys
 from typing import Any
 
 import pytest
@@ -271,3 +272,24 @@ def test_a_response_is_not_delayed() -> None:
 
     asyncio.run(connect())
     assert options == [1]
+
+
+def test_assets_are_sent_compressed(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser gets the smallest form that it accepts. The forms have the type of the asset."""
+    page = bed.settings.data / "static"
+    (page / "assets").mkdir(parents=True)
+    for ending, content in (("", b"plain"), (".br", b"brotli"), (".gz", b"gzip")):
+        (page / "assets" / f"index-1.js{ending}").write_bytes(content)
+    monkeypatch.setattr(sys.modules["bentpipe.testbed.api.application"], "PAGE", page)
+    visitor = bed.visitor()
+    for accepted, coding, length in (
+        ("gzip, deflate, br", "br", 6),
+        ("gzip;q=0.5", "gzip", 4),
+        ("identity", None, 5),
+    ):
+        # The client would decode the content.
+        with visitor.stream("GET", "/assets/index-1.js", headers={"Accept-Encoding": accepted}) as answer:
+            assert answer.headers.get("content-encoding") == coding
+            assert answer.headers["content-length"] == str(length)
+            assert answer.headers["content-type"].startswith("text/javascript")
+            assert answer.headers["vary"] == "Accept-Encoding"

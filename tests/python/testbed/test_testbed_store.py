@@ -46,6 +46,18 @@ def test_27_a_locked_database_is_reported(tmp_path: Path, monkeypatch: pytest.Mo
     bed.store.close()
 
 
+def test_the_first_view_is_small() -> None:
+    """The scripts of the first view have at most 150 kB, compressed. Pictures and plots are loaded
+    when their view opens."""
+    from rigs.testbeds import PAGE
+
+    if not PAGE.is_file():
+        pytest.skip("the page of the test bed is not built")
+    scripts = re.findall(r'(?:src|href)="/(assets/[^"]+\.js)"', PAGE.read_text())
+    sizes = [(PAGE.parent / f"{script}.gz").stat().st_size for script in scripts]
+    assert 50_000 < sum(sizes) < 150_000
+
+
 def test_32_a_database_of_a_newer_version_is_refused_unchanged(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path / 'a.sqlite'}")
     migrate(store)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -110,14 +111,28 @@ def _errors(app: FastAPI, data: Path) -> None:
         return JSONResponse({"detail": "the database is busy or cannot be written; try again"}, 503)
 
 
+#: Compressed forms of an asset, the smallest first: content coding and ending of the file.
+CODINGS: Final = (("br", ".br"), ("gzip", ".gz"))
+
+
 def _page(app: FastAPI) -> None:
     @app.get("/assets/{name}", include_in_schema=False)
-    def asset(name: str) -> Response:
+    def asset(name: str, request: Request) -> Response:
         file = PAGE / "assets" / name
         if file.parent != PAGE / "assets" or not file.is_file():
             return JSONResponse({"detail": "there is no such file"}, 404)
         # The file may be cached for long, because its name contains a hash of its content.
-        return FileResponse(file, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+        headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+        accepted = {
+            one.partition(";")[0].strip() for one in request.headers.get("accept-encoding", "").split(",")
+        }
+        for coding, ending in CODINGS:
+            small = file.with_name(name + ending)
+            if coding in accepted and small.is_file():
+                kind, _ = mimetypes.guess_type(name)
+                headers["Content-Encoding"] = coding
+                return FileResponse(small, headers=headers, media_type=kind)
+        return FileResponse(file, headers=headers)
 
     @app.get("/engine.js", include_in_schema=False)
     def engine() -> Response:
