@@ -170,7 +170,9 @@ class Executor:
             cwd=folder.parent,
             env={
                 name: value for name, value in os.environ.items() if not name.startswith("BENTPIPE_DATABASE")
-            },
+            }
+            # The process may only create files there (sandbox.py).
+            | {"TMPDIR": str(folder.parent)},
         )
         assert process.stdin is not None and process.stdout is not None
         messages = Messages(process.stdout)

@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from . import live
+from . import live, sandbox
 
 if TYPE_CHECKING:
     from bentpipe.scenario.scenarios import Scenario
@@ -44,6 +44,10 @@ def main() -> None:
         sys.exit(1)
     given: dict[str, Any] = json.loads(sys.stdin.readline())
     limit(given)
+    if given["instrument"] == "simulate":
+        # This process starts in the folder of the run's owner, DATA/runs/OWNER.
+        owner = Path.cwd()
+        sandbox.enter(owner.parents[1], owner)
     # Standard output is redirected, because only messages to the executor may enter the pipe.
     output = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
