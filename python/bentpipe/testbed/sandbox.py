@@ -63,7 +63,8 @@ def enter(data: Path, allowed: Path) -> list[str]:
 
 def landlock_version() -> int:
     """Returns the version of the kernel's Landlock; 0 if there is none."""
-    return max(0, _libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
+    version: int = _libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+    return max(0, version)
 
 
 def beside(data: Path) -> Iterator[Path]:
