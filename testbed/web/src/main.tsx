@@ -2,6 +2,9 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Application } from "./application";
 import "./parts/focus";
+// The styles of libraries come first, so that style.css can replace them.
+import "@xyflow/react/dist/style.css";
+import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
 // After a new build, an open tab asks for files that no longer exist.

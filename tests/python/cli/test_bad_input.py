@@ -253,7 +253,7 @@ def test_check_finds_what_campaigns_refuse_and_counts_runs(tmp_path: Path) -> No
     # A request that no part of the path grants.
     assert "up: quick_start has no effect, because sat does not support it" in " ".join(said.split())
     code, said = called("check", str(file), "--set", "link.sat.return.quick_start=0.5")
-    assert code == 0 and "quick_start" not in said
+    assert code == 0 and "quick_start has no effect" not in said
     for line in (
         "vary.link.sat.error.probabilty = [0.1]\n",
         'vary.flow.up.transport.congestion = ["reno", "cubik"]\n',

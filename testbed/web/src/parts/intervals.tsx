@@ -3,7 +3,6 @@
 
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import type { Means, Varied } from "../data/api.gen";
 import { decades, significant, spansDecades, tickTexts } from "../data/numbers";
 import { axisOf, everyTick, LOGARITHMIC, roomFor } from "./axes";

@@ -14,7 +14,6 @@ import {
   useEdgesState,
   useNodesState,
 } from "@xyflow/react";
-import "@xyflow/react/dist/style.css";
 import { memo, type RefObject, useEffect, useMemo, useRef } from "react";
 import type { PictureData, Positions } from "../data/draft";
 

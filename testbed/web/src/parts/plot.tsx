@@ -2,7 +2,6 @@
 
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 import type { Region, Series } from "../data/api.gen";
 import { axisOf, roomFor } from "./axes";
 

@@ -3,6 +3,9 @@ import { createRoot } from "react-dom/client";
 import { client } from "../site/engine";
 import { firstDraft } from "./draft";
 import { Playground } from "./playground";
+// The styles of libraries come first, so that the next files can replace them.
+import "@xyflow/react/dist/style.css";
+import "uplot/dist/uPlot.min.css";
 import "../style.css";
 import "./playground.css";
 
