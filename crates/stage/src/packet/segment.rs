@@ -81,9 +81,13 @@ pub struct SegmentOptions {
     /// Quick-Start rate that the path has granted to the other end (RFC 4782, section 4.2), coded
     /// as [`QuickStart::rate`].
     pub granted: Option<u8>,
+    /// Byte counters of accurate ECN (RFC 9768, section 3.2.3).
+    pub ecn_bytes: Option<EcnBytes>,
 }
 
-/// Control flags of a segment as a bit set with the bits of the TCP header.
+/// Control flags of a segment as a bit set. The bits are those of the TCP header's flag byte, except
+/// [`AE`](Self::AE): the header has it in the byte before. The set stores it in the place of URG,
+/// because the model has no urgent data.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct SegmentFlags(pub u8);
 
@@ -98,6 +102,8 @@ impl SegmentFlags {
     pub const PSH: SegmentFlags = SegmentFlags(0x08);
     /// ACK: the acknowledgment field is valid.
     pub const ACK: SegmentFlags = SegmentFlags(0x10);
+    /// AE: accurate ECN (RFC 9768).
+    pub const AE: SegmentFlags = SegmentFlags(0x20);
     /// ECE: ECN echo (RFC 3168).
     pub const ECE: SegmentFlags = SegmentFlags(0x40);
     /// CWR: congestion window reduced (RFC 3168).
@@ -107,6 +113,25 @@ impl SegmentFlags {
     #[inline]
     pub const fn contains(self, other: SegmentFlags) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Returns the flags AE, CWR and ECE as a number, most significant first (the field ACE of RFC
+    /// 9768, section 3.2.2).
+    #[inline]
+    pub const fn ace(self) -> u8 {
+        (self.0 & Self::AE.0) >> 3 | self.0 >> 6
+    }
+
+    /// Returns the flags AE, CWR and ECE that represent the three least significant bits of `ace`.
+    #[inline]
+    pub const fn of_ace(ace: u8) -> SegmentFlags {
+        SegmentFlags((ace & 4) << 3 | ace << 6)
+    }
+
+    /// Returns the flag byte of the TCP header.
+    #[inline]
+    pub const fn header_byte(self) -> u8 {
+        self.0 & !Self::AE.0
     }
 
     /// Returns the union of this set and `other`.
@@ -126,6 +151,7 @@ impl fmt::Debug for SegmentFlags {
             (Self::ACK, "ACK"),
             (Self::ECE, "ECE"),
             (Self::CWR, "CWR"),
+            (Self::AE, "AE"),
         ];
         let set: Vec<_> =
             names.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, name)| *name).collect();
@@ -148,6 +174,11 @@ impl SackBlocks {
             *slot = (left, right);
             self.count += 1;
         }
+    }
+
+    /// Removes the blocks after the first `count`.
+    pub fn truncate(&mut self, count: usize) {
+        self.count = self.count.min(count as u8);
     }
 
     /// Returns the blocks, each with its first sequence number and the one after its last.
@@ -174,5 +205,86 @@ impl Snack {
     /// Returns the size of the option in bytes.
     pub fn bytes(&self) -> u32 {
         6 + u32::from(self.bits).div_ceil(8)
+    }
+}
+
+/// The AccECN option of a segment (RFC 9768, section 3.2.3): numbers of payload bytes that have
+/// arrived with each ECN code point, modulo 2^24.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EcnBytes {
+    /// The order of the fields.
+    pub order: EcnOrder,
+    fields: [u32; 3],
+    count: u8,
+}
+
+/// The order of the fields in an AccECN option (RFC 9768, section 3.2.3, figure 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum EcnOrder {
+    /// Order 0: ECT(0), CE, ECT(1).
+    #[default]
+    Ect0First,
+    /// Order 1: ECT(1), CE, ECT(0).
+    Ect1First,
+}
+
+impl EcnBytes {
+    /// Creates an option with the first `count` fields, at most three. The values are in the order
+    /// ECT(0), CE, ECT(1).
+    pub fn new(order: EcnOrder, [ect0, ce, ect1]: [u32; 3], count: usize) -> EcnBytes {
+        let fields = match order {
+            EcnOrder::Ect0First => [ect0, ce, ect1],
+            EcnOrder::Ect1First => [ect1, ce, ect0],
+        };
+        EcnBytes { order, fields: fields.map(|field| field & 0x00ff_ffff), count: count.min(3) as u8 }
+    }
+
+    /// Returns the fields in their order on the wire.
+    pub fn fields(&self) -> &[u32] {
+        &self.fields[..self.count.into()]
+    }
+
+    /// Returns the counters of ECT(0), CE and ECT(1); `None` for a missing field.
+    pub fn counters(&self) -> [Option<u32>; 3] {
+        let field = |index: usize| self.fields().get(index).copied();
+        match self.order {
+            EcnOrder::Ect0First => [field(0), field(1), field(2)],
+            EcnOrder::Ect1First => [field(2), field(1), field(0)],
+        }
+    }
+
+    /// Returns the size of the option in bytes, without padding (table 5).
+    pub fn bytes(&self) -> u32 {
+        2 + 3 * u32::from(self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9768, section 3.2.2: ACE is the number of the bits AE, CWR and ECE.
+    #[test]
+    fn three_flags_form_the_field_ace() {
+        let flags = [SegmentFlags::ECE, SegmentFlags::CWR, SegmentFlags::AE];
+        assert_eq!(flags.map(SegmentFlags::ace), [0b001, 0b010, 0b100]);
+        for ace in 0..8 {
+            let flags = SegmentFlags::ACK.with(SegmentFlags::of_ace(ace));
+            assert_eq!(flags.ace(), ace);
+            assert_eq!(flags.header_byte() & 0x3f, SegmentFlags::ACK.0);
+        }
+    }
+
+    /// RFC 9768, table 5: length and fields of both orders.
+    #[test]
+    fn an_option_has_the_first_fields_of_its_order() {
+        let counters = [10, 20, 30];
+        let ect0 = |count| EcnBytes::new(EcnOrder::Ect0First, counters, count);
+        let ect1 = |count| EcnBytes::new(EcnOrder::Ect1First, counters, count);
+        assert_eq!([0, 1, 2, 3].map(|count| ect0(count).bytes()), [2, 5, 8, 11]);
+        assert_eq!((ect0(3).fields(), ect1(3).fields()), (&[10, 20, 30][..], &[30, 20, 10][..]));
+        assert_eq!(ect0(2).counters(), [Some(10), Some(20), None]);
+        assert_eq!(ect1(1).counters(), [None, None, Some(30)]);
+        assert_eq!(EcnBytes::new(EcnOrder::Ect0First, [(1 << 24) + 5, 0, 0], 1).fields(), [5]);
     }
 }

@@ -1,6 +1,6 @@
 //! A segment's header as bytes, for captures.
 
-use crate::packet::segment::{Segment, SegmentFlags, SegmentOptions};
+use crate::packet::segment::{EcnOrder, Segment, SegmentFlags, SegmentOptions};
 use crate::{Content, Damage, Packet, Payload, IPV4_HEADER, TCP};
 
 impl Payload for Segment {
@@ -55,7 +55,7 @@ fn header(packet: &Packet, segment: &Segment, shift: u8, out: &mut Vec<u8>) {
     out.extend_from_slice(&[0; 4]);
     out.extend_from_slice(&segment.sequence.to_be_bytes());
     out.extend_from_slice(&acknowledgment.to_be_bytes());
-    out.extend_from_slice(&[0, segment.flags.0]);
+    out.extend_from_slice(&[0, segment.flags.header_byte()]);
     out.extend_from_slice(&(window.min(u32::from(u16::MAX)) as u16).to_be_bytes());
     out.extend_from_slice(&[0; 4]);
 
@@ -69,7 +69,7 @@ fn header(packet: &Packet, segment: &Segment, shift: u8, out: &mut Vec<u8>) {
     );
     let padded = room.clamp(out.len() - begin, TCP_HEADER_MAX) & !3;
     out.resize(begin + padded, NOP);
-    out[begin + 12] = (padded as u8 / 4) << 4;
+    out[begin + 12] = (padded as u8 / 4) << 4 | u8::from(segment.flags.contains(SegmentFlags::AE));
 }
 
 /// The largest TCP header: its length is a count of 32-bit words in four bits.
@@ -83,6 +83,8 @@ const TIMESTAMPS: u8 = 8;
 const SCPS: u8 = 20;
 const SNACK: u8 = 21;
 const QUICK_START: u8 = 27;
+const ACC_ECN_0: u8 = 172;
+const ACC_ECN_1: u8 = 174;
 
 /// Appends the options in the order of Linux (tcp_options_write): MSS, SACK permitted, timestamps,
 /// window scale, SACK. Each is padded at its front to 32 bits, and SACK permitted takes the place
@@ -125,8 +127,9 @@ fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
     }
 }
 
-/// Appends the options of SCPS-TP (kinds 20 and 21, CCSDS 714.0-B-2) and Quick-Start (kind 27, RFC
-/// 4782). The Quick-Start request is an option of the IP header and becomes padding here.
+/// Appends the options of SCPS-TP (kinds 20 and 21, CCSDS 714.0-B-2), Quick-Start (kind 27, RFC
+/// 4782) and accurate ECN (kinds 172 and 174, RFC 9768). The Quick-Start request is an option of the
+/// IP header and becomes padding here.
 fn rare_options(options: &SegmentOptions, out: &mut Vec<u8>) {
     if options.snack_permitted {
         // Both forms of SNACK: Sn1 and Sn2.
@@ -144,12 +147,40 @@ fn rare_options(options: &SegmentOptions, out: &mut Vec<u8>) {
     if let Some(rate) = options.granted {
         out.extend_from_slice(&[QUICK_START, 8, rate & 0x0f, 0, 0, 0, 0, 0]);
     }
+    if let Some(counters) = &options.ecn_bytes {
+        let length = counters.bytes() as usize;
+        out.resize(out.len() + length.next_multiple_of(4) - length, NOP);
+        let kind = match counters.order {
+            EcnOrder::Ect0First => ACC_ECN_0,
+            EcnOrder::Ect1First => ACC_ECN_1,
+        };
+        out.extend_from_slice(&[kind, length as u8]);
+        for field in counters.fields() {
+            out.extend_from_slice(&field.to_be_bytes()[1..]);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::segment::EcnBytes;
     use bentpipe_core::{FlowId, NodeId};
+
+    /// RFC 9768, figures 2 and 4: AE is the last bit of the byte before the flags, and the option
+    /// has big-endian counters of three bytes.
+    #[test]
+    fn accurate_ecn_is_captured_as_flag_and_option() {
+        let counters = EcnBytes::new(EcnOrder::Ect1First, [0x01_0203, 0x04_0506, 0x07_0809], 2);
+        let options = SegmentOptions { ecn_bytes: Some(counters), ..SegmentOptions::default() };
+        let flags = SegmentFlags::ACK.with(SegmentFlags::of_ace(0b110));
+        let segment = Segment { flags, options: Some(Box::new(options)), ..Segment::default() };
+        let packet = Packet { size: 48, flow: FlowId(1), ..Packet::default() };
+        let mut out = Vec::new();
+        header(&packet, &segment, 0, &mut out);
+        assert_eq!(out[12..14], [7 << 4 | 1, 0x90], "AE, CWR and ACK");
+        assert_eq!(out[20..], [174, 8, 7, 8, 9, 4, 5, 6]);
+    }
 
     #[test]
     fn a_window_is_scaled_when_both_ends_announced_it() {
