@@ -24,7 +24,7 @@ use bentpipe_congestion::interface::{Congestion, INFINITE_SSTHRESH};
 use bentpipe_core::{Column, Probe, Report, Stream, Streams, Table, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::packet::segment::Segment;
-use bentpipe_stage::{Body, DropReason, Ecn, Outbox, Packet, Port, Stage};
+use bentpipe_stage::{Body, DropReason, Outbox, Packet, Port, Stage};
 use std::collections::VecDeque;
 
 /// Trace of a sender, one row per event.
@@ -508,7 +508,7 @@ impl Slot {
 /// Sends a segment of a connection.
 #[inline(always)]
 fn emit(now: Time, slot: &Slot, (site, number): (&Site, &mut u32), segment: Segment, out: &mut Outbox) {
-    let ecn = if slot.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
+    let ecn = slot.connection.ecn_field();
     let size = header::size(&segment, slot.connection.sender().segment_size());
     let (flow, source, destination, dscp, leg) = (site.flow, site.node, site.peer, site.dscp, site.leg());
     let (connection, this) = (slot.number as u16, *number);
@@ -600,7 +600,7 @@ impl Stage for Endpoint {
             slot.hold_reading(packet.birth);
             self.reads = true;
         }
-        slot.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
+        slot.connection.receive_marked(now, segment, packet.ecn);
         let (payload, size) = (u32::from(segment.payload), slot.connection.sender().segment_size());
         if self.reads && !out.has_sent() {
             self.read();

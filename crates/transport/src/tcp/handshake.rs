@@ -10,19 +10,28 @@
 //! - Quick-Start (RFC 4782, section 4): the first SYN and SYN-ACK request a rate from the path,
 //!   retransmissions do not. The rate granted by the path is returned with the SYN-ACK, or with its
 //!   acknowledgment.
+//! - Explicit congestion notification (RFC 3168, RFC 9768): [`super::ecn`]. The flags of the SYNs
+//!   request it and agree to it.
 //! - The handshake gives a sample of the round-trip time if the SYN was sent once (Karn), or by its
 //!   timestamp if it was retransmitted.
 
 use super::clock::Clock;
 use super::rtt::Estimator;
 use super::timer::Timer;
-use super::{config::Recovery, header, Config};
+use super::{
+    config::{Ecn, Recovery},
+    ecn, header, Config,
+};
 use bentpipe_core::{Rate, Span, Time};
 use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions};
+use bentpipe_stage::Ecn as Field;
 
 /// Maximum segment size of an end that does not state one (RFC 9293, section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
+
+/// Number of SYNs or SYN-ACKs with flags of accurate feedback.
+const MAX_ACCURATE: u32 = 2;
 
 /// The options agreed by both ends; before the other end's SYN, the options that this end offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +42,8 @@ pub struct Agreement {
     pub sack: bool,
     /// True if selective negative acknowledgments are in use instead.
     pub snack: bool,
-    /// True if explicit congestion notification is in use.
-    pub ecn: bool,
+    /// The kind of explicit congestion notification.
+    pub ecn: Ecn,
     /// Window scale of this end.
     pub window_scale: Option<u8>,
     /// Payload bytes of a full segment.
@@ -58,6 +67,15 @@ pub struct Handshake {
     /// True if the SYN or SYN-ACK was sent more than once, for any reason.
     resent: bool,
     timeouts: u32,
+    /// Number of transmissions.
+    transmissions: u32,
+    /// The kind of explicit congestion notification that this end offers.
+    offered_ecn: Ecn,
+    /// ECN field of the other end's latest SYN.
+    syn_field: Field,
+    /// True if a SYN or SYN-ACK of an accurate connection was sent or received without a request, so
+    /// that the answering end must not send ECN-capable packets (RFC 9768, section 3.1.5).
+    lost_request: bool,
     retries: u32,
     /// Number of remaining time-outs of a SYN that do not double.
     linear: u32,
@@ -87,6 +105,10 @@ impl Handshake {
             sent: Time::MAX,
             resent: false,
             timeouts: 0,
+            transmissions: 0,
+            offered_ecn: config.ecn,
+            syn_field: Field::NotEct,
+            lost_request: false,
             retries: config.syn_retries.value() as u32,
             linear: config.syn_linear_timeouts.value() as u32,
             quick_start: config.quick_start,
@@ -96,13 +118,39 @@ impl Handshake {
     }
 
     /// Returns the flags of this end's SYN or SYN-ACK that request, or agree to, explicit
-    /// congestion notification.
-    pub fn ecn_flags(&self, answers: bool) -> SegmentFlags {
-        match (self.agreement.ecn, answers) {
-            (false, _) => SegmentFlags::default(),
-            (true, true) => SegmentFlags::ECE,
-            (true, false) => SegmentFlags::ECE.with(SegmentFlags::CWR),
+    /// congestion notification. From the third transmission on, a request or agreement of accurate
+    /// feedback is left out, because the path may drop it (RFC 9768, sections 3.1.4.1 and
+    /// 3.2.3.2.2).
+    pub fn ecn_flags(&mut self, answers: bool) -> SegmentFlags {
+        let kind = self.agreement.ecn;
+        if kind == Ecn::Accurate && self.transmissions > MAX_ACCURATE {
+            self.lost_request |= answers;
+            return SegmentFlags::default();
         }
+        match answers {
+            true => ecn::agreement(kind, self.syn_field),
+            false => ecn::request(kind),
+        }
+    }
+
+    /// Returns true if the SYN or SYN-ACK has been sent once, and the other end has not repeated its
+    /// SYN.
+    pub fn is_first(&self) -> bool {
+        self.transmissions == 1
+    }
+
+    /// Returns true if this end must not send ECN-capable packets although both ends have agreed to
+    /// accurate feedback.
+    pub fn forbids_marks(&self) -> bool {
+        self.lost_request
+    }
+
+    /// Handles another SYN of the same connection, in a packet with the ECN field `field`. Returns
+    /// false if it contradicts the first one, so that the connection must be reset.
+    pub fn agree_again(&mut self, syn: &Segment, field: Field) -> bool {
+        self.syn_field = field;
+        self.lost_request |= syn.flags.ace() == 0;
+        !ecn::is_contradiction(self.agreement.ecn, self.offered_ecn, syn.flags)
     }
 
     /// Returns the options on which both ends have agreed so far.
@@ -149,6 +197,7 @@ impl Handshake {
     /// Handles the transmission of the SYN or SYN-ACK and returns its options.
     pub fn send(&mut self, now: Time) -> SegmentOptions {
         self.resent = self.sent != Time::MAX;
+        self.transmissions += 1;
         self.first = self.first.min(now);
         self.sent = now;
         self.timer.start(now, self.estimator.rto());
@@ -168,8 +217,9 @@ impl Handshake {
         }
     }
 
-    /// Handles the other end's SYN.
-    pub fn agree(&mut self, syn: &Segment) {
+    /// Handles the other end's SYN or SYN-ACK, in a packet with the ECN field `field`.
+    pub fn agree(&mut self, syn: &Segment, field: Field) {
+        self.syn_field = field;
         if self.sent == Time::MAX {
             // Our own SYN will be a SYN-ACK.
             self.linear = 0;
@@ -179,10 +229,7 @@ impl Handshake {
         agreement.timestamps &= syn.timestamps.is_some();
         agreement.sack &= options.sack_permitted;
         agreement.snack &= options.snack_permitted;
-        // RFC 3168, section 6.1.1: both flags request it, ECE alone agrees.
-        let answers = syn.flags.contains(SegmentFlags::ACK);
-        agreement.ecn &=
-            syn.flags.contains(SegmentFlags::ECE) && syn.flags.contains(SegmentFlags::CWR) != answers;
+        agreement.ecn = ecn::negotiated(agreement.ecn, syn.flags, syn.flags.contains(SegmentFlags::ACK));
         self.granted =
             options.quick_start.map(|request| if request.missed { 0 } else { request.rate }).or(self.granted);
         if options.window_scale.is_none() {
@@ -233,11 +280,12 @@ mod tests {
             );
             let options =
                 SegmentOptions { mss, window_scale: scale, sack_permitted: sack, ..Default::default() };
-            handshake.agree(&Segment {
+            let syn = Segment {
                 timestamps: timestamps.then_some(Timestamps::new(1, 0)),
                 options: Some(Box::new(options)),
                 ..Segment::default()
-            });
+            };
+            handshake.agree(&syn, Field::NotEct);
             *handshake.agreement()
         };
         let all = Agreement {
@@ -246,7 +294,7 @@ mod tests {
             snack: false,
             window_scale: Some(10),
             segment_size: 1460,
-            ecn: false,
+            ecn: Ecn::Off,
         };
         assert_eq!(answer(true, true, Some(3), Some(1472)), all);
         assert_eq!(

@@ -2,7 +2,7 @@
 //! size of options.
 
 use bentpipe_core::{Span, Time};
-use bentpipe_stage::packet::segment::Segment;
+use bentpipe_stage::packet::segment::{Segment, SegmentOptions};
 
 /// Size of the IPv4 and TCP headers without options, in bytes.
 pub const HEADER: u32 = 40;
@@ -50,8 +50,15 @@ impl Numbering {
 /// preceded by two no-operations elsewhere.
 #[inline]
 pub fn option_bytes(segment: &Segment) -> u32 {
-    let timestamps = if segment.timestamps.is_some() { TIMESTAMP_BYTES } else { 0 };
-    let Some(options) = &segment.options else { return timestamps };
+    options_size(segment.timestamps.is_some(), segment.options.as_deref())
+}
+
+/// Returns the size of `options` in bytes, with timestamps or without, laid out as by
+/// [`option_bytes`].
+#[inline]
+pub fn options_size(timestamps: bool, options: Option<&SegmentOptions>) -> u32 {
+    let timestamps = if timestamps { TIMESTAMP_BYTES } else { 0 };
+    let Some(options) = options else { return timestamps };
     let permitted = if options.sack_permitted && timestamps == 0 { 4 } else { 0 };
     let mss = if options.mss.is_some() { 4 } else { 0 };
     let scale = if options.window_scale.is_some() { 4 } else { 0 };
@@ -61,7 +68,8 @@ pub fn option_bytes(segment: &Segment) -> u32 {
     let grants = if options.granted.is_some() { QUICK_START_BYTES } else { 0 };
     let scps = if options.snack_permitted { 4 } else { 0 };
     let snack = options.snack.map_or(0, |snack| snack.bytes().next_multiple_of(4));
-    timestamps + permitted + mss + scale + sack + asks + grants + scps + snack
+    let ecn = options.ecn_bytes.map_or(0, |counters| counters.bytes().next_multiple_of(4));
+    timestamps + permitted + mss + scale + sack + asks + grants + scps + snack + ecn
 }
 
 /// Returns the size of the segment at the network layer in bytes. A payload above `segment_size`
@@ -112,7 +120,7 @@ pub const fn max_sack_blocks(timestamps: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bentpipe_stage::packet::segment::{SackBlocks, SegmentOptions, Timestamps};
+    use bentpipe_stage::packet::segment::{SackBlocks, Timestamps};
 
     #[test]
     fn positions_survive_the_wrap() {

@@ -15,6 +15,7 @@ mod clock;
 pub mod config;
 pub mod connection;
 mod delayed_ack;
+pub mod ecn;
 pub mod endpoint;
 mod events;
 mod factory;

@@ -121,7 +121,7 @@ impl Stream {
         }
         if let Some(line) = &mut self.line {
             line.take(carried);
-            line.connection.receive_marked(now, &carried.segment, false);
+            line.connection.receive(now, &carried.segment);
         }
         self.settle()
     }

@@ -6,11 +6,14 @@ use super::common::site;
 use super::reno::Reno;
 use bentpipe_core::{Count, Size, Span, Stream, Streams, Time};
 use bentpipe_link::channel::effect::WRONG_CHECKSUM;
-use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+use bentpipe_stage::packet::segment::{
+    EcnBytes, EcnOrder, Segment, SegmentFlags, SegmentOptions, Timestamps,
+};
+use bentpipe_stage::Ecn as Field;
 use bentpipe_stage::{Body, Corrupted, Packet, Port, Sent, Stage};
 use bentpipe_testing::bench::{Bench, Dropped, Network, Wires};
 use bentpipe_transport::app::{Actions, App, End, Event};
-use bentpipe_transport::tcp::config::{Config, Profile, Recovery};
+use bentpipe_transport::tcp::config::{Config, Ecn, Profile, Recovery};
 use bentpipe_transport::tcp::connection::{Connection, Phase};
 use bentpipe_transport::tcp::endpoint::{Endpoint, Traces};
 use proptest::prelude::*;
@@ -112,7 +115,11 @@ pub fn config() -> impl Strategy<Value = Config> {
                 receive_window_start: (first % 3 == 0).then(|| Size::from_bytes(1000)),
                 send_buffer: (first % 4 == 0).then(|| Size::from_bytes(5000)),
                 send_memory: (first % 4 == 1).then(|| Size::from_bytes(9000)),
-                ecn: modern,
+                ecn: match (modern, first % 2) {
+                    (false, _) => Ecn::Off,
+                    (true, 0) => Ecn::Accurate,
+                    (true, _) => Ecn::Classic,
+                },
                 initial_sequence: Some(Count::new(initial)),
                 timer_tick: Span::from_millis(tick),
                 ..profile
@@ -322,14 +329,22 @@ proptest! {
         connection.send(100_000);
         let number = |position: i64| initial.wrapping_add(position as u32);
         // A handshake, so that most cases test the following states.
-        let flags = if opens { 0x12 } else { 0x02 };
+        let flags = match (config.ecn, opens) {
+            (Ecn::Accurate, true) => 0x92,
+            (Ecn::Accurate, false) => 0xe2,
+            (_, true) => 0x12,
+            (_, false) => 0x02,
+        };
         let mut incoming = vec![(Segment {
             sequence: initial, acknowledgment: number(1), window: 5000, flags: SegmentFlags(flags),
             options: Some(Box::new(SegmentOptions { sack_permitted: true, ..Default::default() })),
             ..Segment::default()
         }, 1)];
         for (flags, sequence, acknowledgment, payload, window, blocks, (stamped, value, echo), wait) in segments {
-            let mut options = SegmentOptions::default();
+            let order = if stamped { EcnOrder::Ect0First } else { EcnOrder::Ect1First };
+            let counters = EcnBytes::new(order, [value, echo, value ^ echo], usize::from(payload % 4));
+            let ecn_bytes = (window % 2 == 0).then_some(counters);
+            let mut options = SegmentOptions { ecn_bytes, ..SegmentOptions::default() };
             for (left, right) in blocks {
                 options.sack.push(number(left), number(right));
             }
@@ -354,7 +369,8 @@ proptest! {
                 while connection.next_segment(now).is_some() {}
             }
             now = until;
-            connection.receive(now, &segment);
+            let field = [Field::NotEct, Field::Ect0, Field::Ect1, Field::Ce][(segment.sequence % 4) as usize];
+            connection.receive_marked(now, &segment, field);
             while connection.next_event().is_some() {}
             let mut sent = 0;
             while connection.next_segment(now).is_some() {

@@ -11,25 +11,31 @@
 //! 0.000 freeze | thaw | adapt {"at": "0 s", "rate": "1 Mbit/s", "round_trip": "1 s"}  a handover
 //! 0.000 < S 0:0 win 65535 <mss 1460, sackOK, ws 7>   a segment arrives
 //! 0.000 <CE . 1:1001 ack 1               ... in a packet marked by a queue (RFC 3168)
+//! 0.000 <ECT1 . 1:1001 ack 1             ... in a packet with this ECN field, or ECT0
 //! 0.000 <+ . 1:1001 ack 1                ... with another, before the application runs
 //! 0.000 > S. 0:0 ack 1 win 65535         a segment leaves, at this time and in this order
+//! 0.000 >ECT0 . 1:1001 ack 1             ... in a packet with this ECN field, ECT1 or NotECT
 //! 0.000 state cwnd=2 ca=open             state at this time
 //! 0.000 event connected                  the event was reported to the application
 //! 0.000 no-event acknowledged            the event was not reported, or not repeated
 //! ```
 //!
-//! Times are seconds. Segments are written as in tcpdump: flags (`.` is ACK, `E` ECE, `W` CWR; `P`,
-//! PSH, is compared only in transcripts that have it), positions counted from the initial sequence
+//! Times are seconds. Segments are written as in tcpdump: flags (`.` is ACK, `E` ECE, `W` CWR, `A` AE;
+//! `P`, PSH, is compared only in transcripts that have it), positions counted from the initial sequence
 //! number of their direction, `sack` blocks as `a:b`. All departing segments must be listed; `snack
 //! OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its option
-//! of a SYN. `qs N` is a Quick-Start request and `granted N` the answer to one. `win`, `ts` and the
-//! options of a SYN are compared if they are given.
+//! of a SYN. `qs N` is a Quick-Start request and `granted N` the answer to one. `acc0 A/B/C` is the
+//! AccECN option of order 0 with the counters of ECT(0), CE and ECT(1), `acc1 C/B/A` that of order 1.
+//! `win`, `ts` and the options in angle brackets are compared if they are given.
 
 use super::reno::Reno;
 use bentpipe_congestion::interface::INFINITE_SSTHRESH;
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::quick_start::QuickStart;
-use bentpipe_stage::packet::segment::{SackBlocks, Segment, SegmentFlags, SegmentOptions, Snack, Timestamps};
+use bentpipe_stage::packet::segment::{
+    EcnBytes, EcnOrder, SackBlocks, Segment, SegmentFlags, SegmentOptions, Snack, Timestamps,
+};
+use bentpipe_stage::Ecn;
 use bentpipe_transport::tcp::connection::Connection;
 use bentpipe_transport::tcp::handover::{Adapt, Path, Signal};
 use bentpipe_transport::tcp::Config;
@@ -60,7 +66,7 @@ struct Player {
     ours: u32,
     theirs: u32,
     now: Time,
-    sent: VecDeque<(Time, Segment)>,
+    sent: VecDeque<(Time, Segment, Ecn)>,
     events: Vec<String>,
     received: u64,
     /// Bytes that the application writes at its next event of data.
@@ -120,7 +126,10 @@ impl Player {
         self.advance(time);
         let (verb, rest) = what.trim().split_once(' ').unwrap_or((what.trim(), ""));
         match verb {
-            ">" => return self.expect(time, rest.trim()),
+            ">" => return self.expect(time, rest.trim(), None),
+            ">ECT0" => return self.expect(time, rest.trim(), Some(Ecn::Ect0)),
+            ">ECT1" => return self.expect(time, rest.trim(), Some(Ecn::Ect1)),
+            ">NotECT" => return self.expect(time, rest.trim(), Some(Ecn::NotEct)),
             "state" => return rest.split_whitespace().try_for_each(|pair| self.check(pair)),
             "no-event" => return self.no_event(rest),
             "event" => {
@@ -145,12 +154,18 @@ impl Player {
                 let path = Path { rate: path.rate, round_trip: path.round_trip };
                 self.connection.signal(self.now, &Signal::Adapt(path));
             }
-            "<" | "<CE" | "<+" => {
+            "<" | "<CE" | "<ECT0" | "<ECT1" | "<+" => {
                 let segment = self.parse(rest.trim())?;
                 if verb == "<+" {
                     self.connection.hold_reading();
                 }
-                self.connection.receive_marked(self.now, &segment, verb == "<CE");
+                let field = match verb {
+                    "<CE" => Ecn::Ce,
+                    "<ECT0" => Ecn::Ect0,
+                    "<ECT1" => Ecn::Ect1,
+                    _ => Ecn::NotEct,
+                };
+                self.connection.receive_marked(self.now, &segment, field);
                 if verb != "<+" {
                     self.connection.read();
                 }
@@ -175,7 +190,9 @@ impl Player {
     fn settle(&mut self) {
         use bentpipe_transport::tcp::connection::Event;
         if self.connection.receiver().must_acknowledge_first() {
-            self.sent.extend(self.connection.next_segment(self.now).map(|segment| (self.now, segment)));
+            if let Some(segment) = self.connection.next_segment(self.now) {
+                self.sent.push_back((self.now, segment, self.connection.ecn_field()));
+            }
         }
         let reads = !self.connection.receiver().holds_reading();
         while let Some(event) = reads.then(|| self.connection.next_event()).flatten() {
@@ -192,7 +209,7 @@ impl Player {
             }
         }
         while let Some(segment) = self.connection.next_segment(self.now) {
-            self.sent.push_back((self.now, segment));
+            self.sent.push_back((self.now, segment, self.connection.ecn_field()));
         }
     }
 
@@ -205,15 +222,18 @@ impl Player {
 
     fn nothing_left(&self) -> Result<(), String> {
         match self.sent.front() {
-            Some((time, segment)) => {
+            Some((time, segment, _)) => {
                 Err(format!("not expected: {} {}", time.as_secs_f64(), self.print(segment)))
             }
             None => Ok(()),
         }
     }
 
-    fn expect(&mut self, time: Time, text: &str) -> Result<(), String> {
-        let (sent_at, segment) = self.sent.pop_front().ok_or("nothing was sent")?;
+    fn expect(&mut self, time: Time, text: &str, field: Option<Ecn>) -> Result<(), String> {
+        let (sent_at, segment, sent_field) = self.sent.pop_front().ok_or("nothing was sent")?;
+        if field.is_some_and(|field| field != sent_field) {
+            return Err(format!("sent with {sent_field:?}"));
+        }
         let late = sent_at.as_secs_f64() - time.as_secs_f64();
         if late.abs() > 0.000_501 {
             return Err(format!("sent at {}", sent_at.as_secs_f64()));
@@ -262,6 +282,7 @@ impl Player {
             (SegmentFlags::ACK, "."),
             (SegmentFlags::ECE, "E"),
             (SegmentFlags::CWR, "W"),
+            (SegmentFlags::AE, "A"),
         ];
         let flags: String = flags
             .iter()
@@ -300,6 +321,11 @@ impl Player {
             list.extend(options.window_scale.map(|scale| format!("ws {scale}")));
             list.extend(options.quick_start.map(|request| format!("qs {}", request.rate)));
             list.extend(options.granted.map(|rate| format!("granted {rate}")));
+            list.extend(options.ecn_bytes.map(|counters| {
+                let order = if counters.order == EcnOrder::Ect0First { "acc0" } else { "acc1" };
+                let fields: Vec<String> = counters.fields().iter().map(u32::to_string).collect();
+                format!("{order} {}", fields.join("/"))
+            }));
             if !list.is_empty() {
                 text += &format!(" <{}>", list.join(", "));
             }
@@ -320,6 +346,7 @@ impl Player {
                 '.' => SegmentFlags::ACK,
                 'E' => SegmentFlags::ECE,
                 'W' => SegmentFlags::CWR,
+                'A' => SegmentFlags::AE,
                 _ => return Err(format!("what is the flag {letter}?")),
             });
         }
@@ -368,6 +395,20 @@ impl Player {
                 None => options.sack_permitted = true,
                 Some(("mss", value)) => options.mss = value.parse().ok(),
                 Some(("granted", value)) => options.granted = value.parse().ok(),
+                Some((order @ ("acc0" | "acc1"), value)) => {
+                    let mut fields = Vec::new();
+                    for field in value.split('/') {
+                        fields.push(field.parse().map_err(|_| "no counter")?);
+                    }
+                    let count = fields.len();
+                    fields.resize(3, 0);
+                    options.ecn_bytes = Some(match order {
+                        "acc0" => {
+                            EcnBytes::new(EcnOrder::Ect0First, [fields[0], fields[1], fields[2]], count)
+                        }
+                        _ => EcnBytes::new(EcnOrder::Ect1First, [fields[2], fields[1], fields[0]], count),
+                    });
+                }
                 Some(("qs", value)) => {
                     let rate = value.parse().map_err(|_| "no rate")?;
                     options.quick_start = Some(QuickStart { rate, missed: false });
@@ -398,6 +439,7 @@ impl Player {
             "rto" => format!("{:.3}", sender.estimator().rto().as_secs_f64()),
             "srtt" => format!("{:.3}", sender.estimator().srtt_seconds()),
             "delivered" => state.delivered.to_string(),
+            "delivered-ce" => state.delivered_ce.to_string(),
             "mss" => state.mss_cache.to_string(),
             "timeouts" => sender.counters.timeouts.to_string(),
             "retransmissions" => sender.counters.retransmissions.to_string(),

@@ -8,7 +8,7 @@ use crate::host::process;
 use bentpipe_core::{Size, Span};
 use bentpipe_engine::scenario::Flow;
 use bentpipe_transport::tcp;
-use bentpipe_transport::tcp::config::Profile;
+use bentpipe_transport::tcp::config::{Ecn, Profile};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
@@ -115,7 +115,8 @@ impl Settings {
         for (name, value) in [
             ("net.ipv4.tcp_sack", on(config.offers_sack())),
             ("net.ipv4.tcp_dsack", on(config.dsack)),
-            ("net.ipv4.tcp_ecn", on(config.ecn)),
+            // The classic kind in place of the accurate one.
+            ("net.ipv4.tcp_ecn", on(config.ecn != Ecn::Off)),
             ("net.ipv4.tcp_timestamps", on(config.timestamps)),
             // 3: tail loss probes; 2: F-RTO in any state.
             ("net.ipv4.tcp_early_retrans", if config.tail_loss_probe { "3" } else { "0" }.to_owned()),

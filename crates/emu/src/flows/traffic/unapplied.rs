@@ -6,7 +6,7 @@ use crate::flows::variants::Variants;
 use crate::sys::socket;
 use bentpipe_core::Size;
 use bentpipe_engine::scenario::{Flow, Scenario};
-use bentpipe_transport::tcp::config::Recovery;
+use bentpipe_transport::tcp::config::{Ecn, Recovery};
 use bentpipe_transport::tcp::Config;
 
 /// Returns a sentence for each such key of the flows of `scenario` over the kernel's sockets.
@@ -77,6 +77,11 @@ fn by_any_kernel(config: &Config) -> Vec<Unapplied> {
             "rto_min",
             config.rto_min > config.rto_variance_min,
             "the kernel's time-out is at least the smoothed round-trip time plus rto_variance_min",
+        ),
+        (
+            "ecn",
+            config.ecn == Ecn::Accurate,
+            "AccECN is not available in this kernel, which counts one mark per round trip as with ecn = true",
         ),
         ("recovery", config.recovery != kernels, "the kernel's is rack, without sack newreno"),
         ("proportional_reduction", !config.proportional_reduction, "the kernel's is on"),
@@ -201,6 +206,7 @@ mod tests {
         };
         for (key, value) in [
             ("undo", "false"),
+            ("ecn", "\"accurate\""),
             ("recovery", "\"sack\", \"tail_loss_probe\": false"),
             ("send_buffer", "\"64 KiB\""),
             ("send_memory", "\"64 KiB\""),

@@ -2,9 +2,11 @@
 //! the same values.
 
 mod check;
+mod ecn;
 mod profile;
 mod side;
 
+pub use ecn::Ecn;
 pub use profile::Profile;
 pub use side::Side;
 
@@ -166,9 +168,10 @@ keys! {
     /// True if a window that the application does not use decays (RFC 7661 as implemented in
     /// Linux). Default: true in the profiles of Linux, false in the others.
     window_validation: bool,
-    /// True if both ends request explicit congestion notification (RFC 3168). Default: false in all
-    /// profiles. Linux also uses it only on request.
-    ecn: bool,
+    /// Explicit congestion notification that both ends request: true for the classic kind (RFC
+    /// 3168), which feeds back one mark per round trip; `"accurate"` for the kind that counts all
+    /// marks (AccECN, RFC 9768). Default: false in all profiles. Linux also uses it only on request.
+    ecn: Ecn,
     /// True if small segments are held back while data is unacknowledged (Nagle's algorithm, RFC
     /// 9293, section 3.7.4). Default: true in profile nineties, false in the others.
     nagle: bool,

@@ -1,6 +1,6 @@
 //! The profiles of TCP: named sets of values for all keys.
 
-use super::{Config, Recovery, RtoEstimator};
+use super::{Config, Ecn, Recovery, RtoEstimator};
 use bentpipe_core::{Count, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl Profile {
             frto: true,
             restart_after_idle: true,
             window_validation: true,
-            ecn: false,
+            ecn: Ecn::Off,
             nagle: false,
             minshall: true,
             receive_window: Some(Size::from_bytes(16 << 20)),

@@ -1,6 +1,8 @@
 //! Handling of arriving segments (RFC 9293, section 3.10.7).
 
-use super::{is_syn, Connection, Event, Failure, Pending, Phase, TIME_WAIT};
+use super::{is_syn, Connection, Event, Failure, Feedback, Pending, Phase, TIME_WAIT};
+use crate::tcp::config::Ecn;
+use crate::tcp::ecn::{self, Decoder, Report};
 use crate::tcp::handshake::Agreement;
 use crate::tcp::header::{self, Numbering};
 use crate::tcp::reset::Reset;
@@ -9,19 +11,33 @@ use crate::tcp::snack;
 use bentpipe_core::Time;
 use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+use bentpipe_stage::Ecn as Field;
 
 impl Connection {
-    /// Handles an arriving segment. `experienced` is true if the ECN field of its packet is CE,
-    /// congestion experienced (RFC 3168, section 5).
+    /// Handles an arriving segment. `field` is the ECN field of its packet (RFC 3168, section 5).
     #[inline]
-    pub fn receive_marked(&mut self, now: Time, segment: &Segment, experienced: bool) {
-        let reduced = self.ecn.in_use && segment.flags.contains(SegmentFlags::CWR);
-        if self.ecn.in_use {
-            self.ecn.echoes &= !reduced;
-            if experienced && !self.ecn.echoes {
-                self.ecn.echoes = true;
-                self.receiver.acknowledge_quickly_for_congestion();
+    pub fn receive_marked(&mut self, now: Time, segment: &Segment, field: Field) {
+        self.ecn.arrived = field;
+        match self.ecn.kind {
+            Ecn::Off => self.receive(now, segment),
+            Ecn::Classic => self.receive_classic(now, segment, field),
+            Ecn::Accurate => {
+                self.receive(now, segment);
+                if self.ecn.feedback.as_mut().is_some_and(|feedback| feedback.take_due()) {
+                    self.receiver.acknowledge_first();
+                }
             }
+        }
+        self.ecn.arrived = Field::NotEct;
+    }
+
+    /// Handles an arriving segment of a connection with classic ECN (RFC 3168, section 6.1.3).
+    fn receive_classic(&mut self, now: Time, segment: &Segment, field: Field) {
+        let reduced = segment.flags.contains(SegmentFlags::CWR);
+        self.ecn.echoes &= !reduced;
+        if field == Field::Ce && !self.ecn.echoes {
+            self.ecn.echoes = true;
+            self.receiver.acknowledge_quickly_for_congestion();
         }
         self.receive(now, segment);
         if reduced && segment.payload > 0 {
@@ -63,6 +79,9 @@ impl Connection {
             }
         }
         let Some(start) = self.theirs.position(segment.sequence, self.receiver.next()) else { return };
+        if self.ecn.kind == Ecn::Accurate && flags.contains(SegmentFlags::SYN) {
+            self.note_syn_ack(segment);
+        }
         let old = match segment.timestamps {
             Some(stamps) if self.timestamps => self.receiver.is_old(stamps.value(), start, occupies),
             _ => false,
@@ -72,6 +91,9 @@ impl Connection {
                 self.receiver.acknowledge_old(start, payload);
             }
             return;
+        }
+        if let Some(feedback) = self.ecn.feedback.as_mut().filter(|_| !flags.contains(SegmentFlags::SYN)) {
+            feedback.count(self.ecn.arrived, payload);
         }
         if flags.contains(SegmentFlags::RST) {
             match self.phase {
@@ -98,6 +120,7 @@ impl Connection {
                 return;
             }
             self.establish(now, segment);
+            self.take_handshake_feedback(segment, occupies == 0);
         }
         self.take_acknowledgment(now, segment, start, occupies > 0);
         if occupies > 0 && self.phase != Phase::Closed {
@@ -116,13 +139,18 @@ impl Connection {
             Some(stamps) if self.timestamps => header::echoed(now, stamps.echo()),
             _ => None,
         };
+        let mut is_newer = false;
         if let (Some(stamps), true) = (segment.timestamps, self.timestamps) {
-            self.sender.note_timestamps(stamps.value(), stamps.echo());
+            is_newer = self.sender.note_timestamps(stamps.value(), stamps.echo());
         }
         let window = segment.window;
         let echo_flag = segment.flags.0 & (SegmentFlags::ECE.0 | SegmentFlags::SYN.0) == SegmentFlags::ECE.0;
-        let ece = self.ecn.in_use && echo_flag;
-        let ack = Ack { position, window, sequence: start, occupies, sack: &[], echo, ece };
+        let ece = echo_flag && self.ecn.kind == Ecn::Classic;
+        let report = match self.ecn.kind {
+            Ecn::Accurate => self.report(segment, is_newer),
+            Ecn::Off | Ecn::Classic => None,
+        };
+        let ack = Ack { position, window, sequence: start, occupies, sack: &[], echo, ece, report };
         let news = match &segment.options {
             None => self.sender.acknowledge(now, &ack),
             Some(options) => self.take_blocks(now, &ack, options),
@@ -141,6 +169,54 @@ impl Connection {
         }
         if self.sender.fin_acknowledged() {
             self.fin_acknowledged(now);
+        }
+    }
+
+    /// Returns the accurate feedback in a segment. The flags of a SYN-ACK, and of the
+    /// acknowledgment of a SYN-ACK, have another meaning (RFC 9768, section 3.2.2).
+    #[cold]
+    fn report(&mut self, segment: &Segment, is_newer: bool) -> Option<Report> {
+        if segment.flags.contains(SegmentFlags::SYN) || std::mem::take(&mut self.ecn.skips_report) {
+            return None;
+        }
+        let bytes = segment.options.as_ref().and_then(|options| options.ecn_bytes);
+        Some(Report { ace: segment.flags.ace(), bytes, is_newer })
+    }
+
+    /// Handles the feedback in the first acknowledgment that arrives at the answering end. A pure
+    /// one reports the ECN field of the SYN-ACK (RFC 9768, section 3.2.2.1).
+    fn take_handshake_feedback(&mut self, segment: &Segment, is_empty: bool) {
+        if self.ecn.kind != Ecn::Accurate {
+            return;
+        }
+        let options = segment.options.as_deref();
+        let mut decoder = Decoder::new(options.and_then(|options| options.ecn_bytes));
+        if is_empty && options.is_none_or(|options| options.sack.as_slice().is_empty()) {
+            decoder.take_handshake(segment.flags.ace());
+            self.ecn.skips_report = true;
+        }
+        if self.handshake.forbids_marks() {
+            decoder.forbid_marks();
+        }
+        self.sender.decode_by(decoder);
+    }
+
+    /// Records the ECN field of a SYN-ACK that was retransmitted, for its acknowledgment.
+    #[cold]
+    fn note_syn_ack(&mut self, segment: &Segment) {
+        let answers = segment.flags.contains(SegmentFlags::ACK) && segment.sequence == self.theirs.number(0);
+        // A SYN-ACK without flags does not confirm accurate feedback (RFC 9768, section 3.2.2.1).
+        if let Some(feedback) = self.ecn.feedback.as_mut().filter(|_| answers && segment.flags.ace() != 0) {
+            feedback.take_syn_ack(self.ecn.arrived, false);
+        }
+    }
+
+    /// Handles another SYN of the same connection: the SYN-ACK was lost or late.
+    fn answer_again(&mut self, segment: &Segment) {
+        if self.handshake.agree_again(segment, self.ecn.arrived) {
+            self.pending = Pending::Syn;
+        } else {
+            self.abort();
         }
     }
 
@@ -187,8 +263,7 @@ impl Connection {
                 self.phase = Phase::SynReceived;
                 self.pending = Pending::Syn;
             }
-            // The other end has retransmitted its SYN, because the SYN-ACK was lost or late.
-            Phase::SynReceived if segment.sequence == self.theirs.number(0) => self.pending = Pending::Syn,
+            Phase::SynReceived if segment.sequence == self.theirs.number(0) => self.answer_again(segment),
             Phase::SynSent => {
                 let acknowledged = flags.contains(SegmentFlags::ACK);
                 if acknowledged && segment.acknowledgment != self.ours.number(1) {
@@ -200,6 +275,7 @@ impl Connection {
                 } else if acknowledged && flags.contains(SegmentFlags::SYN) {
                     self.agree(segment);
                     self.establish(now, segment);
+                    self.take_syn_ack(segment);
                     let start = self.theirs.position(segment.sequence, 0).unwrap_or(0);
                     self.take_acknowledgment(now, segment, start, true);
                     self.receiver.acknowledge_now();
@@ -211,13 +287,26 @@ impl Connection {
 
     fn agree(&mut self, syn: &Segment) {
         self.theirs = Numbering::new(syn.sequence);
-        self.handshake.agree(syn);
-        self.ecn.in_use = self.handshake.agreement().ecn;
+        self.handshake.agree(syn, self.ecn.arrived);
+        self.ecn.kind = self.handshake.agreement().ecn;
+        self.ecn.feedback = (self.ecn.kind == Ecn::Accurate).then(|| Box::new(Feedback::new()));
         let Agreement { timestamps, sack, snack, window_scale, .. } = *self.handshake.agreement();
         self.timestamps = timestamps;
         self.snack = snack;
         let timestamp = syn.timestamps.filter(|_| timestamps).map(Timestamps::value);
         self.receiver.begin(sack, window_scale, timestamp);
+    }
+
+    /// Prepares accurate feedback at the opening end, after the SYN-ACK.
+    fn take_syn_ack(&mut self, syn_ack: &Segment) {
+        if let Some(feedback) = &mut self.ecn.feedback {
+            feedback.take_syn_ack(self.ecn.arrived, true);
+            let mut decoder = Decoder::new(syn_ack.options.as_ref().and_then(|options| options.ecn_bytes));
+            if ecn::reports_change(syn_ack.flags.ace()) {
+                decoder.forbid_marks();
+            }
+            self.sender.decode_by(decoder);
+        }
     }
 
     fn establish(&mut self, now: Time, answer: &Segment) {

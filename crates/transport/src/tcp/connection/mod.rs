@@ -14,9 +14,9 @@
 //!   elsewhere in the window, is answered with an acknowledgment (RFC 5961, sections 3.2 and 4.2).
 //!   TIME-WAIT ignores resets (RFC 1337). In CLOSING and LAST-ACK, a reset ends the connection
 //!   without a failure.
-//! - Explicit congestion notification (RFC 3168) is negotiated by the flags of the SYNs. Only new
-//!   data may be marked. Acknowledgments echo a mark until the sender reports a reduced window. The
-//!   sender reduces its window at most once per round trip.
+//! - Explicit congestion notification (RFC 3168, RFC 9768; [`super::ecn`]) is negotiated by the flags
+//!   of the SYNs. Only new data may be marked. The sender reduces its window at most once per round
+//!   trip.
 //! - A connection that fails reports the reason: [`Failure`].
 //!
 //! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent
@@ -25,6 +25,7 @@
 mod arrival;
 mod segments;
 
+use super::ecn::Feedback;
 use super::events::Events;
 use super::handover::Signal;
 use super::handshake::Handshake;
@@ -37,6 +38,7 @@ use crate::flow::SourceCounters;
 use bentpipe_congestion::interface::Congestion;
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
+use bentpipe_stage::Ecn as Field;
 
 pub use super::events::{Event, Failure};
 
@@ -80,13 +82,20 @@ enum Pending {
 }
 
 /// Explicit congestion notification of a connection.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ecn {
-    in_use: bool,
+#[derive(Debug, Default)]
+struct Marking {
+    kind: config::Ecn,
     /// True while acknowledgments echo congestion: until the other end reports a reduced window.
+    /// Only with classic feedback.
     echoes: bool,
-    /// True if the last segment from `next_segment` may be marked.
-    capable: bool,
+    /// ECN field of the last segment from `next_segment`.
+    field: Field,
+    /// ECN field of the arriving packet.
+    arrived: Field,
+    /// True if the flags of the present segment report the ECN field of the SYN-ACK.
+    skips_report: bool,
+    /// Counters of arriving packets, with accurate feedback.
+    feedback: Option<Box<Feedback>>,
 }
 
 /// One end of a TCP connection.
@@ -103,7 +112,7 @@ pub struct Connection {
     /// True if acknowledgments have SNACK options, which name missing data.
     snack: bool,
     /// State of explicit congestion notification, if in use.
-    ecn: Ecn,
+    ecn: Marking,
     /// Receive window in a SYN or SYN-ACK, at most 65535 bytes.
     syn_window: u32,
     /// True if the event `AllAcknowledged` was added since the last call of `send`.
@@ -126,7 +135,7 @@ impl Connection {
             handshake: Handshake::new(config),
             timestamps: config.timestamps,
             snack: false,
-            ecn: Ecn::default(),
+            ecn: Marking::default(),
             syn_window: config.window().min(config::UNSCALED_WINDOW) as u32,
             reported_all_acknowledged: true,
             close_wanted: false,

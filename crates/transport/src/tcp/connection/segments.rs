@@ -1,17 +1,19 @@
 //! The segments that a connection sends.
 
 use super::{Connection, Pending, Phase};
+use crate::tcp::config::Ecn;
 use crate::tcp::header;
 use crate::tcp::sender::Chunk;
 use bentpipe_core::Time;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions, Timestamps};
+use bentpipe_stage::Ecn as Field;
 
 impl Connection {
-    /// Returns true if routers may mark the last segment from `next_segment` instead of dropping
-    /// it. Only new data may be marked (RFC 3168, sections 6.1.4 and 6.1.5).
+    /// Returns the ECN field of the last segment from `next_segment`. Only new data may be marked
+    /// instead of being dropped (RFC 3168, sections 6.1.4 and 6.1.5).
     #[inline]
-    pub fn may_be_marked(&self) -> bool {
-        self.ecn.capable
+    pub fn ecn_field(&self) -> Field {
+        self.ecn.field
     }
 
     /// Returns true if [`next_segment`](Self::next_segment) would return `None` and change no
@@ -25,7 +27,7 @@ impl Connection {
     /// The function is always inlined, so that the segment stays in registers.
     #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        self.ecn.capable = false;
+        self.ecn.field = Field::NotEct;
         if self.pending != Pending::Nothing {
             return self.next_handshake_segment(now).map(rebuilt);
         }
@@ -61,13 +63,17 @@ impl Connection {
 
     fn syn(&mut self, now: Time) -> Segment {
         let answers = self.phase == Phase::SynReceived;
-        let options = self.handshake.send(now);
+        let mut options = self.handshake.send(now);
+        let ecn_flags = self.handshake.ecn_flags(answers);
+        // The first SYN-ACK has an option as a test of the path (RFC 9768, section 3.2.3.2).
+        let feedback = self.ecn.feedback.as_ref().filter(|_| answers && self.handshake.is_first());
+        options.ecn_bytes = feedback.map(|feedback| feedback.option_of_syn_ack());
         let flags = if answers { SegmentFlags::SYN.with(SegmentFlags::ACK) } else { SegmentFlags::SYN };
         Segment {
             sequence: self.ours.number(0),
             acknowledgment: if answers { self.theirs.number(self.receiver.next()) } else { 0 },
             window: self.syn_window,
-            flags: flags.with(self.handshake.ecn_flags(answers)),
+            flags: flags.with(ecn_flags),
             timestamps: self.stamp(now, answers),
             options: Some(Box::new(options)),
             payload: 0,
@@ -81,13 +87,23 @@ impl Connection {
         if chunk.pushed() {
             flags = flags.with(SegmentFlags::PSH);
         }
-        if self.ecn.in_use && chunk.fresh() && chunk.payload() > 0 {
-            self.ecn.capable = true;
-            if self.sender.take_reduced() {
-                flags = flags.with(SegmentFlags::CWR);
-            }
+        if self.ecn.kind != Ecn::Off && chunk.fresh() && chunk.payload() > 0 {
+            flags = flags.with(self.mark_capable());
         }
         self.segment(now, chunk.start(), chunk.payload() as u16, flags, None)
+    }
+
+    /// Makes the present segment ECN-capable. Returns CWR if the other end must learn of a reduced
+    /// window. Accurate feedback does not need CWR (RFC 9768, section 3.1.5).
+    fn mark_capable(&mut self) -> SegmentFlags {
+        let is_accurate = self.ecn.kind == Ecn::Accurate;
+        if !is_accurate || self.sender.may_mark() {
+            self.ecn.field = Field::Ect0;
+        }
+        match self.sender.take_reduced() && !is_accurate {
+            true => SegmentFlags::CWR,
+            false => SegmentFlags::default(),
+        }
     }
 
     #[inline(always)]
@@ -95,10 +111,30 @@ impl Connection {
         if self.snack {
             return self.negative_acknowledgment(now, sequence);
         }
+        if self.ecn.kind == Ecn::Accurate {
+            return self.accurate_acknowledgment(now, sequence);
+        }
         let (sack, granted) = (self.receiver.sack_blocks(self.theirs), self.handshake.take_granted());
         let options = (sack.is_some() || granted.is_some()).then(|| {
             Box::new(SegmentOptions { sack: sack.unwrap_or_default(), granted, ..SegmentOptions::default() })
         });
+        self.segment(now, sequence, 0, SegmentFlags::ACK, options)
+    }
+
+    /// Returns an acknowledgment with accurate feedback.
+    #[cold]
+    fn accurate_acknowledgment(&mut self, now: Time, sequence: u64) -> Segment {
+        let (sack, granted) = (self.receiver.sack_blocks(self.theirs), self.handshake.take_granted());
+        let mut options =
+            SegmentOptions { sack: sack.unwrap_or_default(), granted, ..SegmentOptions::default() };
+        let without_sack = SegmentOptions { sack: Default::default(), ..options };
+        let taken = header::options_size(self.timestamps, Some(&without_sack));
+        if let Some(feedback) = &mut self.ecn.feedback {
+            let (bytes, blocks) = feedback.option(taken, options.sack.as_slice().len());
+            options.ecn_bytes = bytes;
+            options.sack.truncate(blocks);
+        }
+        let options = (options != SegmentOptions::default()).then(|| Box::new(options));
         self.segment(now, sequence, 0, SegmentFlags::ACK, options)
     }
 
@@ -121,6 +157,14 @@ impl Connection {
     ) -> Segment {
         let (acknowledged, window) = self.receiver.acknowledgment(now, payload > 0);
         let flags = if self.ecn.echoes { flags.with(SegmentFlags::ECE) } else { flags };
+        let flags = match &mut self.ecn.feedback {
+            None => flags,
+            Some(feedback) => {
+                let has_sack = options.as_ref().is_some_and(|options| !options.sack.as_slice().is_empty());
+                let is_pure = payload == 0 && flags == SegmentFlags::ACK && !has_sack;
+                flags.with(feedback.flags(is_pure))
+            }
+        };
         Segment {
             sequence: self.ours.number(sequence),
             acknowledgment: self.theirs.number(acknowledged),

@@ -1,6 +1,7 @@
 //! The effects of an acknowledgment on the sender.
 
 use super::{Ack, Before, News, Sender};
+use crate::tcp::ecn::Report;
 use crate::tcp::header;
 use crate::tcp::recovery::AckInfo;
 use crate::tcp::scoreboard::{in_flight, Tally};
@@ -9,11 +10,14 @@ use bentpipe_congestion::interface::{AckSample, CA_CWR, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 
 impl Sender {
-    /// Records a segment's timestamps: the other end's, and the echoed one.
+    /// Records a segment's timestamps: the other end's, and the echoed one. Returns true if the
+    /// other end's is newer than the previous one.
     #[inline]
-    pub fn note_timestamps(&mut self, value: u32, echo: u32) {
+    pub fn note_timestamps(&mut self, value: u32, echo: u32) -> bool {
+        let is_newer = value.wrapping_sub(self.state.rcv_tsval) as i32 > 0;
         self.state.rcv_tsval = value;
         self.state.rcv_tsecr = echo;
+        is_newer
     }
 
     /// Records the ranges that the next acknowledgment names as missing.
@@ -82,15 +86,13 @@ impl Sender {
             // A duplicate SACK also counts as a delivery, as in Linux since 4.6.
             delivered += dsack.segments(self.state.mss_cache);
         }
-        let info = AckInfo {
-            tally: &tally,
-            advanced,
-            from: before.una,
-            duplicate,
-            dsack,
-            echo: ack.echo,
-            ece: ack.ece,
+        let marks = match &ack.report {
+            Some(report) => self.decode(report, delivered),
+            None => 0,
         };
+        let ece = ack.ece || marks > 0;
+        let info =
+            AckInfo { tally: &tally, advanced, from: before.una, duplicate, dsack, echo: ack.echo, ece };
         self.recovery.note_times(now, &info, &self.scoreboard, &self.state);
         if dsack.is_some() || self.recovery.is_probing() {
             self.with_parts(now, |recovery, parts| recovery.note(parts, &info, ack.position));
@@ -103,6 +105,7 @@ impl Sender {
         if ack.ece {
             self.state.delivered_ce = self.state.delivered_ce.wrapping_add(delivered);
         }
+        self.state.delivered_ce = self.state.delivered_ce.wrapping_add(marks);
         if outstanding {
             if self.has_cong_control {
                 self.control(now, &tally, delivered, newest_rtt, &before);
@@ -130,6 +133,13 @@ impl Sender {
         } else {
             News::Nothing
         }
+    }
+
+    /// Returns the number of newly marked packets by accurate feedback.
+    #[cold]
+    fn decode(&mut self, report: &Report, delivered: u32) -> u32 {
+        let decoder = self.decoder.as_mut();
+        decoder.map_or(0, |decoder| decoder.decode(report, delivered, self.segment_size))
     }
 
     #[inline]

@@ -24,6 +24,7 @@
 
 use super::bursts::Bursts;
 use super::clock::Clock;
+use super::ecn::{Decoder, Report};
 use super::nagle::Nagle;
 use super::pacing::{pace_always, Pacing};
 use super::rate::{self, check_application_limited};
@@ -66,6 +67,8 @@ pub struct Ack<'a> {
     pub echo: Option<Time>,
     /// True if the acknowledgment reports congestion (ECE).
     pub ece: bool,
+    /// Accurate feedback of congestion, if in use.
+    pub report: Option<Report>,
 }
 
 /// The sending half of one connection.
@@ -124,6 +127,8 @@ pub struct Sender {
     /// is not lost. Always false unless `may_freeze`.
     frozen: bool,
     may_freeze: bool,
+    /// Counters of marked packets, with accurate feedback.
+    decoder: Option<Box<Decoder>>,
     retries: u32,
     /// Maximum time for which the same data is retransmitted, if limited by time, and the start of
     /// the present retransmissions.
@@ -229,6 +234,7 @@ impl Sender {
             overriding: false,
             frozen: false,
             may_freeze: !config.freeze.is_empty(),
+            decoder: None,
             retries: config.retries.value() as u32,
             retry_time: config.retry_time(),
             retransmitting_since: Time::ZERO,
@@ -388,6 +394,16 @@ impl Sender {
     #[inline]
     pub fn take_reduced(&mut self) -> bool {
         self.recovery.take_reduced()
+    }
+
+    /// Starts to decode accurate feedback.
+    pub fn decode_by(&mut self, decoder: Decoder) {
+        self.decoder = Some(Box::new(decoder));
+    }
+
+    /// Returns true if accurate feedback permits ECN-capable packets.
+    pub fn may_mark(&self) -> bool {
+        self.decoder.as_ref().is_some_and(|decoder| decoder.may_mark())
     }
 
     /// Returns and resets the flag of a due window probe.

@@ -2,7 +2,7 @@
 
 use super::Delivery;
 use bentpipe_core::Time;
-use bentpipe_stage::{Body, Ecn, Outbox, Packet, Port};
+use bentpipe_stage::{Body, Outbox, Packet, Port};
 use bentpipe_transport::flow::DestinationCounters;
 use bentpipe_transport::tcp::connection::{Connection, Event};
 use bentpipe_transport::tcp::endpoint::{self, Probes};
@@ -56,7 +56,7 @@ impl Leg {
             counters.delay.add(packet.age(now));
         }
         self.traced |= self.connection.sender().is_waiting();
-        self.connection.receive_marked(now, segment, packet.ecn == Ecn::Ce);
+        self.connection.receive_marked(now, segment, packet.ecn);
     }
 
     /// Handles all timers that have expired by `now`.
@@ -102,7 +102,7 @@ impl Leg {
     /// and are numbered from `number` on.
     pub fn flush(&mut self, now: Time, envelope: &Packet, number: &mut u32, out: &mut Outbox) {
         while let Some(segment) = self.connection.next_segment(now) {
-            let ecn = if self.connection.may_be_marked() { Ecn::Ect0 } else { Ecn::NotEct };
+            let ecn = self.connection.ecn_field();
             let size = header::size(&segment, self.connection.sender().segment_size());
             let (birth, dscp, body) = (now, self.dscp, Body::Segment(segment));
             let packet = Packet { birth, number: *number, size, dscp, ecn, body, ..envelope.clone() };
