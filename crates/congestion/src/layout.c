@@ -45,6 +45,7 @@ const struct bp_member bp_layout_tcp[] = {
 	MEMBER(bp_tcp, sk_max_pacing_rate)
 	MEMBER(bp_tcp, sk_pacing_status)
 	MEMBER(bp_tcp, random)
+	MEMBER(bp_tcp, accurate_ecn)
 	MEMBER(bp_tcp, icsk_ca_priv)
 	MEMBER(bp_tcp, parameters)
 	END(bp_tcp),
@@ -95,5 +96,6 @@ const struct bp_member bp_layout_variant[] = {
 	MEMBER(bp_variant, cwnd_event)
 	MEMBER(bp_variant, pkts_acked)
 	MEMBER(bp_variant, undo_cwnd)
+	MEMBER(bp_variant, is_scalable)
 	END(bp_variant),
 };

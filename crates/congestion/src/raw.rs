@@ -37,6 +37,7 @@ pub struct RawVariant {
     pub cwnd_event: Option<unsafe extern "C" fn(*mut State, u32)>,
     pub pkts_acked: Option<unsafe extern "C" fn(*mut State, *const AckSample)>,
     pub undo_cwnd: Option<unsafe extern "C" fn(*mut State) -> u32>,
+    pub is_scalable: u32,
 }
 
 // SAFETY: a variant's table is a C constant; nothing writes to it or to the data behind its
@@ -251,5 +252,9 @@ impl Congestion for Control {
     fn undo_cwnd(&mut self, state: &mut State) -> u32 {
         // SAFETY: see above this impl.
         unsafe { (self.undo_cwnd)(state) }
+    }
+
+    fn is_scalable(&self) -> bool {
+        self.raw.is_scalable != 0
     }
 }

@@ -104,6 +104,7 @@ fn shared_structures_have_the_same_layout_in_c_and_rust() {
         sk_max_pacing_rate,
         sk_pacing_status,
         random,
+        accurate_ecn,
         icsk_ca_priv,
         parameters
     );
@@ -139,7 +140,8 @@ fn shared_structures_have_the_same_layout_in_c_and_rust() {
         set_state,
         cwnd_event,
         pkts_acked,
-        undo_cwnd
+        undo_cwnd,
+        is_scalable
     );
 }
 

@@ -149,6 +149,7 @@ fields! {
     read lsndtime: u64;
     read sk_max_pacing_rate: u64;
     read random: u32;
+    read accurate_ecn: u32;
     write snd_cwnd set_snd_cwnd: u32;
     write snd_cwnd_cnt set_snd_cwnd_cnt: u32;
     write snd_ssthresh set_snd_ssthresh: u32;

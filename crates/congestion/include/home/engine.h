@@ -42,6 +42,7 @@ struct bp_tcp {
 	u64 sk_max_pacing_rate;
 	u32 sk_pacing_status;
 	u32 random;
+	u32 accurate_ecn;
 	u64 icsk_ca_priv[BP_PRIVATE_SIZE / sizeof(u64)];
 	u32 parameters[BP_MAX_PARAMETERS];
 };
@@ -141,6 +142,15 @@ static inline u32 bp_random(const struct bp_tcp *tp)
 	return tp->random;
 }
 
+/*
+ * Returns true if delivered_ce counts every marked segment (AccECN, RFC 9768), false if a mark is
+ * reported once per round trip.
+ */
+static inline bool bp_has_accurate_ecn(const struct bp_tcp *tp)
+{
+	return tp->accurate_ecn != 0;
+}
+
 #define BP_PRIVATE(type)                                                                                       \
 	_Static_assert(sizeof(type) <= BP_PRIVATE_SIZE, "private state is larger than Linux gives");           \
 	static inline type *bp_private(struct bp_tcp *tp)                                                      \
@@ -172,6 +182,7 @@ struct bp_variant {
 	void (*cwnd_event)(struct bp_tcp *tp, enum tcp_ca_event event);
 	void (*pkts_acked)(struct bp_tcp *tp, const struct ack_sample *sample);
 	u32 (*undo_cwnd)(struct bp_tcp *tp);
+	u32 is_scalable;
 };
 
 #ifdef BP_PARAMETERS
@@ -196,6 +207,15 @@ enum { bp_parameter_count };
 
 #define BP_OP(type, operation, ...) static type op_##operation(__VA_ARGS__)
 
+/*
+ * A file with `#define BP_SCALABLE 1` before the include is a scalable congestion control (RFC 9331):
+ * it evaluates the number of marked segments in delivered_ce. With accurate feedback, its data is
+ * sent with ECT(1).
+ */
+#ifndef BP_SCALABLE
+#define BP_SCALABLE 0
+#endif
+
 #define BP_OPERATION(operation) .operation = op_##operation,
 #define BP_VARIANT(NAME, ABOUT, SOURCE, ...)                                                                   \
 	const struct bp_variant bp_variant_##NAME = {                                                          \
@@ -204,4 +224,4 @@ enum { bp_parameter_count };
 		.source = SOURCE,                                                                              \
 		.parameters = bp_parameters,                                                                   \
 		.parameter_count = bp_parameter_count,                                                         \
-		BP_EACH(BP_OPERATION, __VA_ARGS__)};
+		BP_EACH(BP_OPERATION, __VA_ARGS__).is_scalable = BP_SCALABLE};

@@ -343,3 +343,9 @@ extern int LINUX_KERNEL_VERSION __kconfig;
 	SEC(".struct_ops.link")                                                                                \
 	struct tcp_congestion_ops bp_##NAME = {.init = (void *)op_start, .pkts_acked = (void *)op_acked,        \
 		BP_EACH(BP_OPERATION, __VA_ARGS__).flags = BP_NON_RESTRICTED, .name = "bp_" #NAME};
+
+/* Returns false: TCP of the supported kernels has no AccECN. */
+static inline bool bp_has_accurate_ecn(const struct bp_tcp *tp)
+{
+	return false;
+}

@@ -128,6 +128,12 @@ impl SegmentFlags {
         SegmentFlags((ace & 4) << 3 | ace << 6)
     }
 
+    /// Returns the flags in the flag byte of a TCP header, without URG.
+    #[inline]
+    pub const fn of_header_byte(byte: u8) -> SegmentFlags {
+        SegmentFlags(byte & !Self::AE.0)
+    }
+
     /// Returns the flag byte of the TCP header.
     #[inline]
     pub const fn header_byte(self) -> u8 {

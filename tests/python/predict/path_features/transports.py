@@ -72,6 +72,7 @@ ROWS: Final[tuple[Row, ...]] = (
             "delayed_ack_timeout=100 ms",
             "dsack=false",
             "ecn=true",
+            "ecn=accurate",
             "frto=false",
             "syn_undo=false",
             "initial_sequence=7",

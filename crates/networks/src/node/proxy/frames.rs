@@ -122,7 +122,7 @@ fn model(read: &TcpSegment) -> Segment {
         acknowledgment: read.acknowledgment,
         window: read.window.into(),
         payload: read.payload,
-        flags: SegmentFlags(read.flags),
+        flags: SegmentFlags::of_header_byte(read.flags),
         timestamps: None,
         options: (!read.sack.is_empty()).then(|| Box::new(options)),
     }

@@ -59,7 +59,11 @@ macro_rules! keys {
             fn from(draft: Draft) -> Config {
                 let given = GivenKeys::of(&draft);
                 let profile = draft.profile.config();
-                let all = Config { profile: draft.profile, $($key: draft.$key.unwrap_or(profile.$key)),+ };
+                let ecn = draft.ecn;
+                let mut all = Config { profile: draft.profile, $($key: draft.$key.unwrap_or(profile.$key)),+ };
+                if ecn.is_none() && bentpipe_congestion::is_scalable(&all.congestion) {
+                    all.ecn = Ecn::Accurate;
+                }
                 all.without_meaningless_keys(&given)
             }
         }
@@ -170,7 +174,8 @@ keys! {
     window_validation: bool,
     /// Explicit congestion notification that both ends request: true for the classic kind (RFC
     /// 3168), which feeds back one mark per round trip; `"accurate"` for the kind that counts all
-    /// marks (AccECN, RFC 9768). Default: false in all profiles. Linux also uses it only on request.
+    /// marks (AccECN, RFC 9768). Default: `"accurate"` with a scalable congestion control (prague),
+    /// otherwise false in all profiles. Linux also uses it only on request.
     ecn: Ecn,
     /// True if small segments are held back while data is unacknowledged (Nagle's algorithm, RFC
     /// 9293, section 3.7.4). Default: true in profile nineties, false in the others.

@@ -10,7 +10,8 @@ use bentpipe_stage::Ecn as Field;
 
 impl Connection {
     /// Returns the ECN field of the last segment from `next_segment`. Only new data may be marked
-    /// instead of being dropped (RFC 3168, sections 6.1.4 and 6.1.5).
+    /// instead of being dropped (RFC 3168, sections 6.1.4 and 6.1.5). A scalable congestion control
+    /// also sends retransmissions with ECT(1) (RFC 8311, section 4.3).
     #[inline]
     pub fn ecn_field(&self) -> Field {
         self.ecn.field
@@ -87,20 +88,28 @@ impl Connection {
         if chunk.pushed() {
             flags = flags.with(SegmentFlags::PSH);
         }
-        if self.ecn.kind != Ecn::Off && chunk.fresh() && chunk.payload() > 0 {
-            flags = flags.with(self.mark_capable());
+        if self.ecn.kind != Ecn::Off && chunk.payload() > 0 {
+            flags = flags.with(self.mark_capable(chunk.fresh()));
         }
         self.segment(now, chunk.start(), chunk.payload() as u16, flags, None)
     }
 
-    /// Makes the present segment ECN-capable. Returns CWR if the other end must learn of a reduced
+    /// Sets the ECN field of the present segment with data. Returns CWR if the other end must learn of a reduced
     /// window. Accurate feedback does not need CWR (RFC 9768, section 3.1.5).
-    fn mark_capable(&mut self) -> SegmentFlags {
-        let is_accurate = self.ecn.kind == Ecn::Accurate;
-        if !is_accurate || self.sender.may_mark() {
+    #[cold]
+    fn mark_capable(&mut self, is_fresh: bool) -> SegmentFlags {
+        if self.ecn.kind == Ecn::Accurate {
+            self.ecn.field = match self.sender.may_mark() {
+                true if self.sender.is_scalable() => Field::Ect1,
+                true if is_fresh => Field::Ect0,
+                _ => Field::NotEct,
+            };
+            return SegmentFlags::default();
+        }
+        if is_fresh {
             self.ecn.field = Field::Ect0;
         }
-        match self.sender.take_reduced() && !is_accurate {
+        match is_fresh && self.sender.take_reduced() {
             true => SegmentFlags::CWR,
             false => SegmentFlags::default(),
         }

@@ -7,7 +7,8 @@
 //!   ([`feedback`]). Three bits of the packet counter travel in every segment, the byte counters in
 //!   an option. The sender decodes the number of marked packets ([`decoder`]). The window is reduced
 //!   at most once per round trip (section 3.1.5 refers to RFC 3168, section 6.1), unless the
-//!   congestion control evaluates the number of marks itself.
+//!   congestion control is scalable (RFC 9331). A scalable one evaluates the number of marks itself,
+//!   and its data has ECT(1).
 //! - Negotiation (section 3.1): [`negotiated`].
 //!
 //! Deviations from RFC 9768: the option travels on pure acknowledgments and SYN-ACKs only, because

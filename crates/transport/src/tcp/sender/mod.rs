@@ -399,6 +399,12 @@ impl Sender {
     /// Starts to decode accurate feedback.
     pub fn decode_by(&mut self, decoder: Decoder) {
         self.decoder = Some(Box::new(decoder));
+        self.state.accurate_ecn = 1;
+    }
+
+    /// Returns true if the congestion control is scalable (RFC 9331, section 4.3).
+    pub fn is_scalable(&self) -> bool {
+        self.congestion.is_scalable()
     }
 
     /// Returns true if accurate feedback permits ECN-capable packets.
