@@ -136,6 +136,7 @@ __all__ = [
     "Starts",
     "Talker",
     "Tcp",
+    "TcpEcn",
     "Terminals",
     "Thresholds",
     "Trace",
@@ -1175,6 +1176,10 @@ class Adapt(TypedDict):
     """Round-trip time of the new path; longer than 0 s."""
 
 
+#: Explicit congestion notification: off, classic (RFC 3168), or accurate (AccECN, RFC 9768).
+TcpEcn: TypeAlias = 'bool | Literal["accurate"]'
+
+
 class Freeze(TypedDict):
     """A disconnection during which receivers keep their window closed (Freeze-TCP)."""
 
@@ -1240,6 +1245,7 @@ class Tcp(TypedDict):
             "illinois",
             "ledbat",
             "lp",
+            "prague",
             "reno",
             "scalable",
             "vegas",
@@ -1283,9 +1289,11 @@ class Tcp(TypedDict):
     dsack: NotRequired[bool]
     """True for duplicate selective acknowledgments (RFC 2883). Default: true in the profiles of Linux, false
     in the others."""
-    ecn: NotRequired[bool]
-    """True if both ends request explicit congestion notification (RFC 3168). Default: false in all profiles.
-    Linux also uses it only on request."""
+    ecn: NotRequired[TcpEcn]
+    """Explicit congestion notification that both ends request: true for the classic kind (RFC 3168), which
+    feeds back one mark per round trip; `"accurate"` for the kind that counts all marks (AccECN, RFC 9768).
+    Default: `"accurate"` with a scalable congestion control (prague), otherwise false in all profiles. Linux
+    also uses it only on request."""
     freeze: NotRequired[list[Freeze]]
     """Freeze-TCP: disconnections before which receivers close their window, and after which they open it; a
     list of `{ at, until }`."""
