@@ -85,9 +85,9 @@ pub struct SegmentOptions {
     pub ecn_bytes: Option<EcnBytes>,
 }
 
-/// Control flags of a segment as a bit set. The bits are those of the TCP header's flag byte, except
-/// [`AE`](Self::AE): the header has it in the byte before. The set stores it in the place of URG,
-/// because the model has no urgent data.
+/// Control flags of a segment as a bit set. The bits are those of the TCP header's flag byte,
+/// except [`AE`](Self::AE): the header has it in the byte before. The set stores it in the place of
+/// URG, because the model has no urgent data.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct SegmentFlags(pub u8);
 
@@ -218,7 +218,7 @@ impl Snack {
 /// arrived with each ECN code point, modulo 2^24.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EcnBytes {
-    /// The order of the fields.
+    /// The order of the fields, which the option's kind states.
     pub order: EcnOrder,
     fields: [u32; 3],
     count: u8,

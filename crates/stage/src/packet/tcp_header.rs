@@ -128,8 +128,8 @@ fn options(segment: &Segment, out: &mut Vec<u8>, begin: usize) {
 }
 
 /// Appends the options of SCPS-TP (kinds 20 and 21, CCSDS 714.0-B-2), Quick-Start (kind 27, RFC
-/// 4782) and accurate ECN (kinds 172 and 174, RFC 9768). The Quick-Start request is an option of the
-/// IP header and becomes padding here.
+/// 4782) and accurate ECN (kinds 172 and 174, RFC 9768). The Quick-Start request is an option of
+/// the IP header and becomes padding here.
 fn rare_options(options: &SegmentOptions, out: &mut Vec<u8>) {
     if options.snack_permitted {
         // Both forms of SNACK: Sn1 and Sn2.
