@@ -67,14 +67,14 @@ pub struct Handshake {
     /// True if the SYN or SYN-ACK was sent more than once, for any reason.
     resent: bool,
     timeouts: u32,
-    /// Number of transmissions.
+    /// Number of transmissions of the SYN or SYN-ACK.
     transmissions: u32,
     /// The kind of explicit congestion notification that this end offers.
     offered_ecn: Ecn,
     /// ECN field of the other end's latest SYN.
     syn_field: Field,
-    /// True if a SYN or SYN-ACK of an accurate connection was sent or received without a request, so
-    /// that the answering end must not send ECN-capable packets (RFC 9768, section 3.1.5).
+    /// True if a SYN or SYN-ACK of an accurate connection was sent or received without a request,
+    /// so that the answering end must not send ECN-capable packets (RFC 9768, section 3.1.5).
     lost_request: bool,
     retries: u32,
     /// Number of remaining time-outs of a SYN that do not double.
@@ -133,8 +133,8 @@ impl Handshake {
         }
     }
 
-    /// Returns true if the SYN or SYN-ACK has been sent once, and the other end has not repeated its
-    /// SYN.
+    /// Returns true if the SYN or SYN-ACK has been sent once, and the other end has not repeated
+    /// its SYN.
     pub fn is_first(&self) -> bool {
         self.transmissions == 1
     }

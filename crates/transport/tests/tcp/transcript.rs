@@ -20,13 +20,14 @@
 //! 0.000 no-event acknowledged            the event was not reported, or not repeated
 //! ```
 //!
-//! Times are seconds. Segments are written as in tcpdump: flags (`.` is ACK, `E` ECE, `W` CWR, `A` AE;
-//! `P`, PSH, is compared only in transcripts that have it), positions counted from the initial sequence
-//! number of their direction, `sack` blocks as `a:b`. All departing segments must be listed; `snack
-//! OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment, `scps` its option
-//! of a SYN. `qs N` is a Quick-Start request and `granted N` the answer to one. `acc0 A/B/C` is the
-//! AccECN option of order 0 with the counters of ECT(0), CE and ECT(1), `acc1 C/B/A` that of order 1.
-//! `win`, `ts` and the options in angle brackets are compared if they are given.
+//! Times are seconds. Segments are written as in tcpdump: flags (`.` is ACK, `E` ECE, `W` CWR, `A`
+//! AE; `P`, PSH, is compared only in transcripts that have it), positions counted from the initial
+//! sequence number of their direction, `sack` blocks as `a:b`. All departing segments must be
+//! listed; `snack OFFSET+SIZE/BITS` is SCPS-TP's negative acknowledgment in units of a segment,
+//! `scps` its option of a SYN. `qs N` is a Quick-Start request and `granted N` the answer to one.
+//! `acc0 A/B/C` is the AccECN option of order 0 with the counters of ECT(0), CE and ECT(1), `acc1
+//! C/B/A` that of order 1. `win`, `ts` and the options in angle brackets are compared if they are
+//! given.
 
 use super::reno::Reno;
 use bentpipe_congestion::interface::INFINITE_SSTHRESH;

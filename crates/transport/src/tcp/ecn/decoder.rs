@@ -14,9 +14,9 @@ const SAFETY_FACTOR: u32 = 2;
 /// The accurate feedback in an acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The field ACE.
+    /// The field ACE: the flags AE, CWR and ECE as a number.
     pub ace: u8,
-    /// The option, if any.
+    /// The option with byte counters, if the segment has one.
     pub bytes: Option<EcnBytes>,
     /// True if the timestamp is newer than that of all earlier segments.
     pub is_newer: bool,
@@ -25,9 +25,9 @@ pub struct Report {
 /// State of the other end's options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Options {
-    /// None has arrived.
+    /// No option has arrived, or the first ones were lost.
     Missing,
-    /// They arrive.
+    /// Options arrive, and their byte counters are known.
     Present,
     /// The initial counters were zero, so options are ignored.
     Ignored,
@@ -36,7 +36,7 @@ enum Options {
 /// The sender's copies of the receiver's counters.
 #[derive(Clone, Debug)]
 pub struct Decoder {
-    /// Marked packets (s.cep).
+    /// Number of marked packets that the other end has reported (s.cep).
     cep: u32,
     /// Payload bytes with ECT(0), CE and ECT(1) (s.e0b, s.ceb and s.e1b).
     bytes: [u32; 3],
@@ -51,8 +51,8 @@ pub struct Decoder {
 
 impl Decoder {
     /// Creates the counters with their initial values (section 3.2.1). `option` is that of the
-    /// first segment that acknowledges the SYN or SYN-ACK (section 3.2.3.2.3). If an initial counter
-    /// is zero, options are ignored (section 3.2.3.2.4).
+    /// first segment that acknowledges the SYN or SYN-ACK (section 3.2.3.2.3). If an initial
+    /// counter is zero, options are ignored (section 3.2.3.2.4).
     pub fn new(option: Option<EcnBytes>) -> Decoder {
         let mut decoder = Decoder {
             cep: 5,
@@ -70,8 +70,8 @@ impl Decoder {
         decoder
     }
 
-    /// Records the ACE field of the acknowledgment of our SYN-ACK, which was sent without ECT (table
-    /// 4).
+    /// Records the ACE field of the acknowledgment of our SYN-ACK, which was sent without ECT
+    /// (table 4).
     pub fn take_handshake(&mut self, ace: u8) {
         if ace == 0 {
             self.disable();
@@ -94,8 +94,8 @@ impl Decoder {
         self.may_mark
     }
 
-    /// Returns the number of newly marked packets that an acknowledgment reports. `delivered` is the
-    /// number of newly acknowledged segments, `segment_size` the payload of a full one.
+    /// Returns the number of newly marked packets that an acknowledgment reports. `delivered` is
+    /// the number of newly acknowledged segments, `segment_size` the payload of a full one.
     pub fn decode(&mut self, report: &Report, delivered: u32, segment_size: u32) -> u32 {
         // A superseded acknowledgment (appendix A.1).
         if delivered == 0 && !report.is_newer {
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(newer, 2, "a marked packet without data");
     }
 
-    /// RFC 9768, table 4.
+    /// RFC 9768, section 3.2.2.1, table 4, in which zero means no AccECN.
     #[test]
     fn the_acknowledgment_of_a_syn_ack_has_its_own_encoding() {
         let after = |ace| {

@@ -1,5 +1,5 @@
-//! Accurate feedback of the receiver: the counters of arriving packets, and the acknowledgments that
-//! report them (RFC 9768, section 3.2).
+//! Accurate feedback of the receiver: the counters of arriving packets, and the acknowledgments
+//! that report them (RFC 9768, section 3.2).
 
 use super::handshake_ace;
 use bentpipe_stage::packet::segment::{EcnBytes, EcnOrder, SegmentFlags};
@@ -14,7 +14,7 @@ const PRIOR_BLOCKS: usize = 2;
 /// Counters of the packets that have arrived.
 #[derive(Clone, Debug)]
 pub struct Feedback {
-    /// Marked packets (r.cep).
+    /// Number of marked packets that have arrived (r.cep).
     cep: u32,
     /// Payload bytes with ECT(0), CE and ECT(1) (r.e0b, r.ceb and r.e1b).
     bytes: [u32; 3],
@@ -32,7 +32,8 @@ pub struct Feedback {
     is_due: bool,
     /// ECN field of a SYN-ACK that the next pure acknowledgment reports.
     syn_ack: Option<Field>,
-    /// True if the next pure acknowledgment has an option as a test of the path (section 3.2.3.2.1).
+    /// True if the next pure acknowledgment has an option as a test of the path (section
+    /// 3.2.3.2.1).
     is_first: bool,
 }
 
@@ -110,8 +111,8 @@ impl Feedback {
         EcnBytes::new(EcnOrder::Ect0First, self.bytes, 3)
     }
 
-    /// Returns the option of a pure acknowledgment, if a counter has changed, and the number of SACK
-    /// blocks that fit beside it (section 3.2.3.3). `taken` is the size of the other options
+    /// Returns the option of a pure acknowledgment, if a counter has changed, and the number of
+    /// SACK blocks that fit next to it (section 3.2.3.3). `taken` is the size of the other options
     /// without SACK, in bytes.
     pub fn option(&mut self, taken: u32, blocks: usize) -> (Option<EcnBytes>, usize) {
         let is_first = std::mem::take(&mut self.is_first);
@@ -149,7 +150,7 @@ impl Feedback {
 mod tests {
     use super::*;
 
-    /// RFC 9768, table 3.
+    /// RFC 9768, section 3.2.2.1, table 3, in which a mark counts once.
     #[test]
     fn the_first_pure_acknowledgment_reports_the_ecn_field_of_the_syn_ack() {
         let reported = |field| {
@@ -181,8 +182,8 @@ mod tests {
         assert_eq!(aces, [6, 7, 0, 1, 2, 3, 4, 5, 6]);
     }
 
-    /// RFC 9768, section 3.2.2.5.1: at the first mark after an unmarked packet, then at every second
-    /// marked packet with data or every third without.
+    /// RFC 9768, section 3.2.2.5.1: at the first mark after an unmarked packet, then at every
+    /// second marked packet with data or every third without.
     #[test]
     fn marks_make_acknowledgments_due() {
         let mut feedback = Feedback::new();
@@ -233,7 +234,7 @@ mod tests {
         feedback.count(Field::Ect1, 1000);
         let (option, blocks) = feedback.option(12, 3);
         assert_eq!((option.map(|option| option.bytes()), blocks), (Some(5), 2));
-        // All three counters need 12 bytes: beside two blocks and timestamps there are 8.
+        // All three counters need 12 bytes: two blocks and timestamps leave 8.
         feedback.count(Field::Ect0, 1000);
         assert_eq!(feedback.option(12, 2), (None, 2));
         // Without timestamps there is room.

@@ -5,17 +5,17 @@
 //!   reduced window. Only new data is ECN-capable: ECT(0).
 //! - Accurate: the receiver counts marked packets and the payload bytes of each code point
 //!   ([`feedback`]). Three bits of the packet counter travel in every segment, the byte counters in
-//!   an option. The sender decodes the number of marked packets ([`decoder`]). The window is reduced
-//!   at most once per round trip (section 3.1.5 refers to RFC 3168, section 6.1), unless the
-//!   congestion control is scalable (RFC 9331). A scalable one evaluates the number of marks itself,
-//!   and its data has ECT(1).
+//!   an option. The sender decodes the number of marked packets ([`decoder`]). The window is
+//!   reduced at most once per round trip (section 3.1.5 refers to RFC 3168, section 6.1), unless
+//!   the congestion control is scalable (RFC 9331). A scalable one evaluates the number of marks
+//!   itself, and its data has ECT(1).
 //! - Negotiation (section 3.1): [`negotiated`].
 //!
 //! Deviations from RFC 9768: the option travels on pure acknowledgments and SYN-ACKs only, because
 //! full data segments have no room for it. Marks on a SYN or SYN-ACK are fed back but cause no
-//! reduction, because the model never sends an ECN-capable SYN or SYN-ACK. The sender does not check
-//! for continuous marking (section 3.2.2.3), nor for loss of the segments with options (section
-//! 3.2.3.2.2).
+//! reduction, because the model never sends an ECN-capable SYN or SYN-ACK. The sender does not
+//! check for continuous marking (section 3.2.2.3), nor for loss of the segments with options
+//! (section 3.2.3.2.2).
 
 mod decoder;
 mod feedback;
