@@ -9,6 +9,9 @@
 //!   time (sysctl tcp_tso_rtt_log, 9). A burst is at most half of the window. Without pacing, the
 //!   rate is the one at which the window of the last acknowledgment would be paced
 //!   ([`super::pacing`]).
+//! - A burst of a scalable congestion control contains the data that the pacing rate carries in 250
+//!   us, at least one segment (MAX_BURST_DELAY in draft-briscoe-iccrg-prague-congestion-control-04,
+//!   section 2.5).
 //! - An incomplete burst waits for the next acknowledgment (commits "tcp: tso: restore IW10 after
 //!   TSO autosizing" and "tcp: tso: remove tp->tso_deferred", 2015, and their successors; sysctl
 //!   tcp_tso_win_divisor, 3). It does not wait during a recovery, after a millisecond in which
@@ -62,6 +65,9 @@ const RTT_LOG: u32 = 9;
 /// the rate, as BBR does.
 const SINGLE_SEGMENT_RATE: u64 = 1_200_000 / 8;
 
+/// Bursts per second of a scalable congestion control, the reciprocal of 250 us.
+const SCALABLE_BURSTS: u64 = 4000;
+
 /// The limits of the receive window, the send buffer and the application for the next burst.
 #[derive(Clone, Copy, Debug)]
 pub struct SendLimits {
@@ -106,6 +112,8 @@ pub struct Bursts {
     single_packets: bool,
     /// True if the congestion control sets the pacing rate itself.
     sets_rate: bool,
+    /// True if the congestion control is scalable.
+    is_scalable: bool,
     /// True if the present burst contains new data, false for retransmissions.
     fresh: bool,
     /// Position of the next byte of the present burst, and the number of its bytes that have not
@@ -121,12 +129,13 @@ pub struct Bursts {
 impl Bursts {
     /// Creates the state before anything is sent. With `enabled`, segments leave in bursts; with
     /// `single_packets`, each burst is one packet; with `sets_rate`, the congestion control sets
-    /// the pacing rate itself.
-    pub fn new(enabled: bool, single_packets: bool, sets_rate: bool) -> Bursts {
+    /// the pacing rate itself; with `is_scalable`, it is scalable.
+    pub fn new(enabled: bool, single_packets: bool, sets_rate: bool, is_scalable: bool) -> Bursts {
         Bursts {
             enabled: enabled || single_packets,
             single_packets,
             sets_rate,
+            is_scalable,
             fresh: false,
             next: 0,
             left: 0,
@@ -239,6 +248,10 @@ impl Bursts {
     /// Returns the number of segments of a full burst.
     #[inline]
     fn segments(&self, pacing: &Pacing, state: &State) -> u32 {
+        if self.is_scalable {
+            let bytes = (pacing.rate(state) / SCALABLE_BURSTS).min(MAX_PAYLOAD);
+            return ((bytes / u64::from(state.mss_cache.max(1))) as u32).max(1);
+        }
         let slow = self.sets_rate && state.sk_pacing_rate < SINGLE_SEGMENT_RATE;
         let min = if slow { 1 } else { 2 };
         // The usual case, without a division.
@@ -293,7 +306,7 @@ mod tests {
             window: max,
             first_sent: Some(at(0)),
         };
-        (Bursts::new(true, false, false), Pacing::new(200, 120), state, limits)
+        (Bursts::new(true, false, false, false), Pacing::new(200, 120), state, limits)
     }
 
     #[test]
@@ -316,6 +329,19 @@ mod tests {
         // Only BBR sends single segments; other paced bursts have at least two.
         (state.sk_pacing_rate, state.rtt_min_us, bursts.sets_rate) = (100_000, 100_000, false);
         assert_eq!(bursts.segments(&pacing, &state), 2);
+    }
+
+    /// draft-briscoe-iccrg-prague-congestion-control-04, section 2.5: max_burst is the data that
+    /// the rate carries in 250 us.
+    #[test]
+    fn bursts_of_a_scalable_control_cause_at_most_250_us_of_delay() {
+        let (mut bursts, pacing, mut state, _) = sending(30, 2);
+        state.sk_pacing_status = PACING_NEEDED;
+        (bursts.sets_rate, bursts.is_scalable) = (true, true);
+        for (rate, expected) in [(100_000, 1), (11_583_999, 1), (11_584_000, 2), (125_000_000, 21)] {
+            state.sk_pacing_rate = rate;
+            assert_eq!(bursts.segments(&pacing, &state), expected, "{rate}");
+        }
     }
 
     #[test]

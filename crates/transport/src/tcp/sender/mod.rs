@@ -198,7 +198,7 @@ impl Sender {
             pace_always(&mut state);
         }
         let (ss_ratio, ca_ratio) = (config.pacing_ss_ratio.value(), config.pacing_ca_ratio.value());
-        let sets_rate = congestion.has_cong_control();
+        let (sets_rate, is_scalable) = (congestion.has_cong_control(), congestion.is_scalable());
         Sender {
             counters: SourceCounters::default(),
             has_cong_control: sets_rate,
@@ -210,7 +210,7 @@ impl Sender {
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(config, true),
             pacing: Pacing::new(ss_ratio, ca_ratio),
-            bursts: Bursts::new(config.bursts, config.segmentation_offload, sets_rate),
+            bursts: Bursts::new(config.bursts, config.segmentation_offload, sets_rate, is_scalable),
             quick_start: QuickStart::Off,
             rate: rate::Estimator::default(),
             estimator: Estimator::new(config),
