@@ -90,8 +90,8 @@ pub struct State {
     /// Random bits for algorithms that need them, refreshed by the endpoint before each call of
     /// `cong_control`.
     pub random: u32,
-    /// 1 if `delivered_ce` counts every marked segment (AccECN, RFC 9768); 0 if the other end reports
-    /// a mark once per round trip.
+    /// 1 if `delivered_ce` counts every marked segment (AccECN, RFC 9768); 0 if the other end
+    /// reports a mark once per round trip.
     pub accurate_ecn: u32,
     /// The variant's own state, as in Linux: 104 bytes, cleared when the variant is set. The
     /// endpoint does not use it.
@@ -221,8 +221,8 @@ pub trait Congestion: Send {
     fn pkts_acked(&mut self, state: &mut State, sample: &AckSample);
     /// Returns the window to restore after a spurious reduction.
     fn undo_cwnd(&mut self, state: &mut State) -> u32;
-    /// Returns true for a scalable congestion control (RFC 9331, section 4.3), whose data has the code
-    /// point ECT(1) if the number of marks is fed back.
+    /// Returns true for a scalable congestion control (RFC 9331, section 4.3), whose data has the
+    /// code point ECT(1) if the number of marks is fed back.
     fn is_scalable(&self) -> bool {
         false
     }

@@ -162,7 +162,8 @@ pub fn create(
     }
 }
 
-/// Returns true if `name` is a variant of this crate that is a scalable congestion control (RFC 9331).
+/// Returns true if `name` is a variant of this crate that is a scalable congestion control (RFC
+/// 9331).
 pub fn is_scalable(name: &str) -> bool {
     variants().iter().any(|variant| variant.name == name && variant.raw.is_scalable != 0)
 }

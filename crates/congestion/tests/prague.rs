@@ -52,8 +52,8 @@ impl Connection {
     }
 }
 
-/// Alpha starts at 1 and follows the fraction of marks with a gain of 1/16 (sections 2.3.2 and 2.4.2).
-/// It is visible in the reduction: (1 - alpha / 2) W.
+/// Alpha starts at 1 and follows the fraction of marks with a gain of 1/16 (sections 2.3.2 and
+/// 2.4.2). It is visible in the reduction: (1 - alpha / 2) W.
 #[test]
 fn the_window_falls_in_proportion_to_the_moving_average_of_marks() {
     let mut one = Connection::new(1000, 100_000);
@@ -101,8 +101,8 @@ fn marks_of_one_round_trip_reduce_the_window_once() {
     assert!(one.state.snd_cwnd < 500);
 }
 
-/// One segment per round trip of 25 ms or more; (R / 25 ms)^2 segments below (section 2.4.4). Marked
-/// segments do not count (section 2.4.3).
+/// One segment per round trip of 25 ms or more; (R / 25 ms)^2 segments below (section 2.4.4).
+/// Marked segments do not count (section 2.4.3).
 #[test]
 fn the_increase_depends_on_the_virtual_round_trip_time() {
     let grown = |rtt_us, rounds| {
@@ -149,8 +149,8 @@ fn enter(one: &mut Connection, state: u32) {
     one.state.ca_state = state;
 }
 
-/// A loss halves the window, also together with a reduction for marks in the same round trip (section
-/// 2.4.1).
+/// A loss halves the window, also together with a reduction for marks in the same round trip
+/// (section 2.4.1).
 #[test]
 fn a_loss_halves_the_window_like_reno() {
     let mut one = Connection::new(1000, 100_000);
@@ -192,4 +192,35 @@ fn prague_is_the_scalable_control() {
     assert!(!bentpipe_congestion::is_scalable("cubic") && !bentpipe_congestion::is_scalable("bbr"));
     let control = bentpipe_congestion::create("prague", &BTreeMap::new()).unwrap();
     assert!(control.is_scalable());
+}
+
+/// Sections 2.4.2 and 2.4.3 in balance, if each segment is marked with probability p: a window W
+/// grows by 1 - p per round trip and falls by p W / 2 per reduction. After a reduction, one round
+/// trip and on average 1 / (p W) round trips until the next mark pass. With x = p W: x^2 = 2 (1 -
+/// p) (x + 1).
+#[test]
+fn the_mean_window_balances_increase_and_random_marks() {
+    for p in [0.01f64, 0.02, 0.05, 0.1] {
+        let mut one = Connection::new(100, 100_000);
+        let mut random = 1u64;
+        let (mut sum, mut count) = (0.0, 0.0);
+        for round in 0..6000 {
+            let window = one.state.snd_cwnd;
+            for _ in 0..window {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let is_marked = ((random >> 33) as f64) < p * 2f64.powi(31);
+                one.state.tcp_mstamp += u64::from(100_000 / window);
+                one.acknowledge(1, u32::from(is_marked));
+            }
+            if round >= 1000 {
+                sum += f64::from(window);
+                count += 1.0;
+            }
+        }
+        let growth = 1.0 - p;
+        let expected = (growth + (growth * growth + 2.0 * growth).sqrt()) / p;
+        let mean = sum / count;
+        assert!((mean / expected - 1.0).abs() < 0.1, "p {p}: {mean} instead of {expected}");
+    }
 }

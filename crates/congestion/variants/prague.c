@@ -1,10 +1,10 @@
 /*
  * Prague: a scalable congestion control for low latency (L4S). It reduces the window in proportion
- * to the fraction of marked segments, so that a queue can stay short without idle times of the link.
+ * to the fraction of marked segments, so that a short queue keeps the link busy.
  *
  * Source:     K. De Schepper, O. Tilmans, B. Briscoe, V. Goel, "Prague Congestion Control",
- *             draft-briscoe-iccrg-prague-congestion-control-04, 2024, section 2; RFC 9331, section 4
- *             (the Prague L4S requirements); RFC 8257, section 3 (DCTCP). With R = SRTT and the
+ *             draft-briscoe-iccrg-prague-congestion-control-04, 2024, section 2; RFC 9331, section
+ *             4 (the Prague L4S requirements); RFC 8257, section 3 (DCTCP). With R = SRTT and the
  *             virtual round-trip time V = max(R, 25 ms):
  *                 alpha += g (frac - alpha)                 every V                 (2.3.2)
  *                 W = (1 - alpha / 2) W                     on a mark, once per V   (2.4.2)
@@ -20,11 +20,12 @@
  *             - V applies from the start, not after a number of round trips.
  *             - A loss soon after a reduction by marks leaves half of the window before that
  *               reduction, which 2.4.1 permits.
- *             - Bursts are those of the endpoint (1/1024 s), not of at most 250 us.
+ *             - In the kernel, bursts are those of its endpoint (1/1024 s), not of 250 us, and the
+ *               first ten segments are not paced.
  *             - No detection of a bottleneck with classic ECN (RFC 9331, section 4.3.1), and no
  *               windows below two segments.
- *             - Without accurate feedback (AccECN), also in the kernel: Reno with half of the window
- *               on a mark, and no ECT(1).
+ *             - Without accurate feedback (AccECN), also in the kernel: Reno with half of the
+ *               window on a mark, and no ECT(1).
  * Licence:    Dual MIT/GPL
  */
 #define BP_PARAMETERS(PARAMETER)                                                                               \

@@ -208,9 +208,9 @@ enum { bp_parameter_count };
 #define BP_OP(type, operation, ...) static type op_##operation(__VA_ARGS__)
 
 /*
- * A file with `#define BP_SCALABLE 1` before the include is a scalable congestion control (RFC 9331):
- * it evaluates the number of marked segments in delivered_ce. With accurate feedback, its data is
- * sent with ECT(1).
+ * A file with `#define BP_SCALABLE 1` before the include is a scalable congestion control (RFC
+ * 9331): it evaluates the number of marked segments in delivered_ce. With accurate feedback, its
+ * data is sent with ECT(1).
  */
 #ifndef BP_SCALABLE
 #define BP_SCALABLE 0

@@ -15,7 +15,9 @@
 //!
 //! Times of departure follow Linux's internal pacing (commit "tcp: optimize tcp internal pacing"
 //! and its successors, 2018): a segment sent at t permits the next one at t + payload / rate.
-//! Bursts that end before the tenth segment of a connection are not paced. A sender may be later
+//! Bursts that end before the tenth segment of a connection are not paced, except with a scalable
+//! congestion control, which has no unpaced segments
+//! (draft-briscoe-iccrg-prague-congestion-control-04, section 2.5). A sender may be later
 //! than permitted, because acknowledgments were late. It is credited with that time for the next
 //! segment, up to half of the segment's transmission time, so that small delays do not reduce a
 //! rate near the bottleneck's.
@@ -234,6 +236,17 @@ mod tests {
         pacing.sent(at(20_000), 1000, false, &mut state);
         pacing.sent(at(20_000), 1000, true, &mut state);
         assert_eq!(pacing.next, at(21_000));
+    }
+
+    /// draft-briscoe-iccrg-prague-congestion-control-04, section 2.5.
+    #[test]
+    fn a_scalable_control_paces_the_first_segment() {
+        let (_, mut state) = paced(1_000_000);
+        let mut pacing = Pacing::new(200, 120);
+        pacing.without_unpaced_start(Time::ZERO);
+        pacing.sent(Time::ZERO, 1000, false, &mut state);
+        assert!(pacing.holds(Time::ZERO, &state));
+        assert_eq!(pacing.next_wake(), Time::ZERO + Span::from_millis(1));
     }
 
     #[test]

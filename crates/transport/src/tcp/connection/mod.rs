@@ -14,9 +14,9 @@
 //!   elsewhere in the window, is answered with an acknowledgment (RFC 5961, sections 3.2 and 4.2).
 //!   TIME-WAIT ignores resets (RFC 1337). In CLOSING and LAST-ACK, a reset ends the connection
 //!   without a failure.
-//! - Explicit congestion notification (RFC 3168, RFC 9768; [`super::ecn`]) is negotiated by the flags
-//!   of the SYNs. Only new data may be marked. The sender reduces its window at most once per round
-//!   trip.
+//! - Explicit congestion notification (RFC 3168, RFC 9768; [`super::ecn`]) is negotiated by the
+//!   flags of the SYNs. Only new data may be marked. The sender reduces its window at most once per
+//!   round trip.
 //! - A connection that fails reports the reason: [`Failure`].
 //!
 //! Limits: no simultaneous open (only the source of a flow opens), no data on a SYN, no urgent

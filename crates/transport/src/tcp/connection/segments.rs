@@ -94,8 +94,8 @@ impl Connection {
         self.segment(now, chunk.start(), chunk.payload() as u16, flags, None)
     }
 
-    /// Sets the ECN field of the present segment with data. Returns CWR if the other end must learn of a reduced
-    /// window. Accurate feedback does not need CWR (RFC 9768, section 3.1.5).
+    /// Sets the ECN field of the present segment with data. Returns CWR if the other end must learn
+    /// of a reduced window. Accurate feedback does not need CWR (RFC 9768, section 3.1.5).
     #[cold]
     fn mark_capable(&mut self, is_fresh: bool) -> SegmentFlags {
         if self.ecn.kind == Ecn::Accurate {

@@ -199,6 +199,10 @@ impl Sender {
         }
         let (ss_ratio, ca_ratio) = (config.pacing_ss_ratio.value(), config.pacing_ca_ratio.value());
         let (sets_rate, is_scalable) = (congestion.has_cong_control(), congestion.is_scalable());
+        let mut pacing = Pacing::new(ss_ratio, ca_ratio);
+        if is_scalable {
+            pacing.without_unpaced_start(Time::ZERO);
+        }
         Sender {
             counters: SourceCounters::default(),
             has_cong_control: sets_rate,
@@ -209,7 +213,7 @@ impl Sender {
             congestion,
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(config, true),
-            pacing: Pacing::new(ss_ratio, ca_ratio),
+            pacing,
             bursts: Bursts::new(config.bursts, config.segmentation_offload, sets_rate, is_scalable),
             quick_start: QuickStart::Off,
             rate: rate::Estimator::default(),
