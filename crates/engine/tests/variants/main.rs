@@ -3,6 +3,7 @@
 
 mod bbr;
 mod measured;
+mod prague;
 #[path = "../truth/run.rs"]
 #[allow(dead_code, reason = "shared with the target `truth`")]
 mod run;
