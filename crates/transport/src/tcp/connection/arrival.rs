@@ -1,6 +1,6 @@
 //! Handling of arriving segments (RFC 9293, section 3.10.7).
 
-use super::{is_syn, Connection, Event, Failure, Feedback, Pending, Phase, TIME_WAIT};
+use super::{is_syn, Connection, Event, Failure, Pending, Phase, TIME_WAIT};
 use crate::tcp::config::Ecn;
 use crate::tcp::ecn::{self, Decoder, Report};
 use crate::tcp::handshake::Agreement;
@@ -289,7 +289,7 @@ impl Connection {
         self.theirs = Numbering::new(syn.sequence);
         self.handshake.agree(syn, self.ecn.arrived);
         self.ecn.kind = self.handshake.agreement().ecn;
-        self.ecn.feedback = (self.ecn.kind == Ecn::Accurate).then(|| Box::new(Feedback::new()));
+        self.ecn.feedback = (self.ecn.kind == Ecn::Accurate).then(Box::default);
         let Agreement { timestamps, sack, snack, window_scale, .. } = *self.handshake.agreement();
         self.timestamps = timestamps;
         self.snack = snack;

@@ -37,9 +37,9 @@ pub struct Feedback {
     is_first: bool,
 }
 
-impl Feedback {
+impl Default for Feedback {
     /// Creates the counters with their initial values (section 3.2.1).
-    pub fn new() -> Feedback {
+    fn default() -> Feedback {
         Feedback {
             cep: 5,
             bytes: [1, 0, 1],
@@ -53,7 +53,9 @@ impl Feedback {
             is_first: false,
         }
     }
+}
 
+impl Feedback {
     /// Records the arrival of a SYN-ACK. The first marked one is counted (section 3.2.2.2).
     pub fn take_syn_ack(&mut self, field: Field, is_first: bool) {
         self.syn_ack = Some(field);
@@ -154,7 +156,7 @@ mod tests {
     #[test]
     fn the_first_pure_acknowledgment_reports_the_ecn_field_of_the_syn_ack() {
         let reported = |field| {
-            let mut feedback = Feedback::new();
+            let mut feedback = Feedback::default();
             feedback.take_syn_ack(field, true);
             let with_data = feedback.flags(false).ace();
             (with_data, feedback.flags(true).ace(), feedback.flags(true).ace())
@@ -163,7 +165,7 @@ mod tests {
         assert_eq!(reported(Field::Ect1), (5, 0b011, 5));
         assert_eq!(reported(Field::Ect0), (5, 0b100, 5));
         assert_eq!(reported(Field::Ce), (6, 0b110, 6));
-        let mut twice = Feedback::new();
+        let mut twice = Feedback::default();
         twice.take_syn_ack(Field::Ce, true);
         twice.take_syn_ack(Field::Ce, false);
         assert_eq!((twice.flags(true).ace(), twice.flags(true).ace()), (0b110, 6));
@@ -172,7 +174,7 @@ mod tests {
     /// RFC 9768, section 3.2.2: three bits of the packet counter, which starts at 5.
     #[test]
     fn the_packet_counter_wraps_in_the_header() {
-        let mut feedback = Feedback::new();
+        let mut feedback = Feedback::default();
         let aces: Vec<u8> = (0..9)
             .map(|_| {
                 feedback.count(Field::Ce, 1000);
@@ -186,7 +188,7 @@ mod tests {
     /// second marked packet with data or every third without.
     #[test]
     fn marks_make_acknowledgments_due() {
-        let mut feedback = Feedback::new();
+        let mut feedback = Feedback::default();
         let mut due = |field, payload| {
             feedback.count(field, payload);
             let due = feedback.take_due();
@@ -203,7 +205,7 @@ mod tests {
     /// RFC 9768, section 3.2.3.3, with its two examples.
     #[test]
     fn an_option_has_the_counters_that_have_changed() {
-        let mut feedback = Feedback::new();
+        let mut feedback = Feedback::default();
         feedback.take_syn_ack(Field::NotEct, true);
         let counters =
             |option: Option<EcnBytes>| option.map(|option| (option.order, option.fields().to_vec()));
@@ -230,7 +232,7 @@ mod tests {
     /// third. A counter that has changed since the last option is never left out.
     #[test]
     fn two_sack_blocks_have_priority_over_the_option() {
-        let mut feedback = Feedback::new();
+        let mut feedback = Feedback::default();
         feedback.count(Field::Ect1, 1000);
         let (option, blocks) = feedback.option(12, 3);
         assert_eq!((option.map(|option| option.bytes()), blocks), (Some(5), 2));
