@@ -81,7 +81,7 @@ fn by_any_kernel(config: &Config) -> Vec<Unapplied> {
         (
             "ecn",
             config.ecn == Ecn::Accurate,
-            "AccECN is not available in this kernel, which counts one mark per round trip as with ecn = true",
+            "AccECN is not available: the kernel's TCP negotiates classic ECN, as with ecn = true",
         ),
         ("recovery", config.recovery != kernels, "the kernel's is rack, without sack newreno"),
         ("proportional_reduction", !config.proportional_reduction, "the kernel's is on"),
