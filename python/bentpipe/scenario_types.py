@@ -64,6 +64,7 @@ __all__ = [
     "Fidelity",
     "Flow",
     "Forward",
+    "FqCodelBacklog",
     "Framing",
     "Freeze",
     "Frequency",
@@ -1999,6 +2000,9 @@ class Thresholds(TypedDict):
 #: The drawing of drops from the probability p_b of an average (Floyd and Jacobson 1993, section 7).
 Spacing: TypeAlias = 'Literal["uniform", "geometric"]'
 
+#: The backlog that exempts a packet from CoDel's drops and marks.
+FqCodelBacklog: TypeAlias = 'Literal["line", "all"]'
+
 
 class ScheduledClass(TypedDict):
     """A class of a scheduling queue: it has a name, selects packets by DSCP and has its own queue."""
@@ -2184,6 +2188,9 @@ class FqCodelQueue(TypedDict):
     """Queue of the kind `fq-codel`. FQ-CoDel (RFC 8290): hashes flows to lines, each with its own CoDel, and
     serves the lines by deficit round robin with precedence for new ones."""
 
+    backlog: NotRequired[FqCodelBacklog]
+    """Bytes that count as waiting for the rule that nothing is dropped while at most 1500 B wait. Default
+    `"line"`."""
     ecn: NotRequired[bool]
     """True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default true."""
     flows: NotRequired[int]

@@ -125,13 +125,14 @@ impl Control {
     }
 
     /// Removes the first packet. Returns it with the time of its arrival, and true if it may be
-    /// dropped (`dodequeue` in section 5).
-    fn take(&mut self, now: Time, line: &mut Line) -> Option<Taken> {
+    /// dropped (`dodequeue` in section 5). `others` is the number of bytes that count as waiting
+    /// besides those of the line.
+    fn take(&mut self, now: Time, line: &mut Line, others: u64) -> Option<Taken> {
         let Some((packet, arrived)) = line.pop() else {
             self.first_above_time = None;
             return None;
         };
-        if now.since(arrived) < self.target || line.held().bytes <= self.largest {
+        if now.since(arrived) < self.target || line.held().bytes + others <= self.largest {
             self.first_above_time = None;
             return Some(((packet, arrived), false));
         }
@@ -148,29 +149,32 @@ impl Control {
         now: Time,
         (mut packet, arrived): (Packet, Time),
         line: &mut Line,
+        others: u64,
         effects: &mut Effects<'_>,
     ) -> (Option<Taken>, bool) {
         if self.ecn && mark(&mut packet) {
             return (Some(((packet, arrived), true)), true);
         }
         effects.drop(packet, DELAY);
-        (self.take(now, line), false)
+        (self.take(now, line, others), false)
     }
 
-    /// Returns the packet that leaves now and the time of its arrival, if a packet leaves.
+    /// Returns the packet that leaves now and the time of its arrival, if a packet leaves. `others`
+    /// is the number of bytes that count as waiting besides those of the line.
     pub fn dequeue(
         &mut self,
         now: Time,
         line: &mut Line,
+        others: u64,
         effects: &mut Effects<'_>,
     ) -> Option<(Packet, Time)> {
-        let mut first = self.take(now, line);
+        let mut first = self.take(now, line, others);
         if self.dropping {
             self.dropping = first.as_ref().is_some_and(|(_, ok_to_drop)| *ok_to_drop);
             while self.dropping && now >= self.drop_next {
                 let (packet, _) = first.take()?;
                 self.count += 1;
-                let (next, marked) = self.drop(now, packet, line, effects);
+                let (next, marked) = self.drop(now, packet, line, others, effects);
                 self.dropping = next.as_ref().is_some_and(|(_, ok_to_drop)| *ok_to_drop);
                 if self.dropping {
                     self.drop_next = self.control_law(self.drop_next, self.count);
@@ -181,7 +185,7 @@ impl Control {
                 }
             }
         } else if let Some((packet, true)) = first {
-            (first, _) = self.drop(now, packet, line, effects);
+            (first, _) = self.drop(now, packet, line, others, effects);
             self.dropping = true;
             // If packets were dropped a short time ago, resume near the drop rate that controlled
             // the queue then.
@@ -211,7 +215,7 @@ impl Buffer for Codel {
     }
 
     fn dequeue(&mut self, now: Time, effects: &mut Effects<'_>) -> Option<(Packet, Time)> {
-        self.control.dequeue(now, &mut self.line, effects)
+        self.control.dequeue(now, &mut self.line, 0, effects)
     }
 
     fn head(&self, now: Time) -> Option<Head> {

@@ -8,6 +8,10 @@
 //! at once; an empty old line is removed. When there are too many packets, half of those of the
 //! longest line, at most 64, are dropped from its head.
 //!
+//! CoDel drops nothing while at most a packet waits (RFC 8289, section 5). Here this counts the
+//! bytes of a line. Linux counts the bytes of all lines, and so also drops from flows near their
+//! fair share, of which one packet waits at a time; `backlog = "all"` does the same.
+//!
 //! ```toml
 //! queue = { kind = "fq-codel", packets = 10240 }
 //! ```
@@ -42,9 +46,24 @@ pub struct Config {
     /// Interval: time for which a line's delay must stay above the target before its packets are
     /// dropped (INTERVAL in RFC 8289). Default 100 ms.
     pub interval: Span,
+    /// Bytes that count as waiting for the rule that nothing is dropped while at most 1500 B wait.
+    /// Default `"line"`.
+    pub backlog: Backlog,
     /// True if packets of ECN-capable transports are marked instead of dropped (RFC 3168). Default
     /// true.
     pub ecn: bool,
+}
+
+/// The backlog that exempts a packet from CoDel's drops and marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "FqCodelBacklog")]
+pub enum Backlog {
+    /// The bytes of the packet's line: RFC 8289, applied to each line.
+    Line,
+    /// The bytes of all lines, as in Linux: CoDel then drops single packets of a line while other
+    /// lines have packets.
+    All,
 }
 
 impl Default for Config {
@@ -56,6 +75,7 @@ impl Default for Config {
             quantum: Size::from_bytes(1514),
             target: codel.target,
             interval: codel.interval,
+            backlog: Backlog::Line,
             ecn: codel.ecn,
         }
     }
@@ -77,6 +97,7 @@ impl Discipline for Config {
         Queue::Departure(Box::new(FqCodel {
             packets: self.packets.value(),
             quantum: self.quantum.bytes() as i64,
+            backlog: self.backlog,
             lanes: (0..self.flows.value()).map(|_| lane()).collect(),
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -108,6 +129,7 @@ struct Lane {
 struct FqCodel {
     packets: u64,
     quantum: i64,
+    backlog: Backlog,
     lanes: Vec<Lane>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -171,7 +193,11 @@ impl Buffer for FqCodel {
                 continue;
             }
             let before = lane.line.held();
-            let packet = lane.control.dequeue(now, &mut lane.line, effects);
+            let others = match self.backlog {
+                Backlog::Line => 0,
+                Backlog::All => self.held.bytes - before.bytes,
+            };
+            let packet = lane.control.dequeue(now, &mut lane.line, others, effects);
             let after = lane.line.held();
             self.held.packets -= before.packets - after.packets;
             self.held.bytes -= before.bytes - after.bytes;

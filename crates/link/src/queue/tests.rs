@@ -204,6 +204,22 @@ fn fq_codel_isolates_flows_and_serves_new_ones_first() {
     assert_eq!(lost, 0, "the longest line makes room");
 }
 
+#[test]
+fn fq_codel_exempts_short_lines_or_a_short_queue() {
+    // Nine flows share the link. Flow 0 sends 0.9 Mbit/s, hardly more than its share of 0.889, so
+    // at most one packet waits behind the departing one. Its packets wait for those of the other
+    // lines, up to 12 ms, longer than the target. They are exempt by the bytes of their line.
+    for (backlog, dropped) in [("line", false), ("all", true)] {
+        let json = format!(r#"{{"fq-codel": {{"quantum": "1500 B", "backlog": "{backlog}"}}}}"#);
+        let mut rig = served(&json, 8_000_000);
+        let greedy = (1..9).map(|flow| (flow, 1500, 4_000_000, BE));
+        load(&mut rig, &[(0, 1500, 900_000, BE)].into_iter().chain(greedy).collect::<Vec<_>>(), 1000);
+        let lost = rig.out.totals().lost.iter().filter(|(loss, _)| loss.flow == FlowId(0));
+        let lost: u64 = lost.map(|(_, held)| held.packets).sum();
+        assert_eq!(lost > 0, dropped, "{backlog}: {lost}");
+    }
+}
+
 /// Returns the shares of three overloading classes under a scheduler, in bytes.
 fn shares(json: &str, sizes: [u32; 3]) -> Vec<f64> {
     let mut rig = served(json, 8_000_000);

@@ -64,6 +64,8 @@ ROWS: Final[tuple[Row, ...]] = (
         'target="2 ms",interval="50 ms",flows=16',
         "fq-codel",
     ),
+    _queue("fq-codel", "backlog backlog.line", 'backlog="line"', "fq-codel"),
+    _queue("fq-codel", "backlog.all", 'backlog="all"', "fq-codel"),
     _queue("pie", "target update burst packets ecn", 'target="5 ms",packets=50', "pie"),
     _queue(
         "dualpi2",
