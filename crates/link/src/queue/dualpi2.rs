@@ -364,4 +364,6 @@ impl Buffer for DualPi2 {
 }
 
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod tests;

@@ -1,6 +1,7 @@
 //! Tests of DualPI2 against RFC 9332: hand calculations, and shares of many packets at a fixed base
 //! probability.
 
+use super::reference::{evaluate, Arrival, Counts};
 use super::*;
 use bentpipe_stage::Outbox;
 use bentpipe_testing::bench;
@@ -326,4 +327,73 @@ fn runs_with_the_same_stream_are_equal() {
     };
     assert_eq!(run("a"), run("a"));
     assert_ne!(run("a").0, run("b").0);
+}
+
+/// The RFC's parameters for round-trip times up to 100 ms (appendix A).
+const OF_RFC: &str = r#"{"update": "15 ms", "alpha": 0.15, "beta": 3.0, "min_th": "800 us",
+    "range": "400 us", "th_len": 1}"#;
+
+/// Returns Poisson arrivals of packets of one ECN field each, with rates in bit/s, in `seconds`.
+fn poisson(rates: &[(Ecn, f64, u32)], seconds: f64, stream: &mut Stream) -> Vec<Arrival> {
+    let mut arrivals = Vec::new();
+    for &(ecn, rate, bytes) in rates {
+        let mean = 8.0 * f64::from(bytes) / rate;
+        let mut at = stream.exponential(mean);
+        while at < seconds {
+            // Both evaluations see the same times, in whole nanoseconds.
+            arrivals.push(((at * 1e9).round() / 1e9, bytes, ecn));
+            at += stream.exponential(mean);
+        }
+    }
+    arrivals.sort_by(|a, b| a.0.total_cmp(&b.0));
+    arrivals
+}
+
+/// Returns marks and drops of the discipline.
+fn count(arrivals: &[Arrival]) -> Counts {
+    let mut rig = Rig::new(OF_RFC);
+    let mut counts = Counts::default();
+    for (number, (at, bytes, ecn)) in (0..).zip(arrivals) {
+        counts.dropped[*ecn as usize] += 1;
+        rig.arrive(Time::from_nanos((at * 1e9).round() as u64), packet(number, *bytes, *ecn));
+    }
+    rig.serve(Time::MAX);
+    for sent in &rig.sent {
+        let ecn = arrivals[sent.number as usize].2;
+        counts.dropped[ecn as usize] -= 1;
+        counts.marked[ecn as usize] += u32::from(sent.ecn == Ecn::Ce);
+    }
+    counts
+}
+
+#[test]
+fn marks_and_drops_equal_those_of_the_pseudo_code() {
+    let mut stream = bench::stream("arrivals");
+    let (l, c, none) = (Ecn::Ect1, Ecn::Ect0, Ecn::NotEct);
+    for (overload, rates) in [
+        // Below and near the rate of 8 Mbit/s, above it, and at twice the rate.
+        (false, [(l, 3.0e6, 1000), (c, 2.0e6, 1200), (none, 2.4e6, 700)]),
+        (false, [(l, 3.5e6, 1000), (c, 2.0e6, 1500), (none, 2.7e6, 700)]),
+        (false, [(l, 1.0e6, 1000), (c, 1.0e6, 300), (none, 7.0e6, 700)]),
+        (true, [(l, 8.0e6, 1000), (c, 4.0e6, 1200), (none, 4.0e6, 700)]),
+    ] {
+        let (mut ours, mut theirs) = ([(0.0, 0.0); 4], [(0.0, 0.0); 4]);
+        for _ in 0..5 {
+            let arrivals = poisson(&rates, 60.0, &mut stream);
+            for (sums, counts) in [(&mut ours, count(&arrivals)), (&mut theirs, evaluate(&arrivals, 8e6))] {
+                for (sum, (marked, dropped)) in sums.iter_mut().zip(counts.marked.iter().zip(counts.dropped))
+                {
+                    *sum = (sum.0 + f64::from(*marked), sum.1 + f64::from(dropped));
+                }
+            }
+        }
+        // Five per cent, or five standard deviations of few random events.
+        let near = |a: f64, b: f64| (a - b).abs() <= f64::max(0.05 * b, 5.0 * b.sqrt());
+        for (ours, theirs) in ours.into_iter().zip(theirs) {
+            assert!(near(ours.0 + ours.1, theirs.0 + theirs.1), "{rates:?}: {ours:?} for {theirs:?}");
+            // Outside sustained overload, p' exceeds 1/k for moments, and more often with random
+            // draws than with `recur`, so more ECN-capable packets are dropped instead of marked.
+            assert!(!overload || near(ours.1, theirs.1), "{rates:?}: {ours:?} for {theirs:?}");
+        }
+    }
 }
