@@ -4,6 +4,7 @@
 use super::super::config::Access;
 use super::*;
 use bentpipe_core::FlowId;
+use bentpipe_stage::Ecn;
 use std::collections::BTreeMap;
 
 /// One slot of 188 bytes in each frame of 23.5 ms: 64 kbit/s.
@@ -102,6 +103,25 @@ fn a_thin_flow_waits_for_the_next_slot_beside_a_bulk_load_with_fq_codel() {
     // The tail drop queue of 1000 packets takes 1000 x 188 B / 64 kB/s = 2.94 s.
     let (mean, _) = thin_beside_bulk(r#"{"drop-tail": {"packets": 1000}}"#);
     assert!((2700.0..3000.0).contains(&mean), "{mean}");
+}
+
+#[test]
+fn dualpi2_sends_and_marks_l4s_packets_in_the_next_slots() {
+    // Ten packets of C and then two of L, which fill a slot each, arrive at time 0. The first one
+    // leaves in slot 0. Those of L leave in slots 1 and 2, after 23.5 and 47 ms, longer than the
+    // step of 1 ms. Without an update p' is 0.
+    let mut rig = Rig::new(&with_queue(ONE_SLOT, r#"{"dualpi2": {"update": "1000 s"}}"#));
+    for number in 0..12 {
+        let ecn = if number < 10 { Ecn::Ect0 } else { Ecn::Ect1 };
+        let packet = packet(rig.now, number, 188, NodeId(1), GATEWAY);
+        let now = rig.now;
+        rig.offer(now, 2, terminal::FROM_HOST, Packet { ecn, ..packet });
+    }
+    rig.run(ms(600));
+    assert_eq!(numbers(&rig), [0, 10, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    let marked = rig.arrived.iter().filter(|(_, packet)| packet.ecn == Ecn::Ce);
+    assert_eq!(marked.map(|(_, packet)| packet.number).collect::<Vec<_>>(), [10, 11]);
+    rig.assert_conserved();
 }
 
 #[test]
