@@ -98,11 +98,10 @@ def test_check_describes_proxies() -> None:
 
 @pytest.mark.parametrize("command", ["emulate", "net up"])
 def test_an_emulation_refuses_a_simulated_proxy_and_says_what_to_do(command: str, tmp_path: Path) -> None:
-    snoop = 'proxy.pep.mechanism={kind="snoop",over="satellite"}'
-    done = commands.run(*command.split(), EXAMPLE, "--set", snoop, folder=tmp_path)
+    done = commands.run(*command.split(), EXAMPLE.with_name("dtn-proxy.toml"), folder=tmp_path)
     assert done.returncode == 2, done.stderr
-    assert "proxy.pep.mechanism" in done.stderr
-    assert "bentpipe machine pep" in done.stderr
+    assert "proxy.entrance.mechanism" in done.stderr
+    assert "bentpipe dtn proxy" in done.stderr
 
 
 def test_a_splitting_proxy_named_like_an_end_of_a_flow_is_refused() -> None:
