@@ -57,7 +57,7 @@ def tombi(folder: Path) -> Iterator[LanguageServer]:
 
 def answered(request: Callable[[str], Any], text: str) -> Any:
     """Returns an answer. The first one may be empty, while the server reads the schema."""
-    for _ in range(50):
+    for _ in range(600):
         if answer := request(text):
             return answer
         time.sleep(0.1)
