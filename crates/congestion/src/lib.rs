@@ -162,10 +162,9 @@ pub fn create(
     }
 }
 
-/// Returns true if `name` is a variant of this crate that is a scalable congestion control (RFC
-/// 9331).
+/// Returns true if [`variant`] finds a scalable congestion control (RFC 9331).
 pub fn is_scalable(name: &str) -> bool {
-    variants().iter().any(|variant| variant.name == name && variant.raw.is_scalable != 0)
+    variant(name).is_ok_and(|variant| variant.raw.is_scalable != 0)
 }
 
 /// Returns the variant `name`; if `name` is C source, the variant that the source defines.

@@ -314,6 +314,7 @@ impl<'a> Builder<'a> {
 
     /// Adds a service at a node, which takes the packets of `flows`, and, if it takes passing
     /// packets, the TCP packets of real hosts from the first of each pair in `hosts` to the second.
+    /// Returns the service's stage.
     pub fn service(
         &mut self,
         node: NodeId,
@@ -321,7 +322,7 @@ impl<'a> Builder<'a> {
         takes: ServedPackets,
         (flows, hosts): (Vec<FlowId>, Vec<Ends>),
         stage: Box<dyn Stage>,
-    ) {
+    ) -> StageId {
         let stage = self.graph.add(name, stage);
         let at = &mut self.nodes[node.0 as usize];
         at.has_router_tasks = true;
@@ -335,15 +336,6 @@ impl<'a> Builder<'a> {
                 self.destinations.insert(node);
             }
         }
-    }
-
-    /// Adds the gate to a real proxy at a node, which takes the TCP packets of real hosts from the
-    /// first of each pair to the second.
-    pub fn proxy(&mut self, node: NodeId, name: &str, number: u32, hosts: Vec<Ends>) -> StageId {
-        let stage = self.graph.add(name, Box::new(Gate::new(number)));
-        let at = &mut self.nodes[node.0 as usize];
-        at.has_router_tasks = true;
-        at.services.push(PassingService { stage, flows: Vec::new(), hosts });
         stage
     }
 

@@ -13,12 +13,13 @@ use crate::host::Host;
 use crate::scenario::Scenario;
 use crate::serving::{passing, served, PlacedService};
 use bentpipe_core::{FlowId, NodeId};
+use bentpipe_networks::node::gate::Gate;
 use bentpipe_networks::node::proxy::frames::Frames;
-use bentpipe_networks::node::proxy::{self, at, split, Mechanism, RealForm};
-use bentpipe_networks::node::service::{ServedFlow, ServedPackets};
+use bentpipe_networks::node::proxy::{self, at, split, RealForm};
+use bentpipe_networks::node::service::{pair, ServedFlow, ServedPackets};
 use bentpipe_networks::Construction;
 use bentpipe_transport::{tcp, Config as Transport};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A splitting proxy whose connections real sockets carry.
 pub struct RealProxy {
@@ -48,7 +49,7 @@ fn proxy_at<'a>(scenario: &'a Scenario, placed: &PlacedService<'_>) -> Option<&'
 }
 
 /// Returns the form in which the proxy handles packets of real hosts; `None` for other services.
-pub fn form(scenario: &Scenario, placed: &PlacedService<'_>) -> Option<RealForm> {
+pub fn form<'a>(scenario: &'a Scenario, placed: &PlacedService<'_>) -> Option<RealForm<'a>> {
     proxy_at(scenario, placed)?.mechanism.real_form()
 }
 
@@ -64,16 +65,16 @@ pub fn add(builder: &mut Builder<'_>, scenario: &Scenario, hosts: &[Host], first
             flows.into_iter().partition(|served| scenario.flow[served.flow.0 as usize].is_modelled());
         // A proxy without a list of flows serves all connections, also those of programs.
         let pairs = pairs(builder, &placed, hosts, proxy.flows.is_some().then_some(&real));
-        match (&proxy.mechanism, proxy.mechanism.real_form()) {
-            (Mechanism::Split(config), _) => {
+        match proxy.mechanism.real_form() {
+            Some(RealForm::Sockets(config)) => {
                 let sides = sides(builder, &placed, pairs, &mut number);
                 if !sides.is_empty() {
                     let name = placed.name.to_owned();
                     proxies.push(RealProxy { name, config: config.clone(), flows: real, sides });
                 }
             }
-            (_, Some(RealForm::Frames)) => add_model(builder, scenario, &placed, (modelled, real), pairs),
-            _ => {}
+            Some(RealForm::Frames) => add_model(builder, scenario, &placed, (modelled, real), pairs),
+            None => {}
         }
     }
     proxies
@@ -92,9 +93,10 @@ fn pairs(
 ) -> Vec<Pair> {
     let node = builder.node(placed.node);
     let pairs = hosts.iter().flat_map(|one| hosts.iter().map(move |two| [one.node, two.node]));
+    let connected: Option<BTreeSet<_>> =
+        flows.map(|flows| flows.iter().map(|flow| pair(flow.ends)).collect());
     let is_served = |ends: &[NodeId; 2]| {
-        let connects = |flow: &ServedFlow| flow.ends == *ends || flow.ends == [ends[1], ends[0]];
-        ends[0] != ends[1] && flows.is_none_or(|flows| flows.iter().any(connects))
+        ends[0] != ends[1] && connected.as_ref().is_none_or(|connected| connected.contains(&pair(*ends)))
     };
     pairs.filter(is_served).filter_map(|ends| Some((ends, passing(builder, node, ends).ok()?))).collect()
 }
@@ -117,7 +119,8 @@ fn sides(
     }
     let sides = sides.into_iter().map(|(link, (hosts, pairs))| {
         let name = at(&link, placed.name);
-        let gate = builder.proxy(node, &name, *number, pairs);
+        let gate = Box::new(Gate::new(*number));
+        let gate = builder.service(node, &name, ServedPackets::Passing, (Vec::new(), pairs), gate);
         *number += 1;
         Side { link, hosts, gate: Host { name, node, gate, stages: Vec::new() } }
     });
@@ -134,9 +137,9 @@ fn add_model(
     pairs: Vec<Pair>,
 ) {
     let numbers = modelled.iter().map(|served| served.flow).collect();
+    let mut connected: BTreeSet<_> = real.iter().map(|flow| pair(flow.ends)).collect();
     for (ends, links) in &pairs {
-        let connects = |flow: &ServedFlow| flow.ends == *ends || flow.ends == [ends[1], ends[0]];
-        if !real.iter().any(connects) {
+        if connected.insert(pair(*ends)) {
             let number = FlowId((scenario.flow.len() + real.len()) as u32);
             let name = format!("{}-{}", builder.name(ends[0]), builder.name(ends[1]));
             real.push(of_programs(placed.number, (number, name), *ends, links));
@@ -149,7 +152,7 @@ fn add_model(
     let model = placed.service.build(placed.name, flows, builder);
     let hosts = pairs.into_iter().map(|(ends, _)| ends.into()).collect();
     let node = builder.node(placed.node);
-    let stage = Box::new(Frames::new(model, real));
+    let stage = Box::new(Frames::new(placed.name, model, real));
     builder.service(node, placed.name, ServedPackets::Passing, (numbers, hosts), stage);
 }
 

@@ -80,6 +80,15 @@ def test_parameters_and_mistakes_of_source_are_reported(own: Path) -> None:
     )
 
 
+def test_source_of_a_scalable_control_requests_accurate_ecn(own: Path) -> None:
+    """As for the name `prague` (RFC 9331, section 4.3)."""
+    (own / "mine.c").write_text("#define BP_SCALABLE 1\n" + recipe())
+    shown = call("--allow-code", "show", "mine.toml", folder=own)
+    assert "accurate" in shown.stdout, shown.stdout + shown.stderr
+    (own / "mine.c").write_text(recipe())
+    assert "accurate" not in call("--allow-code", "show", "mine.toml", folder=own).stdout
+
+
 @networks
 @needs("clang")
 @pytest.mark.alone

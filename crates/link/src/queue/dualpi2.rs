@@ -36,7 +36,7 @@
 use super::buffer::{Buffer, Effects, Head, Line, Waiting};
 use super::drop_tail::FULL;
 use super::early::{mark, Packets, EARLY};
-use super::{Discipline, Queue};
+use super::{pie, Discipline, Queue};
 use bentpipe_core::{Count, Dscp, Fraction, Problems, Rate, Real, Sample, Span, Stream, Time};
 use bentpipe_stage::{facts, Ecn, Held, Packet};
 use schemars::JsonSchema;
@@ -112,11 +112,7 @@ impl Discipline for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
-        for (key, span) in [("target", self.target), ("update", self.update)] {
-            if span == Span::ZERO {
-                problems.add(key, "must be longer than 0 s");
-            }
-        }
+        pie::check_times(self.target, self.update, problems);
     }
 }
 

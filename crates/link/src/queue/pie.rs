@@ -73,10 +73,15 @@ impl Discipline for Config {
     }
 
     fn check(&self, problems: &mut Problems) {
-        for (key, span) in [("target", self.target), ("update", self.update)] {
-            if span == Span::ZERO {
-                problems.add(key, "must be longer than 0 s");
-            }
+        check_times(self.target, self.update, problems);
+    }
+}
+
+/// Adds a problem for each time of the controller that is 0 s.
+pub(super) fn check_times(target: Span, update: Span, problems: &mut Problems) {
+    for (key, span) in [("target", target), ("update", update)] {
+        if span == Span::ZERO {
+            problems.add(key, "must be longer than 0 s");
         }
     }
 }

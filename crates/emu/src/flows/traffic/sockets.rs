@@ -115,7 +115,7 @@ pub fn accept(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, SocketAddrV4)>>
 /// events.
 ///
 /// # Errors
-/// Returns an error if there is no more memory.
+/// Returns an error if the kernel is out of memory.
 pub fn watch(epoll: &Epoll, socket: BorrowedFd<'_>, number: u64) -> io::Result<()> {
     let events = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
     Ok(epoll.add(socket, EpollEvent::new(events, number))?)

@@ -75,7 +75,7 @@ impl Enhancement for Config {
         Some(&self.over)
     }
 
-    fn real_form(&self) -> Option<RealForm> {
+    fn real_form(&self) -> Option<RealForm<'_>> {
         Some(RealForm::Frames)
     }
 }

@@ -102,7 +102,7 @@ pub trait Enhancement {
 
     /// Returns the form in which an emulation provides the mechanism for the packets of real hosts,
     /// if it can.
-    fn real_form(&self) -> Option<RealForm> {
+    fn real_form(&self) -> Option<RealForm<'_>> {
         None
     }
 
@@ -111,10 +111,10 @@ pub trait Enhancement {
 }
 
 /// The form in which an emulation provides a mechanism for the packets of real hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RealForm {
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum RealForm<'a> {
     /// Sockets of the kernel end the connections.
-    Sockets,
+    Sockets(&'a split::Config),
     /// The model handles the frames that pass ([`frames`]).
     Frames,
 }

@@ -119,6 +119,11 @@ pub struct ServedFlow {
     pub calls: Option<calls::Config>,
 }
 
+/// Returns two nodes in a fixed order, the same for both directions between them.
+pub fn pair([one, other]: [NodeId; 2]) -> [NodeId; 2] {
+    [one.min(other), one.max(other)]
+}
+
 impl ServedFlow {
     /// Returns the index in `ends` of the end at `node`: 0 for the source, 1 for the destination.
     #[inline]

@@ -91,8 +91,8 @@ impl Enhancement for Config {
         true
     }
 
-    fn real_form(&self) -> Option<RealForm> {
-        Some(RealForm::Sockets)
+    fn real_form(&self) -> Option<RealForm<'_>> {
+        Some(RealForm::Sockets(self))
     }
 
     fn check(&self, problems: &mut Problems) {
