@@ -81,8 +81,8 @@ class Scenario:
 
     @cached_property
     def simulated_only(self) -> tuple[list[tuple[str, list[str]]], list[str]]:
-        """The parts that an emulation does not apply: flows with the keys that no kernel applies,
-        and the key paths that an emulation refuses."""
+        """The parts that an emulation does not apply: flows, and sides of proxies, with the keys
+        that no kernel applies, and the key paths that an emulation refuses."""
         parts = json.loads(self.native.simulated_only())
         return cast("tuple[list[tuple[str, list[str]]], list[str]]", parts)
 

@@ -141,8 +141,8 @@ def _emulations(scenario: Scenario) -> Iterator[tuple[str, str]]:
     for name, keys in flows:
         lacking.setdefault(tuple(keys), {})[groups.get(name, name)] = None
     for unapplied, names in lacking.items():
-        keys_ = ", ".join(unapplied)
-        yield "emulation", f"clocks real and kernel do not apply {keys_} of {listed(list(names))}"
+        lost = ", ".join(unapplied)
+        yield "emulation", f"clocks real and kernel do not apply {lost} of {listed(list(names))}"
 
 
 def _proxies(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:

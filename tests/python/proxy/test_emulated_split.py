@@ -103,6 +103,9 @@ def test_check_names_the_parts_that_stay_simulated(tmp_path: Path) -> None:
     done = commands.run("check", GEO, "--set", transport)
     text = " ".join(done.stdout.split())
     assert "clocks real and kernel do not apply recovery, freeze of download" in text, done.stderr
+    side = "proxy.pep.mechanism.sides.satellite.recovery=snack"
+    text = " ".join(commands.run("check", GEO, "--set", side).stdout.split())
+    assert "clocks real and kernel do not apply recovery of pep over satellite" in text
     bundles = commands.run("check", GEO.with_name("dtn-proxy.toml")).stdout
     refused = "clocks real and kernel refuse proxy.entrance.mechanism, proxy.exit.mechanism"
     assert refused in " ".join(bundles.split())

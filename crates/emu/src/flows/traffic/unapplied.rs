@@ -5,7 +5,8 @@ use super::settings::{LEAST_SENT, NEWEST};
 use crate::flows::variants::Variants;
 use crate::sys::socket;
 use bentpipe_core::Size;
-use bentpipe_engine::scenario::{Flow, Scenario};
+use bentpipe_engine::scenario::Scenario;
+use bentpipe_networks::node::proxy::RealForm;
 use bentpipe_transport::tcp::config::{Ecn, Recovery};
 use bentpipe_transport::tcp::Config;
 
@@ -20,16 +21,23 @@ pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
     all
 }
 
-/// Returns the flows over the kernel's sockets with the keys that no kernel applies: these stay
-/// simulated. Flows without such keys are left out.
+/// Returns the flows over the kernel's sockets, and the sides of proxies, with the keys that no
+/// kernel applies: these stay simulated. Flows and sides without such keys are left out.
 pub fn simulated_only(scenario: &Scenario) -> Vec<(String, Vec<&'static str>)> {
-    let of = |flow: &Flow| {
-        let config = flow.transport.tcp()?;
-        let sentences = by_any_kernel(config);
-        let keys: Vec<&str> = sentences.into_iter().map(|(key, _)| key).collect();
-        (!keys.is_empty()).then(|| (flow.name.clone(), keys))
-    };
-    flows(scenario).filter_map(|(_, flow)| of(flow)).collect()
+    let flows = flows(scenario).filter_map(|(_, flow)| Some((flow.name.clone(), flow.transport.tcp()?)));
+    let proxies = scenario.proxy.iter().filter(|proxy| proxy.enabled);
+    let sides = proxies.flat_map(|proxy| {
+        let RealForm::Sockets(config) = proxy.mechanism.real_form()? else { return None };
+        let own =
+            config.sides.iter().map(|(link, side)| (format!("{} over {link}", proxy.name), side.config()));
+        Some(own.chain([(proxy.name.clone(), config.transport.config())]))
+    });
+    let all = flows.chain(sides.flatten());
+    let lacking = all.map(|(name, config)| {
+        let keys: Vec<&str> = by_any_kernel(config).into_iter().map(|(key, _)| key).collect();
+        (name, keys)
+    });
+    lacking.filter(|(_, keys)| !keys.is_empty()).collect()
 }
 
 /// Returns a sentence for each such key of TCP settings. `is_program` is true if a program creates
