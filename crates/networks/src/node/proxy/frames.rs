@@ -69,7 +69,7 @@ type Connection = (FlowId, [u16; 2]);
 
 /// A model of a proxy, which sees frames of real hosts as segments. Ports are those of the model.
 pub struct Frames {
-    /// Name of the proxy.
+    /// Name of the proxy, a part of the entity of each reported row.
     name: String,
     model: Box<dyn Stage>,
     /// Flows of real hosts, by [`pair`].
