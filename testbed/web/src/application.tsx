@@ -3,6 +3,7 @@
 import { Suspense, useEffect, useState } from "react";
 import { api, Refusal } from "./data/api";
 import type { SessionUser } from "./data/api.gen";
+import { cache } from "./data/cache";
 import { useDisconnected, useReconnections } from "./data/connection";
 import { resumeRequests, useSessionExpired } from "./data/session";
 import { link, usePlace } from "./data/state";
@@ -82,7 +83,13 @@ export function Application() {
       {expired && <LogInAgain user={user} done={entered} />}
       <main id="main" tabIndex={-1}>
         <Suspense fallback={<p aria-busy="true" />}>
-          <CurrentView user={user} onLogOut={() => setUser(null)} />
+          <CurrentView
+            user={user}
+            onLogOut={() => {
+              cache.clear();
+              setUser(null);
+            }}
+          />
         </Suspense>
       </main>
     </>

@@ -579,8 +579,9 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     expect(bob.get_by_role("button", name="Apply")).to_have_count(0)
     expect(bob.get_by_label("Scenario", exact=True)).not_to_be_editable()
     bob.goto(f"{bed.url}/#/")
-    bob.once("dialog", lambda dialog: dialog.accept("mine"))
     bob.get_by_role("button", name="Fork ours").click()
+    bob.get_by_label("Name of your copy").fill("mine")
+    bob.get_by_role("button", name="Copy", exact=True).click()
     expect(bob.get_by_role("heading", name="mine")).to_be_visible()
     # Ada in two windows: the second one to apply is informed, and keeps its typed text.
     other = ada.context.new_page()

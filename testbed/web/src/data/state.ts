@@ -1,6 +1,7 @@
 // The page's address, data loaded from the test bed, and the stream of events.
 
-import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
 import { api } from "./api";
 import { checkConnection, connected, useReconnections } from "./connection";
 
@@ -77,29 +78,25 @@ export function message(error: unknown): string {
 }
 
 /** The response to a GET request, and a function that repeats the request. An empty path sends no
- * request. */
-export function useLoaded<T>(path: string): { value: T | undefined; error: string; reload: () => void } {
-  const [found, setFound] = useState<{ path: string; value?: T; error: string }>({ path: "", error: "" });
-  const [count, setCount] = useState(0);
+ * request. A view that opens shows the cached response until the next one arrives; with `current`,
+ * it waits for the next one. */
+export function useLoaded<T>(
+  path: string,
+  { current = false } = {},
+): { value: T | undefined; error: string; reload: () => void } {
+  const { data, error, refetch } = useQuery<T>({
+    queryKey: [path],
+    enabled: path !== "",
+    gcTime: current ? 0 : undefined,
+  });
   const reconnections = useReconnections();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: they repeat the request
+  const before = useRef(reconnections);
   useEffect(() => {
-    if (!path) return;
-    let current = true;
-    api.get<T>(path).then(
-      (value) => current && setFound({ path, value, error: "" }),
-      (error: unknown) => current && setFound((before) => ({ ...before, path, error: message(error) })),
-    );
-    return () => {
-      current = false;
-    };
-  }, [path, count, reconnections]);
-  const reload = useCallback(() => setCount((before) => before + 1), []);
-  return {
-    value: found.path === path ? found.value : undefined,
-    error: found.path === path ? found.error : "",
-    reload,
-  };
+    if (before.current !== reconnections && path) void refetch();
+    before.current = reconnections;
+  }, [reconnections, path, refetch]);
+  const reload = useCallback(() => void refetch(), [refetch]);
+  return { value: data, error: error ? message(error) : "", reload };
 }
 
 /** The states of a run that has ended. */

@@ -7,6 +7,7 @@ import { useReconnections } from "../data/connection";
 import { duration, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useValue } from "../data/state";
 import { Field, Notice, Progress, ScrollRegion } from "./basics";
+import { confirmed } from "./dialog";
 import { Marks } from "./marks";
 
 const STATES = ["queued", "running", ...FINAL];
@@ -174,8 +175,12 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                       <button
                         type="button"
                         onClick={() =>
-                          confirm(`Remove run ${one.number} and its results?`) &&
-                          void perform(api.remove(`/runs/${one.id}`))
+                          void confirmed({
+                            title: `Remove run ${one.number}?`,
+                            about: "Its results are removed as well.",
+                            action: "Remove",
+                            destructive: true,
+                          }).then((yes) => yes && void perform(api.remove(`/runs/${one.id}`)))
                         }
                         aria-label={`Remove run ${one.number}`}
                       >

@@ -7,6 +7,7 @@ import type { Brief, Draft, Full, SessionUser, Template } from "../data/api.gen"
 import { when } from "../data/format";
 import { go, link, message, useLoaded } from "../data/state";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
+import { ask, confirmed } from "../parts/dialog";
 
 export function Configurations({ user }: { user: SessionUser }) {
   const { value, error, reload } = useLoaded<Brief[]>("/configurations");
@@ -74,8 +75,19 @@ export function Configurations({ user }: { user: SessionUser }) {
                         <button
                           type="button"
                           onClick={() =>
-                            confirm(`Remove "${one.name}"? Its runs are kept.`) &&
-                            perform(api.remove(`/configurations/${one.id}`), `${one.name} was removed.`)
+                            void confirmed({
+                              title: `Remove "${one.name}"?`,
+                              about: "Its runs are kept.",
+                              action: "Remove",
+                              destructive: true,
+                            }).then(
+                              (yes) =>
+                                yes &&
+                                void perform(
+                                  api.remove(`/configurations/${one.id}`),
+                                  `${one.name} was removed.`,
+                                ),
+                            )
                           }
                           aria-label={`Remove ${one.name}`}
                         >
@@ -95,7 +107,11 @@ export function Configurations({ user }: { user: SessionUser }) {
 }
 
 async function fork(one: Brief): Promise<void> {
-  const name = prompt("Name of your copy", `${one.name} (copy)`);
+  const name = await ask({
+    title: `Copy "${one.name}"`,
+    action: "Copy",
+    field: { label: "Name of your copy", value: `${one.name} (copy)` },
+  });
   if (!name) return;
   const made = await api.post<Full>(`/configurations/${one.id}/fork`, { name });
   go(["configuration", made.id]);

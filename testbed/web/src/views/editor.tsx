@@ -10,6 +10,7 @@ import { type Problem, problemText } from "../data/problem";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
 import { Notice, Title } from "../parts/basics";
+import { confirmed } from "../parts/dialog";
 import { PreviewPanel, usePreview } from "../parts/preview";
 import { ProblemsOf } from "../parts/problems";
 import { RunList } from "../parts/run_list";
@@ -27,7 +28,7 @@ const STEPS = [
 ] as const;
 
 export function Editor({ id, user }: { id: string; user: SessionUser }) {
-  const loaded = useLoaded<Full>(`/configurations/${id}`);
+  const loaded = useLoaded<Full>(`/configurations/${id}`, { current: true });
   // Kept if a reload fails, because the user may be editing a draft.
   const [first, setFirst] = useState<Full>();
   useEffect(() => {
@@ -154,7 +155,13 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
     return store({ text: latest.current }, "Applied.");
   };
   const reset = async () => {
-    if (!confirm("Restore the first saved scenario of this configuration?")) return;
+    const question = {
+      title: "Reset the configuration?",
+      about: "Restores the first saved scenario of this configuration.",
+      action: "Reset",
+      destructive: true,
+    };
+    if (!(await confirmed(question))) return;
     try {
       const made = await api.post<Full>(`/configurations/${applied.id}/reset`);
       setApplied(made);
@@ -182,7 +189,13 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
             </button>
             <button
               type="button"
-              onClick={() => confirm("Discard all unapplied changes?") && setText(applied.text)}
+              onClick={() =>
+                void confirmed({
+                  title: "Discard all unapplied changes?",
+                  action: "Discard",
+                  destructive: true,
+                }).then((yes) => yes && setText(applied.text))
+              }
               disabled={!dirty}
             >
               Discard changes

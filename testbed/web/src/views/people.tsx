@@ -8,6 +8,7 @@ import { when } from "../data/format";
 import { LEVELS } from "../data/levels";
 import { useLoaded } from "../data/state";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
+import { confirmed } from "../parts/dialog";
 import { Secret } from "../parts/secret";
 
 export function People() {
@@ -132,8 +133,15 @@ export function People() {
                     type="button"
                     aria-label={`Remove ${one.name}`}
                     onClick={() =>
-                      confirm(`Remove ${one.name} with all of their configurations and runs?`) &&
-                      void perform(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`)
+                      void confirmed({
+                        title: `Remove ${one.name}?`,
+                        about: "All of their configurations and runs are removed as well.",
+                        action: "Remove",
+                        destructive: true,
+                      }).then(
+                        (yes) =>
+                          yes && void perform(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`),
+                      )
                     }
                   >
                     Remove
