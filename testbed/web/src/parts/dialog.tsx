@@ -32,7 +32,7 @@ export function ask(question: Question & { field: object }): Promise<string | nu
   return new Promise((answer) => show({ ...question, answer }));
 }
 
-/** Asks for a confirmation. */
+/** Asks for a confirmation. Resolves to false if the user cancels. */
 export async function confirmed(question: Omit<Question, "field">): Promise<boolean> {
   return (await new Promise<string | null>((answer) => show({ ...question, answer }))) !== null;
 }
