@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,7 +17,19 @@ from bentpipe.errors import InputError, unknown
 def with_kernel(folder: Path) -> tuple[str, ...]:
     """Returns the tests of the study in a folder that need a kernel in virtual time. Reads the
     source and does not run the study's code."""
-    tree = ast.parse((folder / "study.py").read_text(encoding="utf-8"))
+    source = folder / "study.py"
+    # Two threads of a web server that parsed at the same time got "SystemError: AST constructor
+    # recursion depth mismatch" from Python 3.11.
+    with _PARSER:
+        return _kernel_tests(source, source.stat().st_mtime_ns)
+
+
+_PARSER: Final = threading.Lock()
+
+
+@functools.cache
+def _kernel_tests(source: Path, _changed: int) -> tuple[str, ...]:
+    tree = ast.parse(source.read_text(encoding="utf-8"))
     for statement in tree.body:
         if (
             isinstance(statement, ast.AnnAssign)
