@@ -25,10 +25,12 @@ _DRAWN: Final = 60
 
 @dataclass(frozen=True)
 class Event:
-    """An event: its time in seconds, its name, and its end if it has a duration."""
+    """An event: its time in seconds, its name, and its end if it has a duration. ``kind`` is
+    "change", "handover", "fade" or "outage"."""
 
     time_s: float
     label: str
+    kind: str
     end_s: float | None = None
 
     @property
@@ -85,10 +87,12 @@ def _changes(run: Run) -> Iterator[Event]:
     for change in run.scenario.get("change", []):
         for part in change["set"].values():
             for name, settings in part.items():
-                yield Event(base_value(change["at"]), f"{name}: {', '.join(_settings(settings))}")
+                label = f"{name}: {', '.join(_settings(settings))}"
+                yield Event(base_value(change["at"]), label, "change")
     for made in run.provenance.get("notes", {}).get("changes", []):
         _, name, *key = str(made["key"]).split(".")
-        yield Event(float(made["at"]), f"by hand: {name}: {' '.join(key)} {short_value(str(made['value']))}")
+        label = f"by hand: {name}: {' '.join(key)} {short_value(str(made['value']))}"
+        yield Event(float(made["at"]), label, "change")
 
 
 def _settings(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
@@ -106,15 +110,15 @@ def _handovers(run: Run) -> Iterator[Event]:
         links = {one["name"]: one.get("links", []) for one in run.scenario.get("multilink", [])}
         for time, name, to in run.trace("selection").select("time", "multilink", "to").iter_rows():
             named = links.get(name, [])
-            yield Event(time, f"handover to {named[to]}" if to < len(named) else "handover")
+            yield Event(time, f"handover to {named[to]}" if to < len(named) else "handover", "handover")
     else:
         for handover in run.scenario.get("handover", []):
-            yield Event(base_value(handover["at"]), f"handover to {handover['to']}")
+            yield Event(base_value(handover["at"]), f"handover to {handover['to']}", "handover")
     if run.has_trace("handover"):
         trace = run.trace("handover")
         if trace.height <= _DRAWN:
             for time, site in trace.select("time", trace.columns[1]).iter_rows():
-                yield Event(time, f"handover of {site}")
+                yield Event(time, f"handover of {site}", "handover")
 
 
 def _weather(run: Run) -> Iterator[Event]:
@@ -138,14 +142,14 @@ def _weather(run: Run) -> Iterator[Event]:
     for what, found in (("outage", outages), ("fade", fades)):
         who = next(iter(found), "") if len(found) == 1 else f"{len(found)} of {len(lines)} links"
         for start, stop in _merged([span for spans in found.values() for span in spans]):
-            yield Event(start, f"{what} of {who}", stop)
+            yield Event(start, f"{what} of {who}", what, stop)
 
 
 def _contact_outages(run: Run) -> Iterator[Event]:
     for network in run.scenario.get("network", {}).values():
         for outage in network.get("outages", []) if network.get("kind") == "bundles" else []:
             label = f"outage {outage['from']} to {outage['to']}"
-            yield Event(base_value(outage["start"]), label, base_value(outage["end"]))
+            yield Event(base_value(outage["start"]), label, "outage", base_value(outage["end"]))
 
 
 def _merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

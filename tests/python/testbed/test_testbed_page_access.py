@@ -293,7 +293,7 @@ def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> No
         f"{bed.url}/api/runs", data={"name": "added", "text": SMALL}, headers={"Origin": bed.url}
     ).json()
     page.goto(f"{bed.url}/#/runs/{run['id']}")
-    page.get_by_role("link", name="plots", exact=True).wait_for()
+    page.get_by_role("link", name="timeline", exact=True).wait_for()
     page.goto(f"{bed.url}/#/compare")
     page.get_by_label("Add a run").select_option(label=f"{run['number']} added")
     expect(page).to_have_url(re.compile("compare$"))
@@ -308,7 +308,7 @@ def test_a_time_range_is_chosen_by_the_keyboard(bed: Served, ada: Page) -> None:
         f"{bed.url}/api/runs", data={"name": "zoomed", "text": SMALL}, headers={"Origin": bed.url}
     ).json()
     page.goto(f"{bed.url}/#/runs/{run['id']}")
-    page.get_by_role("link", name="plots", exact=True).click()
+    page.get_by_role("link", name="timeline", exact=True).click()
     end = page.get_by_label("to (s)")
     page.get_by_label("Show from (s)").fill("5")
     end.fill("2")

@@ -1,26 +1,30 @@
-"""Runs in progress: the stream of events, rows of traces, manual changes, and regions over time."""
+"""Runs over time: the stream of events, rows of traces, manual changes, regions and marks."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 
-from bentpipe.testbed import live
+from bentpipe.testbed import live, tables
 from bentpipe.testbed.accounts import record_action
 from bentpipe.testbed.drafts import with_changes
+from bentpipe.testbed.marks import marks_of
 from bentpipe.testbed.refused import Refused
+from bentpipe.testbed.regions import ManualChange
 from bentpipe.testbed.regions import Region as Found
 from bentpipe.testbed.regions import of_folder, of_live
 from bentpipe.testbed.rules import check_change
+from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import ACTIVE, FINAL, Change
 
 from .callers import AnyCaller, CurrentSettings, Database, UserOrAbove
 from .configurations import Fork, Full, add
 from .events import Broadcast, WatchedRun
+from .results import LATEST_S, folder_of
 from .runs import own_run, readable_run
 from .sessions import Strict
 
@@ -60,6 +64,17 @@ class Region(BaseModel):
     label: str
     start: float
     end: float | None
+
+
+class TimelineMark(BaseModel):
+    """A mark of a run over time, from ``start`` to ``end`` in seconds of the run (null for a
+    moment). ``count`` is the number of losses, retransmissions or time-outs that it represents."""
+
+    kind: Literal["loss", "retransmission", "timeout", "handover", "change", "manual", "fade", "outage"]
+    label: str
+    start: float
+    end: float | None
+    count: int
 
 
 @router.get("/events")
@@ -147,11 +162,7 @@ def regions(run: str, who: AnyCaller, store: Database, settings: CurrentSettings
     """Returns the regions of a run, also while it is in progress."""
     with store.reading() as rows:
         row = readable_run(rows, run, who)
-        made = [
-            (one.done, one.key, one.value)
-            for one in rows.scalars(select(Change).where(Change.run_number == row.number))
-            if one.done is not None
-        ]
+    made = _made(store, row)
     folder = settings.folder(row.owner_id, row.id)
     found: list[Found]
     if row.state in FINAL and (folder / "provenance.json").is_file():
@@ -159,3 +170,29 @@ def regions(run: str, who: AnyCaller, store: Database, settings: CurrentSettings
     else:
         found = of_live(row.scenario, made, live.read_all(live.live_file(folder)))
     return [Region.model_validate(one, from_attributes=True) for one in found]
+
+
+@router.get("/runs/{run}/marks")
+def marks(
+    run: str,
+    who: AnyCaller,
+    store: Database,
+    settings: CurrentSettings,
+    start: Annotated[float, Query(alias="from", ge=0, le=LATEST_S)] = 0.0,
+    end: Annotated[float, Query(alias="to", ge=0, le=LATEST_S)] = LATEST_S,
+) -> list[TimelineMark]:
+    """Returns the losses, handovers, changes, fades and outages of a run that has ended, between
+    the times ``from`` and ``to`` in seconds. Losses are counted in 240 equal intervals of the
+    range, so a shorter range separates them."""
+    if start >= end:
+        raise Refused(422, f"from = {start:g} is not before to = {end:g}")
+    row, folder = folder_of(store, settings, run, who)
+    found = marks_of(row.scenario, _made(store, row), folder, start, end)
+    return [TimelineMark.model_validate(one, from_attributes=True) for one in found]
+
+
+def _made(store: Store, row: tables.Run) -> list[ManualChange]:
+    """Returns the manual changes that a run has made."""
+    with store.reading() as rows:
+        found = rows.scalars(select(Change).where(Change.run_number == row.number).order_by(Change.id))
+        return [(one.done, one.key, one.value) for one in found if one.done is not None]

@@ -535,6 +535,18 @@ export interface Template {
   kind: string;
 }
 
+/**
+ * A mark of a run over time, from `start` to `end` in seconds of the run (null for a moment).
+ * `count` is the number of losses, retransmissions or time-outs that it represents.
+ */
+export interface TimelineMark {
+  kind: "loss" | "retransmission" | "timeout" | "handover" | "change" | "manual" | "fade" | "outage";
+  label: string;
+  start: number;
+  end: number | null;
+  count: number;
+}
+
 /** A token. Only the response to its creation contains the secret. */
 export interface Token {
   id: string;

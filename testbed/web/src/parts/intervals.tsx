@@ -4,14 +4,19 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import type { Means, Varied } from "../data/api.gen";
+import { type Figure, savePng, svgOf } from "../data/figure";
+import { save } from "../data/format";
 import { decades, significant, spansDecades, tickTexts } from "../data/numbers";
 import { axisOf, everyTick, LOGARITHMIC, roomFor } from "./axes";
+import { lineColour, useDark } from "./colours";
 import { FidelityMark, lowestFidelity } from "./marks";
-import { COLOURS } from "./plot";
 
 /** Horizontal offset between the marks of two lines at the same value, in pixels, so that their
  * intervals do not overlap. */
 const LINE_OFFSET_PX = 7;
+
+/** Largest number of lines in a figure. */
+const MAX_LINES = 12;
 
 interface Line {
   label: string;
@@ -20,21 +25,34 @@ interface Line {
   half: number[];
 }
 
-export function Intervals({ means, metric, across }: { means: Means; metric: string; across: string }) {
+export function Intervals({
+  means,
+  metric,
+  across,
+  log,
+}: {
+  means: Means;
+  metric: string;
+  across: string;
+  /** Logarithmic axes (undefined: where the values span two decades). */
+  log: boolean | undefined;
+}) {
+  const dark = useDark();
   const element = useRef<HTMLDivElement>(null);
   const axis = means.keys.find((one) => one.key === across);
   const place = means.metrics.findIndex((one) => one.metric === metric);
   const unit = means.metrics[place]?.shown_unit ?? "1";
   const title = metric.replaceAll("_", " ");
   const lines = axis ? linesOf(means, place, axis) : [];
-  const drawable = lines.length > 0 && lines.length <= COLOURS.length;
-  const key = JSON.stringify([title, unit, axis, lines]);
+  const drawable = lines.length > 0 && lines.length <= MAX_LINES;
+  const yTitle = unit === "1" ? title : `${title} (${unit})`;
+  const key = JSON.stringify([yTitle, axis, lines, log, dark]);
   // The other values are new objects at each rendering.
   // biome-ignore lint/correctness/useExhaustiveDependencies: key contains the other values
   useEffect(() => {
     const inside = element.current;
     if (!inside || !axis || !drawable) return;
-    const made = createPlot(inside, axis, lines, unit === "1" ? title : `${title} (${unit})`);
+    const made = createPlot(inside, axis, lines, yTitle, axesOf(axis, lines, log), dark);
     const resize = new ResizeObserver(() => made.setSize({ width: inside.clientWidth, height: 300 }));
     resize.observe(inside);
     return () => {
@@ -43,16 +61,34 @@ export function Intervals({ means, metric, across }: { means: Means; metric: str
     };
   }, [key]);
   if (!axis) return null;
+  const file = `${metric}-by-${axis.name}`.replace(/[^\w-]+/g, "-");
+  const svg = () => svgOf(figureOf(`${means.name}: ${title} by ${axis.name}`, axis, lines, yTitle, log));
   return (
     <section>
-      <h2>
-        {title} by {axis.name} <FidelityMark of={lowestFidelity(means.points.map((one) => one.fidelity))} />
-      </h2>
+      <div className="heading">
+        <h2>
+          {title} by {axis.name} <FidelityMark of={lowestFidelity(means.points.map((one) => one.fidelity))} />
+        </h2>
+        {drawable && (
+          <>
+            <button
+              type="button"
+              aria-label={`PNG of ${title}`}
+              onClick={() => void savePng(`${file}.png`, svg())}
+            >
+              PNG
+            </button>
+            <button type="button" aria-label={`SVG of ${title}`} onClick={() => save(`${file}.svg`, svg())}>
+              SVG
+            </button>
+          </>
+        )}
+      </div>
       {lines.length === 0 && <p className="soft">No run has a value for {title}.</p>}
-      {lines.length > COLOURS.length && (
+      {lines.length > MAX_LINES && (
         <p className="soft">
-          Too many lines ({lines.length}; at most {COLOURS.length}). Choose a single flow, terminal, link or
-          group above.
+          Too many lines ({lines.length}; at most {MAX_LINES}). Choose a single flow, terminal, link or group
+          above.
         </p>
       )}
       {drawable && (
@@ -97,28 +133,83 @@ function sorted(line: Line): Line {
   return { label: line.label, at: by(line.at), mean: by(line.mean), half: by(line.half) };
 }
 
-function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: string): uPlot {
-  const ink = getComputedStyle(element).color;
+interface Axes {
+  logarithmic: { x: boolean; y: boolean };
+  x: [number, number];
+  y: [number, number];
+}
+
+/** The ranges of both axes, and their scales. With `log` undefined, an axis is logarithmic if its
+ * values span two decades. */
+function axesOf(axis: Varied, lines: Line[], log: boolean | undefined): Axes {
   const ends = lines.flatMap((line) =>
     line.mean.flatMap((mean, place) => [mean - (line.half[place] || 0), mean + (line.half[place] || 0)]),
   );
   const means = lines.flatMap((line) => line.mean);
-  const logarithmic = { x: axis.numbers && spansDecades(axis.ticks), y: spansDecades(means) };
+  const positive = (values: number[]) => values.every((one) => one > 0);
+  const logarithmic = {
+    x: axis.numbers && positive(axis.ticks) && (log ?? spansDecades(axis.ticks)),
+    y: positive(means) && (log ?? spansDecades(means)),
+  };
   // The axis includes zero, as in figures of the command line, so that small differences look
   // small.
   const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
   const room = 0.05 * (high - low || 1);
   const least = Math.min(...ends.filter((one) => one > 0), ...means);
-  const range: uPlot.Range.MinMax = logarithmic.y
-    ? [least / 1.5, high * 1.5]
-    : [low < 0 ? low - room : 0, high + room];
   const first = axis.ticks[0] ?? 0;
   const final = axis.ticks.at(-1) ?? 0;
   const offset = axis.numbers ? 0.06 * (final - first || Math.abs(first) || 1) : 0.5;
-  const reach = (final / first) ** 0.06;
-  const domain: uPlot.Range.MinMax = logarithmic.x
-    ? [first / reach, final * reach]
-    : [first - offset, final + offset];
+  const reach = final > first ? (final / first) ** 0.06 : 1.1;
+  return {
+    logarithmic,
+    x: logarithmic.x ? [first / reach, final * reach] : [first - offset, final + offset],
+    y: logarithmic.y ? [least / 1.5, high * 1.5] : [low < 0 ? low - room : 0, high + room],
+  };
+}
+
+/** Describes the figure for a file. */
+function figureOf(
+  title: string,
+  axis: Varied,
+  lines: Line[],
+  yTitle: string,
+  log: boolean | undefined,
+): Figure {
+  const { logarithmic, x } = axesOf(axis, lines, log);
+  return {
+    title,
+    xTitle: axis.title,
+    x,
+    logX: logarithmic.x,
+    xTicks: axis.ticks.map((at, place) => ({ at, label: axis.labels[place] ?? "" })),
+    panels: [
+      {
+        title: yTitle,
+        log: logarithmic.y,
+        lines: lines.map((line, number) => ({
+          label: line.label,
+          colour: lineColour(number),
+          dash: [],
+          x: line.at,
+          y: line.mean,
+          half: line.half,
+          joined: axis.numbers,
+        })),
+      },
+    ],
+    marks: [],
+  };
+}
+
+function createPlot(
+  element: HTMLElement,
+  axis: Varied,
+  lines: Line[],
+  title: string,
+  { logarithmic, x: domain, y: range }: Axes,
+  dark: boolean,
+): uPlot {
+  const ink = getComputedStyle(element).color;
   const longest = Math.max(...axis.labels.map((one) => one.length));
   /** True if the names of values do not fit next to each other, so that they are rotated. */
   const crowded = (plot: uPlot) => !axis.numbers && 7 * longest > (plot.width - 80) / axis.labels.length;
@@ -170,7 +261,7 @@ function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: st
         },
         ...lines.map((line, number) => ({
           label: line.label,
-          stroke: COLOURS[number],
+          stroke: lineColour(number, dark),
           paths: () => null,
           points: { show: false },
           value: (_: uPlot, value: number | null) => (value === null ? "–" : String(significant(value, 4))),
@@ -183,7 +274,7 @@ function createPlot(element: HTMLElement, axis: Varied, lines: Line[], title: st
               drawLine(
                 plot,
                 line,
-                COLOURS[number]!,
+                lineColour(number, dark),
                 (number - (lines.length - 1) / 2) * LINE_OFFSET_PX,
                 axis.numbers,
               );

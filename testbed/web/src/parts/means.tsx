@@ -20,6 +20,7 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
   const [metric, show] = useValue("metric");
   const [of, setOf] = useValue("of");
   const [x, setX] = useValue("x");
+  const [scale, setScale] = useValue("scale");
   const query = new URLSearchParams([
     ...metric
       .split(",")
@@ -78,10 +79,29 @@ export function MeansOfLaunch({ batch }: { batch: string }) {
                 )}
               </Field>
             )}
+            {across !== null && (
+              <Field label="Axes">
+                {(id) => (
+                  <select id={id} value={scale} onChange={(event) => setScale(event.target.value)}>
+                    <option value="">automatic</option>
+                    <option value="linear">linear</option>
+                    <option value="log">logarithmic</option>
+                  </select>
+                )}
+              </Field>
+            )}
           </div>
-          <MeansTable of={found} />
           {across !== null &&
-            shown.map((one) => <Intervals key={one} means={found} metric={one} across={across} />)}
+            shown.map((one) => (
+              <Intervals
+                key={one}
+                means={found}
+                metric={one}
+                across={across}
+                log={scale ? scale === "log" : undefined}
+              />
+            ))}
+          <MeansTable of={found} />
         </>
       )}
     </>

@@ -4,21 +4,8 @@ import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import type { Region, Series } from "../data/api.gen";
 import { axisOf, roomFor } from "./axes";
+import { lineColour, useDark } from "./colours";
 
-export const COLOURS = [
-  "#2f6fde",
-  "#c2410c",
-  "#15803d",
-  "#a21caf",
-  "#0e7490",
-  "#854d0e",
-  "#be123c",
-  "#4d7c0f",
-  "#6d28d9",
-  "#475569",
-  "#0369a1",
-  "#9f1239",
-];
 /** Largest number of regions in a plot; more would look like stripes. */
 const MAX_REGIONS = 60;
 
@@ -41,6 +28,7 @@ interface Given {
 }
 
 export function Plot({ series, title, regions = [], end, part, choose, linked, height = 300 }: Given) {
+  const dark = useDark();
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const drawn = useRef({ regions, end, part, choose });
@@ -57,7 +45,7 @@ export function Plot({ series, title, regions = [], end, part, choose, linked, h
   latest.current = lines;
   const unit = series[0]?.of.unit ?? "";
   // Only a change of the set of lines creates a new plot. New values update the existing plot.
-  const labels = JSON.stringify([title, unit, lines.map((one) => one.label)]);
+  const labels = JSON.stringify([title, unit, dark, lines.map((one) => one.label)]);
   // biome-ignore lint/correctness/useExhaustiveDependencies(labels): labels identify the lines
   useEffect(() => {
     const element = place.current;
@@ -95,7 +83,7 @@ export function Plot({ series, title, regions = [], end, part, choose, linked, h
           { label: "time (s)" },
           ...latest.current.map((line, at) => ({
             label: line.label,
-            stroke: COLOURS[at % COLOURS.length],
+            stroke: lineColour(at, dark),
             width: 1.5,
             spanGaps: true,
             points: { show: false },
@@ -124,7 +112,7 @@ export function Plot({ series, title, regions = [], end, part, choose, linked, h
       made.destroy();
       plot.current = undefined;
     };
-  }, [labels, title, unit, linked, height]);
+  }, [labels, title, unit, dark, linked, height]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads from references
   useEffect(() => {
     plot.current?.setData(alignedData(latest.current));

@@ -1,13 +1,13 @@
 // A comparison of runs with a baseline, which shows differences only.
 
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import type { Compared, Entry, Results } from "../data/api.gen";
 import { csv, rounded, save } from "../data/format";
-import { go, useLoaded, usePlace, useValue } from "../data/state";
+import { go, useLoaded, usePlace } from "../data/state";
+import { quantitiesOf } from "../data/timeline";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Marks, markText } from "../parts/marks";
-import { defaultQuantities, Quantity, quantitiesOf } from "../parts/quantity";
-import { TimeRangeForm } from "../parts/time";
+import { Timeline } from "../parts/timeline";
 
 interface Difference {
   key: string;
@@ -37,18 +37,16 @@ export function Comparison() {
   const runs = (values.get("run") ?? "").split(",").filter(Boolean);
   const baseline = values.get("baseline") ?? "";
   const listed = useLoaded<Entry[]>("/runs?limit=200&state=done").value;
-  const [chosen, setQuantity] = useValue("show");
   const query = new URLSearchParams([
     ...runs.map((one) => ["run", one]),
     ...(baseline ? [["baseline", baseline]] : []),
   ] as [string, string][]);
   const { value, error } = useLoaded<Compared>(runs.length > 0 ? `/comparison?${query.toString()}` : "");
   const [added, setAdded] = useState("");
-  const known = quantitiesOf(useLoaded<Results>(value ? `/runs/${value.baseline}/results` : "").value);
-  const first = defaultQuantities(known);
-  const quantity = chosen || (first.includes("tcp.cwnd") ? "tcp.cwnd" : (first[0] ?? ""));
+  const results = useLoaded<Results>(value ? `/runs/${value.baseline}/results` : "").value;
+  const quantities = useMemo(() => quantitiesOf(results), [results]);
   const to = (next: string[], from = baseline) =>
-    go(["compare"], { run: next.join(","), baseline: from, show: chosen }, true);
+    go(["compare"], { ...Object.fromEntries(values), run: next.join(","), baseline: from }, true);
   const entry = (id: string) => [...(value?.runs ?? []), ...(listed ?? [])].find((one) => one.id === id);
   const name = (id: string) => {
     const found = entry(id);
@@ -61,7 +59,11 @@ export function Comparison() {
     return marks ? `${name(id)} [${marks}]` : name(id);
   };
   const plotted = value
-    ? [value.baseline, ...value.others.map((one) => String(one.run))].map((id) => ({ id, name: marked(id) }))
+    ? [value.baseline, ...value.others.map((one) => String(one.run))].map((id) => ({
+        id,
+        name: `#${entry(id)?.number ?? id}`,
+        title: marked(id).replace(/^\d+ /, ""),
+      }))
     : [];
   return (
     <>
@@ -159,20 +161,8 @@ export function Comparison() {
           />
         </section>
       ))}
-      {plotted.length > 1 && quantity && (
-        <>
-          <Field label="Plot">
-            {(id) => (
-              <select id={id} value={quantity} onChange={(event) => setQuantity(event.target.value)}>
-                {[...new Set([...known, quantity])].map((one) => (
-                  <option key={one}>{one}</option>
-                ))}
-              </select>
-            )}
-          </Field>
-          <TimeRangeForm />
-          <Quantity runs={plotted} quantity={quantity} />
-        </>
+      {plotted.length > 1 && quantities.length > 0 && (
+        <Timeline runs={plotted} quantities={quantities} title="Comparison" />
       )}
     </>
   );

@@ -1,30 +1,20 @@
 // A run: live plots while it is in progress, then its report, plots, files and scenario.
 
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type {
-  Changed,
-  Entry,
-  File,
-  Group as GroupOfFlows,
-  Outage,
-  Region,
-  Results,
-  Scenario,
-} from "../data/api.gen";
+import type { Changed, Entry, File, Group as GroupOfFlows, Outage, Results, Scenario } from "../data/api.gen";
 import { rounded, scaled, when } from "../data/format";
-import { FINAL, go, link, message, useEvents, useLoaded, usePlace, useValue } from "../data/state";
+import { FINAL, go, link, message, useEvents, useLoaded, usePlace } from "../data/state";
+import { quantitiesOf } from "../data/timeline";
 import { Notice, ScrollRegion, Title } from "../parts/basics";
-import { Choices } from "../parts/choices";
 import { ManualChanges } from "../parts/controls";
 import { Live } from "../parts/live";
 import { type Marked, Marks } from "../parts/marks";
-import { defaultQuantities, Quantity, quantitiesOf } from "../parts/quantity";
 import { State } from "../parts/run_list";
-import { TimeRangeForm } from "../parts/time";
+import { Timeline } from "../parts/timeline";
 
-const TABS = ["report", "plots", "files", "scenario"] as const;
+const TABS = ["report", "timeline", "files", "scenario"] as const;
 
 export function RunView({ id }: { id: string }) {
   const loaded = useLoaded<Scenario>(`/runs/${id}`);
@@ -129,7 +119,7 @@ export function RunView({ id }: { id: string }) {
           {tab === "report" && (
             <Report id={id} run={run} state={run.state} flows={run.instrument !== "study"} />
           )}
-          {tab === "plots" && <Plots run={run} />}
+          {tab === "timeline" && <TimelineTab run={run} />}
           {tab === "files" && <Files id={id} />}
           {tab === "scenario" && <ScenarioTab run={run} />}
         </>
@@ -262,35 +252,19 @@ function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
   );
 }
 
-function Plots({ run }: { run: Entry }) {
-  const { id } = run;
-  const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
-  const [given, show] = useValue("show");
-  const regions = useLoaded<Region[]>(`/runs/${id}/regions`).value;
-  const known = quantitiesOf(value);
-  const wanted = given ? given.split(",") : defaultQuantities(known);
-  const shown = known.filter((one) => wanted.includes(one));
+function TimelineTab({ run }: { run: Entry }) {
+  const { value, error } = useLoaded<Results>(`/runs/${run.id}/results`);
+  const quantities = useMemo(() => quantitiesOf(value), [value]);
   if (error) return <Notice text={error} />;
+  if (!value) return <p aria-busy="true">Loading…</p>;
   return (
     <>
-      <Choices
-        title="Quantities"
-        legend="Quantities to plot"
-        names={known}
-        chosen={shown}
-        choose={(next) => show(next.join(",") || "none")}
+      <Marks run={run} />
+      <Timeline
+        runs={[{ id: run.id, name: "", title: run.name }]}
+        quantities={quantities}
+        title={`${run.name} ${run.number}`}
       />
-      {shown.length > 0 && <TimeRangeForm />}
-      {shown.map((one) => (
-        <Quantity
-          key={one}
-          runs={[{ id, name: "" }]}
-          marks={<Marks run={run} />}
-          quantity={one}
-          regions={regions}
-        />
-      ))}
-      {value && shown.length === 0 && <p className="soft">Choose quantities to plot.</p>}
     </>
   );
 }

@@ -1,0 +1,152 @@
+"""The timeline of runs on the page, in Chromium: panels, marks, zoom, files and comparisons."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from rigs.testbeds import SMALL, Served, Watched, bed, browser, log_in, until
+
+pytest.importorskip("playwright", reason="no Playwright")
+pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+__all__ = ["bed", "browser"]
+
+#: A rate that falls at 8 s, so that the queue overflows.
+FALLING = SMALL + '\n[[change]]\nat = "8 s"\nset.link.sat.rate = "1 Mbit/s"\n'
+
+
+@pytest.fixture(scope="module")
+def ada(bed: Served, browser: Browser) -> Iterator[Page]:
+    """The first administrator, logged in by the link of the console."""
+    watched = Watched(browser, ignored="Failed to load resource", accept_downloads=True)
+    log_in(watched.page, bed)
+    yield watched.page
+    watched.close()
+
+
+@pytest.fixture(scope="module")
+def runs(bed: Served, ada: Page) -> list[str]:
+    """Two runs that have ended: by Reno and by CUBIC."""
+    found = []
+    for name in ("reno", "cubic"):
+        given = {"text": FALLING.replace('"reno"', f'"{name}"'), "name": name}
+        answer = ada.request.post(f"{bed.url}/api/runs", data=given, headers={"Origin": bed.url})
+        found.append(answer.json()[0]["id"])
+    for run in found:
+        until(lambda run=run: get(ada, bed, f"/runs/{run}")["state"] == "done")  # type: ignore[misc]
+    return found
+
+
+def get(page: Page, bed: Served, path: str) -> Any:
+    return page.request.get(f"{bed.url}/api{path}").json()
+
+
+def saved(page: Page, name: str) -> bytes:
+    """Presses the button of a file and returns the downloaded bytes."""
+    with page.expect_download() as download:
+        page.get_by_role("region", name="Timeline").get_by_role("button", name=name, exact=True).click()
+    return Path(download.value.path()).read_bytes()
+
+
+def serious(page: Page) -> list[str]:
+    """Returns the serious findings of axe."""
+    found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"]}).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found if one["impact"] != "minor"]
+
+
+def test_a_timeline_stacks_panels_with_one_cursor_and_saves_the_visible_range(
+    bed: Served, ada: Page, runs: list[str]
+) -> None:
+    """From the whole run to one second of it, by the keyboard. The files have the points that the
+    interface returns for the visible range."""
+    page, run = ada, runs[0]
+    page.goto(f"{bed.url}/#/runs/{run}/timeline")
+    for panel in ("congestion window", "RTT and RTO", "queue", "rate"):
+        expect(page.get_by_role("img", name=f"{panel} over time").locator("canvas")).to_be_visible()
+    # cwnd and ssthresh share a panel.
+    legend = page.locator("figure").filter(has_text="congestion window (segments)")
+    expect(legend).to_contain_text("up cwnd")
+    expect(legend).to_contain_text("up ssthresh")
+    # The cursor is shared: the slider shows the values of all panels at its time.
+    slider = page.get_by_role("slider", name="Cursor")
+    slider.press("End")
+    spoken = slider.get_attribute("aria-valuetext") or ""
+    assert re.match(r"(19\.\d+|20) s\. congestion window: up cwnd \d+", spoken), spoken
+    assert all(unit in spoken for unit in (" segments", " packets", " kbit/s")), spoken
+    for panel in ("RTT and RTO", "queue"):
+        value = page.locator("figure").filter(has_text=panel).locator(".u-value").nth(1)
+        expect(value).to_have_text(re.compile(r"\d"))
+    # Marks have a text at the focus; arrow keys move between them.
+    marks = get(page, bed, f"/runs/{run}/marks")
+    drops = [one for one in marks if one["kind"] == "loss"]
+    assert sum(one["count"] for one in drops) > 1 and {one["kind"] for one in marks} >= {"loss", "change"}
+    change = page.get_by_role("button", name="link.sat.rate = 1 Mbit/s, at 8 s")
+    change.focus()
+    expect(page.locator(".lane-tip")).to_have_text("link.sat.rate = 1 Mbit/s, at 8 s")
+    first = page.get_by_role("button", name=f"{drops[0]['label']}, at").first
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(first).not_to_be_focused()
+    assert serious(page) == []
+    # One second in full detail.
+    page.get_by_label("Show from (s)").fill("8")
+    page.get_by_label("to (s)", exact=True).fill("9")
+    with page.expect_response(lambda answer: "/series/tcp.cwnd?from=8" in answer.url) as response:
+        page.get_by_label("to (s)", exact=True).press("Enter")
+    series = response.value.json()
+    assert not series["thinned"]
+    expect(page.get_by_role("region", name="Timeline")).to_have_attribute("aria-busy", "false")
+    rows = until(lambda: inside(list(csv.DictReader(io.StringIO(saved(page, "CSV").decode())))))
+    (line,) = series["lines"]
+    expected = [time for time in line["time"] if 8 <= time <= 9]
+    assert [float(one["time (s)"]) for one in rows if one["quantity"] == "tcp.cwnd"] == expected
+    assert {one["unit"] for one in rows} == {"segments", "s", "packets", "kbit/s"}
+    picture = ElementTree.fromstring(saved(page, "SVG"))
+    texts = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"reno 1, 8 to 9 s", "up cwnd", "up ssthresh", "queue (packets)", "time (s)"} <= set(texts)
+    assert saved(page, "PNG").startswith(b"\x89PNG")
+    # By buttons: out, later, all.
+    page.get_by_role("button", name="Zoom out").press("Enter")
+    expect(page).to_have_url(re.compile("time=7.50000-9.50000"))
+    page.get_by_role("button", name="Later").press("Enter")
+    expect(page).to_have_url(re.compile("time=8.50000-10.5000"))
+    page.get_by_role("button", name="All times").press("Enter")
+    expect(page).not_to_have_url(re.compile("time="))
+    # A logarithmic axis is part of the address.
+    page.get_by_text("Logarithmic axes").click()
+    page.get_by_role("checkbox", name="congestion window").check()
+    expect(page).to_have_url(re.compile("log=congestion"))
+    page.set_viewport_size({"width": 390, "height": 800})
+    until(lambda: page.evaluate("document.documentElement.scrollWidth <= 390"))
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def inside(rows: list[dict[str, str]]) -> list[dict[str, str]] | None:
+    """Returns rows of the zoomed range, or None while the page still has those of the whole run."""
+    return rows if rows and all(8 <= float(one["time (s)"]) <= 9 for one in rows) else None
+
+
+def test_runs_are_overlaid_with_a_colour_each(bed: Served, ada: Page, runs: list[str]) -> None:
+    page = ada
+    page.goto(f"{bed.url}/#/compare?run={','.join(runs)}&baseline={runs[0]}")
+    legend = page.get_by_role("list", name="Runs")
+    expect(legend).to_contain_text("#1 reno")
+    expect(legend).to_contain_text("#2 cubic")
+    colours = legend.locator("span").evaluate_all("all => all.map(one => one.style.borderColor)")
+    panel = page.locator("figure").filter(has_text="congestion window (segments)")
+    lines = panel.locator(".u-series").filter(has_text="cwnd")
+    expect(lines).to_have_text([re.compile("#1: up cwnd"), re.compile("#2: up cwnd")])
+    drawn = lines.locator(".u-marker").evaluate_all("all => all.map(one => one.style.borderTopColor)")
+    assert drawn == colours and len(set(colours)) == 2
+    rows = list(csv.DictReader(io.StringIO(saved(page, "CSV").decode())))
+    assert {one["run"] for one in rows} == {"#1", "#2"}
