@@ -54,7 +54,7 @@ def get(page: Page, bed: Served, path: str) -> Any:
 def saved(page: Page, name: str) -> bytes:
     """Presses the button of a file and returns the downloaded bytes."""
     with page.expect_download() as download:
-        page.get_by_role("region", name="Timeline").get_by_role("button", name=name, exact=True).click()
+        page.get_by_role("button", name=f"{name} of the visible range").click()
     return Path(download.value.path()).read_bytes()
 
 

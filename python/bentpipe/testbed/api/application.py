@@ -24,7 +24,7 @@ from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
-from . import accounts, configurations, drafts, live, means, reproducing, results, runs, sessions
+from . import accounts, configurations, drafts, live, means, plans, reproducing, results, runs, sessions
 from .events import Broadcast
 from .security import Guard
 
@@ -75,7 +75,18 @@ def application(settings: Settings, store: Store) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.settings, app.state.store, app.state.broadcast = settings, store, broadcast
-    for module in (sessions, accounts, drafts, configurations, runs, live, reproducing, results, means):
+    for module in (
+        sessions,
+        accounts,
+        drafts,
+        plans,
+        configurations,
+        runs,
+        live,
+        reproducing,
+        results,
+        means,
+    ):
         app.include_router(module.router, prefix="/api", responses=REFUSALS)
     _errors(app, settings.data)
     _page(app)

@@ -339,6 +339,38 @@ export interface Pending {
   expires: number;
 }
 
+/**
+ * The points of a campaign before its launch: up to 200 of `count` points, and the number of
+ * `runs` with replications and instruments. `seconds` is the expected time of all runs, one after
+ * the other.
+ */
+export interface Plan {
+  keys: string[];
+  replications: number;
+  count: number;
+  runs: number;
+  seconds: number | null;
+  points: PlannedPoint[];
+}
+
+/** A scenario's text, and the instruments of a launch of its campaign. */
+export interface PlannedLaunch {
+  text: string;
+  instruments: ("simulate" | "kernel" | "emulate")[];
+}
+
+/**
+ * A point of a campaign: the varied `values`, the predicted `events` of a run, and the expected
+ * `seconds` of all its runs. Both are null after the time limit, or if the point cannot run for
+ * the reason in `refused`.
+ */
+export interface PlannedPoint {
+  values: string[];
+  events: number | null;
+  seconds: number | null;
+  refused: string | null;
+}
+
 /** A line of a plot: times in seconds and values. */
 export interface PlotLine {
   name: string;

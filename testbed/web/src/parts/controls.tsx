@@ -4,9 +4,10 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../data/api";
 import type { Changed, Scenario } from "../data/api.gen";
+import { leaves } from "../data/keys";
 import { significant } from "../data/numbers";
 import { inUnit, quantity, type Units, unitsOf } from "../data/quantities";
-import { isTable, resolved, type Schema, type Table, variants } from "../data/schema";
+import type { Schema, Table } from "../data/schema";
 import { message, useLoaded } from "../data/state";
 import { Field, Notice, ScrollRegion } from "./basics";
 
@@ -22,39 +23,15 @@ interface Slider {
   about: string;
 }
 
-/** Sliders for all numbers and quantities of a scenario below keys that the schema marks as
- * changeable. */
+/** Sliders for all numbers and quantities of the links and networks of a scenario that the schema
+ * marks as changeable. */
 export function sliders(data: Table, root: Schema): Slider[] {
-  const found: Slider[] = [];
-  const walk = (value: unknown, given: Schema | undefined, path: string[], changeable: boolean) => {
-    let schema = given && resolved(given, root);
-    if (schema && isTable(value)) {
-      const variant = variants(schema).find((one) => one.kind === value.kind);
-      if (variant) schema = variant.schema;
-    }
-    const marked = changeable || Boolean(given?.changeable ?? schema?.changeable);
-    if (isTable(value)) {
-      for (const [key, inner] of Object.entries(value))
-        walk(inner, schema?.properties?.[key], [...path, key], marked);
-      return;
-    }
-    if (!marked) return;
-    const slider = sliderOf(path.join("."), value, schema, schema ? unitsOf(schema, root) : {});
-    if (slider) found.push({ ...slider, about: given?.description ?? schema?.description ?? "" });
-  };
-  const entities = (list: string, items: [string, unknown][]) => {
-    const schema = root.properties?.[list] && resolved(root.properties[list], root);
-    const of =
-      schema?.items ??
-      (isTable(schema?.additionalProperties) ? (schema.additionalProperties as Schema) : undefined);
-    for (const [name, value] of items) walk(value, of, [list, name], false);
-  };
-  entities(
-    "link",
-    ((data.link ?? []) as Table[]).map((one) => [String(one.name), one]),
-  );
-  entities("network", Object.entries((data.network ?? {}) as Table));
-  return found;
+  return leaves({ link: data.link, network: data.network }, root)
+    .filter((one) => one.changeable)
+    .flatMap(({ path, value, schema, about }) => {
+      const slider = sliderOf(path.join("."), value, schema, schema ? unitsOf(schema, root) : {});
+      return slider ? [{ ...slider, about }] : [];
+    });
 }
 
 function sliderOf(
@@ -311,7 +288,11 @@ function SliderField({
             onBlur={release}
           />
           <output htmlFor={id}>
-            {text}
+            <strong>{text}</strong>{" "}
+            <span className="soft">
+              ({of.logarithmic ? significant(of.min, 3) : of.min} to {significant(of.max, 3)}
+              {of.unit && ` ${of.unit}`})
+            </span>
             <span className="soft">
               {pending ? " pending" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}
             </span>

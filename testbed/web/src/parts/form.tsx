@@ -4,6 +4,7 @@
 import { memo, useId, useState } from "react";
 import { choices, initialValue, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { FieldError, useProblem } from "./problems";
+import { VaryButton } from "./vary";
 
 interface FieldProperties {
   /** Path of the key, as in messages about problems. */
@@ -120,6 +121,7 @@ const Key = memo(
           />
           <FieldError id={`${id}-error`} text={problem} />
           {about && <Description id={`${id}-help`} text={about} />}
+          <VaryButton at={at} />
         </div>
       );
     }

@@ -108,6 +108,7 @@ export function Timeline({
         <div className="row">
           <button
             type="button"
+            aria-label="PNG of the visible range"
             disabled={filled.length === 0}
             onClick={() => void savePng(`${file}.png`, svgOf(figure()))}
           >
@@ -115,6 +116,7 @@ export function Timeline({
           </button>
           <button
             type="button"
+            aria-label="SVG of the visible range"
             disabled={filled.length === 0}
             onClick={() => save(`${file}.svg`, svgOf(figure()))}
           >
@@ -122,6 +124,7 @@ export function Timeline({
           </button>
           <button
             type="button"
+            aria-label="CSV of the visible range"
             disabled={filled.length === 0}
             onClick={() => save(`${file}.csv`, csvText(filled, range))}
           >

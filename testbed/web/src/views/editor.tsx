@@ -14,6 +14,7 @@ import { confirmed } from "../parts/dialog";
 import { PreviewPanel, usePreview } from "../parts/preview";
 import { ProblemsOf } from "../parts/problems";
 import { RunList } from "../parts/run_list";
+import { VaryOf } from "../parts/vary";
 import { Connections } from "./steps/connections";
 import { Launch } from "./steps/launch";
 import { System } from "./steps/system";
@@ -171,6 +172,8 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
     }
   };
 
+  const vary = (key: string) => go(["configuration", applied.id, "test"], { vary: key });
+
   return (
     <>
       <div className="heading">
@@ -223,48 +226,51 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
       <Notice text={failure || analysisFailure} />
       {!dirty && <Notice text={success} kind="good" />}
       <Problems problems={problems} id={applied.id} />
-      <ProblemsOf value={problems}>
-        {step === "system" && (
-          <System
-            view={good}
-            stale={view !== null && !view.valid}
-            text={text}
-            setText={mine ? setText : undefined}
-            edit={mine ? edit : undefined}
-            positions={applied.positions as Positions}
-            move={mine ? (positions) => void store({ positions }, "") : undefined}
-            chosen={values.get("of") ?? ""}
-            choose={(of) => go(["configuration", applied.id, "system"], { of: of.join(".") }, true)}
-          />
-        )}
-        {step === "connections" && (
-          <Connections
-            view={good}
-            edit={mine ? edit : undefined}
-            chosen={values.get("of") ?? ""}
-            choose={(of) => go(["configuration", applied.id, "connections"], { of: of.join(".") }, true)}
-          />
-        )}
-        {step === "test" && (
-          <TestStep
-            view={good}
-            impossible={view?.impossible ?? {}}
-            edit={mine ? edit : undefined}
-            id={applied.id}
-            user={user}
-          />
-        )}
-        {step === "launch" && (
-          <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
-        )}
-        {step !== "report" && step !== "launch" && <PreviewPanel preview={preview} />}
-        {step === "report" && (
-          <section>
-            <h2>Runs of this configuration</h2>
-            <RunList of={applied.id} />
-          </section>
-        )}
-      </ProblemsOf>
+      <VaryOf value={mine ? vary : null}>
+        <ProblemsOf value={problems}>
+          {step === "system" && (
+            <System
+              view={good}
+              stale={view !== null && !view.valid}
+              text={text}
+              setText={mine ? setText : undefined}
+              edit={mine ? edit : undefined}
+              positions={applied.positions as Positions}
+              move={mine ? (positions) => void store({ positions }, "") : undefined}
+              chosen={values.get("of") ?? ""}
+              choose={(of) => go(["configuration", applied.id, "system"], { of: of.join(".") }, true)}
+            />
+          )}
+          {step === "connections" && (
+            <Connections
+              view={good}
+              edit={mine ? edit : undefined}
+              chosen={values.get("of") ?? ""}
+              choose={(of) => go(["configuration", applied.id, "connections"], { of: of.join(".") }, true)}
+            />
+          )}
+          {step === "test" && (
+            <TestStep
+              text={text}
+              view={good}
+              impossible={view?.impossible ?? {}}
+              edit={mine ? edit : undefined}
+              id={applied.id}
+              user={user}
+            />
+          )}
+          {step === "launch" && (
+            <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
+          )}
+          {step !== "report" && step !== "launch" && <PreviewPanel preview={preview} />}
+          {step === "report" && (
+            <section>
+              <h2>Runs of this configuration</h2>
+              <RunList of={applied.id} />
+            </section>
+          )}
+        </ProblemsOf>
+      </VaryOf>
     </>
   );
 }

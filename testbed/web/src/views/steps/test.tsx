@@ -6,7 +6,9 @@ import type { Edit, View } from "../../data/draft";
 import { useInstruments } from "../../data/instruments";
 import { problemText } from "../../data/problem";
 import type { Table } from "../../data/schema";
+import { useValue } from "../../data/state";
 import { Field } from "../../parts/basics";
+import { PointTable, VaryForm } from "../../parts/campaign";
 import { parsedInput } from "../../parts/form";
 import { useProblem, useProblemsBelow } from "../../parts/problems";
 
@@ -20,12 +22,15 @@ const DESCRIPTIONS: Record<string, string> = {
 const VARY_PREFIX = "campaign.vary.";
 
 export function TestStep({
+  text,
   view,
   impossible,
   edit,
   id,
   user,
 }: {
+  /** The TOML text of the draft. */
+  text: string;
   view: View | null;
   impossible: Record<string, string>;
   edit?: Edit;
@@ -35,13 +40,11 @@ export function TestStep({
   const [instruments, setInstruments] = useInstruments(id, user);
   const campaign = view?.campaign ?? null;
   const wrong = useProblemsBelow(VARY_PREFIX);
-  const [key, setKey] = useState("");
-  const [values, setValues] = useState("");
+  const [chosen] = useValue("vary");
   const vary = (campaign?.vary ?? {}) as Table;
-  const first = ((view?.resolved.flow ?? []) as Table[])[0];
   return (
-    <div className="columns">
-      <section className="left">
+    <div className="test-step">
+      <section>
         <h2>Test</h2>
         <p>
           Every launch includes predictions by equations. Choose one instrument, or several to compare their
@@ -83,16 +86,18 @@ export function TestStep({
         />
         <Setting label="Seed" path={["seed"]} known={String(view?.resolved.seed ?? "")} edit={edit} number />
       </section>
-      <section className="right">
+      <section>
         <h2>Campaign</h2>
         <p className="soft">
-          Vary keys, and replicate with other random numbers. Each combination and replication is one run.
+          Vary keys, and replicate with other random numbers. Each combination of values and each replication
+          is one run.
         </p>
         {Object.keys(vary).length > 0 && (
-          <ul>
+          <ul className="varied">
             {Object.entries(vary).map(([name, listed]) => (
               <li key={name}>
-                <code>{name}</code>: {(listed as unknown[]).map(String).join(", ")}{" "}
+                <code>{name}</code>
+                <span className="grow">{(listed as unknown[]).map(String).join(", ")}</span>
                 {edit && (
                   <button
                     type="button"
@@ -129,57 +134,30 @@ export function TestStep({
             ))}
           </ul>
         )}
-        {campaign && <p>Replications: {String(campaign.replications)}</p>}
-        {edit && (
+        {edit ? (
           <>
-            <form
-              className="stack"
-              onSubmit={(event) => {
-                event.preventDefault();
-                const list = values
-                  .split(",")
-                  .map((one) => one.trim())
-                  .filter(Boolean)
-                  .map((one) => (Number.isFinite(Number(one)) ? Number(one) : one));
-                void edit([{ path: ["campaign", "vary", key], value: list }]);
-              }}
-            >
-              <Field
-                label="Key to vary"
-                help={first ? `For example flow.${String(first.name)}.transport.congestion` : undefined}
-              >
-                {(id, described) => (
-                  <input
-                    id={id}
-                    aria-describedby={described}
-                    value={key}
-                    onChange={(event) => setKey(event.target.value)}
-                  />
-                )}
-              </Field>
-              <Field label="Values" help="Separated by commas, for example reno, cubic, hybla">
-                {(id, described) => (
-                  <input
-                    id={id}
-                    aria-describedby={described}
-                    value={values}
-                    onChange={(event) => setValues(event.target.value)}
-                  />
-                )}
-              </Field>
-              <button type="submit" disabled={!key || !values}>
-                Vary
-              </button>
-            </form>
-            <Setting
-              label="Replications"
-              path={["campaign", "replications"]}
-              known={String(campaign?.replications ?? 1)}
-              edit={edit}
-              number
-            />
+            {view && <VaryForm data={view.resolved} chosen={chosen} edit={edit} />}
+            <div className="row">
+              <Setting
+                label="Replications"
+                path={["campaign", "replications"]}
+                known={String(campaign?.replications ?? 1)}
+                edit={edit}
+                number
+              />
+              <Setting
+                label="Confidence of the intervals"
+                path={["campaign", "confidence"]}
+                known={String(campaign?.confidence ?? 0.95)}
+                edit={edit}
+                number
+              />
+            </div>
           </>
+        ) : (
+          campaign && <p>Replications: {String(campaign.replications)}</p>
         )}
+        {campaign && instruments.length > 0 && <PointTable text={text} instruments={instruments} />}
       </section>
     </div>
   );
