@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 
 from bentpipe.testbed import live, tables
-from bentpipe.testbed.accounts import record_action
+from bentpipe.testbed.accounts import Caller, record_action
 from bentpipe.testbed.drafts import with_changes
 from bentpipe.testbed.marks import marks_of
+from bentpipe.testbed.networks import network_of
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.regions import ManualChange
 from bentpipe.testbed.regions import Region as Found
@@ -23,6 +25,7 @@ from bentpipe.testbed.tables import ACTIVE, FINAL, Change
 
 from .callers import AnyCaller, CurrentSettings, Database, UserOrAbove
 from .configurations import Fork, Full, add
+from .drafts import scenarios
 from .events import Broadcast, WatchedRun
 from .results import LATEST_S, folder_of
 from .runs import own_run, readable_run
@@ -75,6 +78,53 @@ class TimelineMark(BaseModel):
     start: float
     end: float | None
     count: int
+
+
+class PictureNode(BaseModel):
+    """A node of the picture of a network."""
+
+    id: str
+    label: str
+    kind: str
+
+
+class PictureEdge(BaseModel):
+    """An edge of the picture of a network, between two nodes."""
+
+    id: str
+    from_: Annotated[str, Field(alias="from")]
+    to: str
+    label: str
+
+
+class PathHop(BaseModel):
+    """A hop of a flow: the ``part`` of the network, with the rate in bit/s and the limits of the
+    queue (null for no limit), as the trace `link` names it."""
+
+    part: str
+    network: str
+    from_: Annotated[str, Field(alias="from")]
+    to: str
+    rate: float
+    queue_packets: int | None
+    queue_bytes: int | None
+
+
+class FlowPath(BaseModel):
+    """The path of a flow to its destination and back."""
+
+    name: str
+    there: list[PathHop]
+    back: list[PathHop]
+
+
+class RunNetwork(BaseModel):
+    """The picture of a run's network, with the paths of up to 24 flows. Networks of more than 200
+    nodes have no picture."""
+
+    nodes: list[PictureNode]
+    edges: list[PictureEdge]
+    flows: list[FlowPath]
 
 
 @router.get("/events")
@@ -189,6 +239,21 @@ def marks(
     row, folder = folder_of(store, settings, run, who)
     found = marks_of(row.scenario, _made(store, row), folder, start, end)
     return [TimelineMark.model_validate(one, from_attributes=True) for one in found]
+
+
+@router.get("/runs/{run}/network")
+async def network(run: str, who: AnyCaller, store: Database) -> RunNetwork:
+    """Returns the network of a run with the paths of its flows."""
+    row = await run_in_threadpool(_readable, store, run, who)
+    return RunNetwork.model_validate(await scenarios.run(who.id, network_of, row.scenario))
+
+
+def _readable(store: Store, run: str, who: Caller) -> tables.Run:
+    with store.reading() as rows:
+        row = readable_run(rows, run, who)
+    if row.instrument == "study":
+        raise Refused(409, "a study has no network of its own")
+    return row
 
 
 def _made(store: Store, row: tables.Run) -> list[ManualChange]:

@@ -141,6 +141,13 @@ export interface File {
   bytes: number;
 }
 
+/** The path of a flow to its destination and back. */
+export interface FlowPath {
+  name: string;
+  there: PathHop[];
+  back: PathHop[];
+}
+
 /** The name of a copied configuration. */
 export interface Fork {
   name: string;
@@ -327,6 +334,20 @@ export interface Outage {
 }
 
 /**
+ * A hop of a flow: the `part` of the network, with the rate in bit/s and the limits of the queue
+ * (null for no limit), as the trace `link` names it.
+ */
+export interface PathHop {
+  part: string;
+  network: string;
+  from: string;
+  to: string;
+  rate: number;
+  queue_packets: number | null;
+  queue_bytes: number | null;
+}
+
+/**
  * A link that has not been used. `resets` is the name of the account whose password it resets;
  * null for an invitation.
  */
@@ -337,6 +358,21 @@ export interface Pending {
   by: string;
   created: number;
   expires: number;
+}
+
+/** An edge of the picture of a network, between two nodes. */
+export interface PictureEdge {
+  id: string;
+  from: string;
+  to: string;
+  label: string;
+}
+
+/** A node of the picture of a network. */
+export interface PictureNode {
+  id: string;
+  label: string;
+  kind: string;
 }
 
 /**
@@ -452,6 +488,16 @@ export interface Results {
   quantities: Record<string, string[]>;
   provenance: Record<string, unknown>;
   fidelity: Record<string, unknown>;
+}
+
+/**
+ * The picture of a run's network, with the paths of up to 24 flows. Networks of more than 200
+ * nodes have no picture.
+ */
+export interface RunNetwork {
+  nodes: PictureNode[];
+  edges: PictureEdge[];
+  flows: FlowPath[];
 }
 
 /** The position of a satellite: longitude and latitude in degrees, altitude in metres. */

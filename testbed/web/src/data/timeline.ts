@@ -2,6 +2,7 @@
 
 import type { PlotLine, Results, Series, TimelineMark } from "./api.gen";
 import { csv } from "./format";
+import { valueAt } from "./network_state";
 import { significant } from "./numbers";
 
 /** A quantity that a panel shows as lines. */
@@ -177,17 +178,6 @@ export function rates(
     last = at;
   }
   return found;
-}
-
-/** The value of a line at a time: the value of the last sample before it. */
-export function valueAt(line: TimelineLine, at: number): number | null {
-  let [low, high] = [0, line.time.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (line.time[middle]! <= at) low = middle + 1;
-    else high = middle;
-  }
-  return line.value[low - 1] ?? null;
 }
 
 /** The values of all lines at a time, as a text for screen readers. */

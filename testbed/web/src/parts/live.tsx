@@ -1,12 +1,15 @@
 // A run in progress: live plots, a map of satellites, and manual changes.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { Region, Scenario, Series } from "../data/api.gen";
+import type { Region, RunNetwork, Scenario, Series } from "../data/api.gen";
+import { type NetworkSamples, type Samples, stateAt } from "../data/network_state";
 import { quantity, unitsOf } from "../data/quantities";
 import type { Schema, Table } from "../data/schema";
 import { type Part, useLoaded, useRows } from "../data/state";
+import { rates } from "../data/timeline";
 import { Progress } from "./basics";
 import { Controls } from "./controls";
+import { LivePicture } from "./live_picture";
 import { Plot } from "./plot";
 import { Satellites } from "./satellites";
 
@@ -83,6 +86,13 @@ export function Live({ run }: { run: Scenario }) {
     () => (tables ? LIVE_PLOTS.flatMap((shown) => plotData(shown, rows.current, tables) ?? []) : []),
     [count, tables],
   );
+  const network = useLoaded<RunNetwork>(run.instrument === "study" ? "" : `/runs/${run.id}/network`).value;
+  // biome-ignore lint/correctness/useExhaustiveDependencies(count): count changes with the rows
+  const picture = useMemo(() => {
+    if (!tables || !network) return null;
+    const { samples, at } = networkSamples(rows.current, tables);
+    return at > 0 ? { at, state: stateAt(network, samples, at, changedRates(kept.current, schema)) } : null;
+  }, [count, tables, network, schema]);
   const started = run.state === "running" || run.state === "leased";
   return (
     <>
@@ -102,6 +112,9 @@ export function Live({ run }: { run: Scenario }) {
               text={run.scenario}
               time={Math.min(end, (Math.round(run.progress * 100) * end) / 100)}
             />
+          )}
+          {started && network && picture && (
+            <LivePicture network={network} state={picture.state} at={picture.at} />
           )}
           {plots.map(({ title, series }) => (
             <section key={title}>
@@ -129,6 +142,42 @@ function seconds(duration: unknown, schema: Schema): number | undefined {
   return quantity(duration, unitsOf(schema.properties?.duration ?? {}, schema))?.value;
 }
 
+/** The samples of links and flows in the live rows, and the time of the last one. */
+function networkSamples(rows: Rows, tables: Tables): { samples: NetworkSamples; at: number } {
+  let at = 0;
+  const column = (trace: string, name: string): Record<string, Samples> => {
+    const place = 1 + (tables[trace]?.columns.findIndex((one) => one.name === name) ?? -1);
+    return Object.fromEntries(
+      Object.entries(rows[trace] ?? {}).map(([entity, some]) => {
+        at = Math.max(at, some.at(-1)?.[0] ?? 0);
+        return [
+          entity,
+          { time: some.map((row) => row[0] as number), value: some.map((row) => row[place] ?? null) },
+        ];
+      }),
+    );
+  };
+  const samples = {
+    queuePackets: column("link", "queue_packets"),
+    queueBytes: column("link", "queue_bytes"),
+    dropped: column("link", "dropped"),
+    delivered: { ...column("datagram", "received"), ...column("delivery", "delivered") },
+  };
+  return { samples, at };
+}
+
+/** The rates of links in bit/s after their last change, by link. */
+function changedRates(regions: Region[], schema: Schema | undefined): Record<string, number> {
+  const units = schema ? unitsOf(schema.$defs?.Link?.properties?.rate ?? {}, schema) : {};
+  return Object.fromEntries(
+    regions.flatMap(({ kind, of, label }) => {
+      const link = /^link\.(.+)\.rate$/.exec(of)?.[1];
+      const rate = quantity(label.slice(label.indexOf("=") + 1), units);
+      return kind === "change" && link && rate ? [[link, rate.value]] : [];
+    }),
+  );
+}
+
 function plotData(
   shown: LivePlot,
   rows: Rows,
@@ -147,19 +196,4 @@ function plotData(
     title: shown.title,
     series: [{ name: "", of: { quantity: shown.title, unit: shown.unit, thinned: false, lines } }],
   };
-}
-
-/** The rate of a byte count in kbit/s, averaged over at least a hundredth of the time so far. */
-function rates(time: number[], bytes: (number | null)[]): { time: number[]; value: (number | null)[] } {
-  const window = Math.max(1e-3, ((time.at(-1) ?? 0) - (time[0] ?? 0)) / 100);
-  const found = { time: [] as number[], value: [] as (number | null)[] };
-  let last = 0;
-  for (let at = 1; at < time.length; at++) {
-    const took = time[at]! - time[last]!;
-    if (took < window) continue;
-    found.time.push(time[at]!);
-    found.value.push((((bytes[at] ?? 0) - (bytes[last] ?? 0)) * 8) / took / 1e3);
-    last = at;
-  }
-  return found;
 }

@@ -11,10 +11,11 @@ import { Notice, ScrollRegion, Title } from "../parts/basics";
 import { ManualChanges } from "../parts/controls";
 import { Live } from "../parts/live";
 import { type Marked, Marks } from "../parts/marks";
+import { Replay } from "../parts/replay";
 import { State } from "../parts/run_list";
 import { Timeline } from "../parts/timeline";
 
-const TABS = ["report", "timeline", "files", "scenario"] as const;
+const TABS = ["report", "timeline", "picture", "files", "scenario"] as const;
 
 export function RunView({ id }: { id: string }) {
   const loaded = useLoaded<Scenario>(`/runs/${id}`);
@@ -120,6 +121,7 @@ export function RunView({ id }: { id: string }) {
             <Report id={id} run={run} state={run.state} flows={run.instrument !== "study"} />
           )}
           {tab === "timeline" && <TimelineTab run={run} />}
+          {tab === "picture" && <PictureTab id={run.id} />}
           {tab === "files" && <Files id={id} />}
           {tab === "scenario" && <ScenarioTab run={run} />}
         </>
@@ -267,6 +269,14 @@ function TimelineTab({ run }: { run: Entry }) {
       />
     </>
   );
+}
+
+function PictureTab({ id }: { id: string }) {
+  const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
+  const quantities = useMemo(() => quantitiesOf(value), [value]);
+  if (error) return <Notice text={error} />;
+  if (!value) return <p aria-busy="true">Loading…</p>;
+  return <Replay run={id} quantities={quantities} />;
 }
 
 /** The resolved scenario of the run, and a button that opens it as a configuration with the manual
