@@ -114,14 +114,18 @@ def read_speech(path: Path) -> Samples:
         ) from None
 
 
-def heard(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> tuple[Samples, Samples]:
+def heard(
+    run: Run, call: str | None, speech: Samples | Sequence[Samples], until_s: float = math.inf
+) -> tuple[Samples, Samples]:
     """Returns the spoken and the heard speech of a call, with equal length, aligned at the first
     played packet.
 
-    In a conference, ``speech`` may contain a recording for each party. Raises
-    :class:`bentpipe.InputError`.
+    In a conference, ``speech`` may contain a recording for each party. Of a flow with the app
+    `voice`, only the speech before ``until_s`` is played, in seconds from the start of the call.
+    Raises :class:`bentpipe.InputError`.
     """
     import numpy as np
+    import polars as pl
 
     recordings = [speech] if isinstance(speech, np.ndarray) else list(speech)
     name, app = _call(run, call)
@@ -130,7 +134,7 @@ def heard(run: Run, call: str | None, speech: Samples | Sequence[Samples]) -> tu
         party, reverse = _party(run, name, app)
         found: playout.PlayedSpeech | None = conference.hears(run, party, reverse, recordings, codec)
     else:
-        rows = run.trace("speech", name).sort("sequence")
+        rows = run.trace("speech", name).filter(pl.col("position") < until_s).sort("sequence")
         if rows.height == 0:
             raise InputError(
                 f"no packet of the call {name} of {run.name} arrived, or the trace speech was not recorded"
@@ -178,7 +182,7 @@ def scores(
     rates = _listeners()
     name, app = _call(run, call)
     spoken = _with_speech(*heard(run, name, speech))
-    loss, burst_ratio, conversation = _quality(run, name, app)
+    loss, burst_ratio, conversation = quality(run, name)
     rated: list[list[float]] = [[] for _ in rates]
     for done, (reference, degraded) in enumerate(spoken, 1):
         for rate, found in zip(rates, rated, strict=True):
@@ -255,15 +259,16 @@ def _listeners() -> tuple[Callable[[Samples, Samples], float | None], ...]:
     return by_pesq, by_visqol
 
 
-def _quality(run: Run, name: str, app: dict[str, Any]) -> tuple[float, float, float]:
+def quality(run: Run, name: str) -> tuple[float, float, float]:
     """Returns the lost and late packets of a call in percent, their burst ratio, and the call's
     mean opinion score by the E-model.
 
     In a conference, these values are for the stream from the bridge. The burst ratio of the app
-    `calls` is assumed to be 1.
+    `calls` is assumed to be 1. Raises :class:`bentpipe.InputError`.
     """
     import polars as pl
 
+    name, app = _call(run, name)
     if app["kind"] == "voice":
         flow = next(row for row in run.flows.iter_rows(named=True) if row["flow"] == name)
         return float(flow["voice_loss"]), float(flow["voice_burst_ratio"]), float(flow["voice_mos"])

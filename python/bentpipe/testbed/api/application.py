@@ -24,7 +24,7 @@ from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
-from . import accounts, configurations, drafts, live, means, plans, reproducing, results, runs, sessions
+from . import accounts, calls, configurations, drafts, live, means, plans, reproducing, results, runs, sessions
 from .events import Broadcast
 from .security import Guard
 
@@ -86,6 +86,7 @@ def application(settings: Settings, store: Store) -> FastAPI:
         reproducing,
         results,
         means,
+        calls,
     ):
         app.include_router(module.router, prefix="/api", responses=REFUSALS)
     _errors(app, settings.data)

@@ -37,6 +37,17 @@ export interface Brief {
 }
 
 /**
+ * A call as one party heard it: `NAME` by the callee, `NAME.reverse` by the caller. `loss` are
+ * lost and late packets in percent, and `mos` is the mean opinion score of the E-model.
+ */
+export interface Call {
+  name: string;
+  codec: string;
+  loss: number | null;
+  mos: number | null;
+}
+
+/**
  * A change of a configuration. Missing values remain unchanged. `version` is the version on which
  * the change is based; the change is refused if a newer version exists.
  */

@@ -8,6 +8,7 @@ import { rounded, scaled, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useLoaded, usePlace } from "../data/state";
 import { quantitiesOf } from "../data/timeline";
 import { Notice, ScrollRegion, Title } from "../parts/basics";
+import { Calls } from "../parts/calls";
 import { ManualChanges } from "../parts/controls";
 import { Live } from "../parts/live";
 import { type Marked, Marks } from "../parts/marks";
@@ -176,6 +177,7 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
           </table>
         </ScrollRegion>
       )}
+      {flows && <Calls run={id} />}
       {state === "done" && (
         <iframe className="report" title="Report of the run" src={`/api/runs/${id}/report`} sandbox="" />
       )}
