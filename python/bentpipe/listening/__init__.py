@@ -115,14 +115,14 @@ def read_speech(path: Path) -> Samples:
 
 
 def heard(
-    run: Run, call: str | None, speech: Samples | Sequence[Samples], until_s: float = math.inf
+    run: Run, call: str | None, speech: Samples | Sequence[Samples], limit_s: float = math.inf
 ) -> tuple[Samples, Samples]:
     """Returns the spoken and the heard speech of a call, with equal length, aligned at the first
     played packet.
 
     In a conference, ``speech`` may contain a recording for each party. Of a flow with the app
-    `voice`, only the speech before ``until_s`` is played, in seconds from the start of the call.
-    Raises :class:`bentpipe.InputError`.
+    `voice`, only the first ``limit_s`` seconds of the speech are played. Raises
+    :class:`bentpipe.InputError`.
     """
     import numpy as np
     import polars as pl
@@ -134,7 +134,8 @@ def heard(
         party, reverse = _party(run, name, app)
         found: playout.PlayedSpeech | None = conference.hears(run, party, reverse, recordings, codec)
     else:
-        rows = run.trace("speech", name).filter(pl.col("position") < until_s).sort("sequence")
+        rows = run.trace("speech", name).sort("sequence")
+        rows = rows.filter(pl.col("position") < pl.col("position").min() + limit_s)
         if rows.height == 0:
             raise InputError(
                 f"no packet of the call {name} of {run.name} arrived, or the trace speech was not recorded"

@@ -150,3 +150,37 @@ def test_runs_are_overlaid_with_a_colour_each(bed: Served, ada: Page, runs: list
     assert drawn == colours and len(set(colours)) == 2
     rows = list(csv.DictReader(io.StringIO(saved(page, "CSV").decode())))
     assert {one["run"] for one in rows} == {"#1", "#2"}
+
+
+def test_the_network_of_a_run_is_replayed_with_its_load(bed: Served, ada: Page, runs: list[str]) -> None:
+    """The picture agrees with the traces at the time of its slider: drops, the queue, and goodput."""
+    page = ada
+    page.goto(f"{bed.url}/#/runs/{runs[0]}/picture")
+    slider = page.get_by_role("slider", name="Time of the picture")
+    slider.fill("0")
+    queue = page.get_by_role("img", name=re.compile(r"^sat\.return: "))
+    expect(queue).to_have_accessible_name(re.compile(r"^sat\.return: 0 % of 10 Mbit/s"))
+    slider.press("End")
+    (drops,) = [
+        line["value"][-1]
+        for line in get(page, bed, f"/runs/{runs[0]}/series/link.dropped")["lines"]
+        if line["name"] == "sat.return"
+    ]
+    expect(queue).to_have_accessible_name(re.compile(rf"queue \d+ of \d+ packets; {drops:.0f} dropped; up "))
+    queue.focus()
+    expect(page.locator(".live-told")).to_contain_text(f"{drops:.0f} dropped")
+    expect(page.get_by_role("list", name="Goodput of the flows")).to_contain_text(
+        re.compile(r"up [\d.]+ [kM]bit/s")
+    )
+    assert serious(page) == []
+
+
+def test_the_network_lives_while_a_run_is_in_progress(bed: Served, ada: Page) -> None:
+    page = ada
+    given = {"text": SMALL, "name": "live", "pace": 1.0}
+    (run,) = page.request.post(f"{bed.url}/api/runs", data=given, headers={"Origin": bed.url}).json()
+    page.goto(f"{bed.url}/#/runs/{run['id']}")
+    picture = page.get_by_role("region", name="Live picture")
+    expect(picture.get_by_role("list")).to_contain_text(re.compile(r"up [1-9][\d.]* [kM]bit/s"))
+    expect(picture.get_by_role("img", name=re.compile(r"^sat\.return: [1-9]"))).to_be_visible()
+    page.request.post(f"{bed.url}/api/runs/{run['id']}/cancel", headers={"Origin": bed.url})

@@ -76,6 +76,7 @@ RIGHTS: Final[dict[str, Right]] = {
     "POST /api/drafts/view": "logged in",
     "POST /api/drafts/map": "logged in",
     "POST /api/drafts/edit": "logged in",
+    "POST /api/drafts/points": "logged in",
     "POST /api/configurations": "user",
     "POST /api/runs": "user",
     "POST /api/studies/{study}/runs": "user",
@@ -92,6 +93,10 @@ RIGHTS: Final[dict[str, Right]] = {
     f"GET {RUN}/changes": "reader",
     f"POST {RUN}/configuration": "copier",
     f"GET {RUN}/regions": "reader",
+    f"GET {RUN}/marks": "reader",
+    f"GET {RUN}/network": "reader",
+    f"GET {RUN}/calls": "reader",
+    f"GET {RUN}/speech/{{call}}": "reader",
     f"GET {RUN}/results": "reader",
     f"GET {RUN}/series/{{quantity}}": "reader",
     f"GET {RUN}/report": "reader",
@@ -123,6 +128,7 @@ BODIES: Final[dict[str, Any]] = {
     "POST /api/tokens": {"name": "another"},
     "POST /api/drafts/view": {"text": SMALL},
     "POST /api/drafts/map": {"text": SMALL},
+    "POST /api/drafts/points": {"text": SMALL, "instruments": ["simulate"]},
     "POST /api/drafts/edit": {"text": SMALL, "edits": [{"path": ["name"], "value": "Other"}]},
     "POST /api/configurations": {"name": "another", "text": SMALL},
     "POST /api/runs": {"text": SMALL},
@@ -137,8 +143,12 @@ BODIES: Final[dict[str, Any]] = {
 }
 
 #: Allowed requests that are refused for another reason: the run has ended, the scenario has no
-#: satellites.
-REFUSED: Final = {f"POST {RUN}/changes": 409, "POST /api/drafts/map": 404}
+#: satellites, the run has no calls.
+REFUSED: Final = {
+    f"POST {RUN}/changes": 409,
+    "POST /api/drafts/map": 404,
+    f"GET {RUN}/speech/{{call}}": 422,
+}
 
 
 @dataclass(frozen=True)
@@ -282,6 +292,7 @@ class World:
             "quantity": f"{trace}.{columns[0]}",
             "path": files[0],
             "table": "flows",
+            "call": "up",
             "name": "geo",
             "study": "dama",
         }
