@@ -153,7 +153,7 @@ def test_runs_are_overlaid_with_a_colour_each(bed: Served, ada: Page, runs: list
 
 
 def test_the_network_of_a_run_is_replayed_with_its_load(bed: Served, ada: Page, runs: list[str]) -> None:
-    """The picture agrees with the traces at the time of its slider: drops, the queue, and goodput."""
+    """The picture agrees with the traces at the time of its slider: drops, queue and goodput."""
     page = ada
     page.goto(f"{bed.url}/#/runs/{runs[0]}/picture")
     slider = page.get_by_role("slider", name="Time of the picture")

@@ -16,7 +16,7 @@ from rigs.testbeds import SMALL, until
 
 __all__ = ["_cheap_passwords", "bed"]
 
-#: A rate that falls at 8 s, so that the queue of the upload overflows, and a call beside it.
+#: A rate that falls at 8 s, so that the queue of the upload overflows, and a call.
 FALLING = (
     SMALL
     + """

@@ -19,7 +19,7 @@ export interface NetworkSamples {
 
 export interface FlowState {
   name: string;
-  /** Goodput in bit/s. */
+  /** Goodput of the flow in bit/s. */
   rate: number;
 }
 
