@@ -60,8 +60,8 @@ def test_marks_network_and_calls_of_a_run(bed: Bed) -> None:
     drops = of.trace("link.dropped").filter(of.trace("link.dropped")["dropped"] > 0)
     first = float(drops["time"].min())  # type: ignore[arg-type]
     part = ada.get(f"{at}/marks", params={"from": first - 0.001, "to": first + 0.01}).json()
-    assert [one["start"] for one in part if one["kind"] == "loss"][0] == first
-    assert [one["count"] for one in part if one["kind"] == "loss"][0] == 1
+    assert next(one["start"] for one in part if one["kind"] == "loss") == first
+    assert next(one["count"] for one in part if one["kind"] == "loss") == 1
     assert "not before" in said(ada.get(f"{at}/marks", params={"from": 5, "to": 5}))
     assert bob.get(f"{at}/marks").status_code == 404
     # The paths of flows name the links as the trace does.

@@ -24,7 +24,19 @@ from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 
-from . import accounts, calls, configurations, drafts, live, means, plans, reproducing, results, runs, sessions
+from . import (
+    accounts,
+    calls,
+    configurations,
+    drafts,
+    live,
+    means,
+    plans,
+    reproducing,
+    results,
+    runs,
+    sessions,
+)
 from .events import Broadcast
 from .security import Guard
 

@@ -16,9 +16,8 @@ from bentpipe.testbed.drafts import with_changes
 from bentpipe.testbed.marks import marks_of
 from bentpipe.testbed.networks import network_of
 from bentpipe.testbed.refused import Refused
-from bentpipe.testbed.regions import ManualChange
+from bentpipe.testbed.regions import ManualChange, of_folder, of_live
 from bentpipe.testbed.regions import Region as Found
-from bentpipe.testbed.regions import of_folder, of_live
 from bentpipe.testbed.rules import check_change
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.tables import ACTIVE, FINAL, Change

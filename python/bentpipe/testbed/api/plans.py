@@ -57,5 +57,5 @@ async def points(given: PlannedLaunch, who: AnyCaller, store: Database) -> Plan:
 def _planned(given: PlannedLaunch, level: str, store: Store) -> plans.Plan:
     chosen = list(dict.fromkeys(given.instruments))
     with store.reading() as rows:
-        rates = {one: queue.rate(rows, one) for one in chosen if one in queue.DEFAULT_RATE}
+        rates: dict[str, float] = {one: queue.rate(rows, one) for one in chosen if one in queue.DEFAULT_RATE}
     return plans.plan(given.text, level, chosen, rates)
