@@ -288,15 +288,15 @@ function SliderField({
             onBlur={release}
           />
           <output htmlFor={id}>
-            <strong>{text}</strong>{" "}
-            <span className="soft">
-              ({of.logarithmic ? significant(of.min, 3) : of.min} to {significant(of.max, 3)}
-              {of.unit && ` ${of.unit}`})
-            </span>
+            <strong>{text}</strong>
             <span className="soft">
               {pending ? " pending" : moved !== null ? "" : set ? ` set at ${set.done!.toFixed(1)} s` : ""}
             </span>
           </output>
+          <small className="soft">
+            {significant(of.min, 3)} to {significant(of.max, 3)}
+            {of.unit && ` ${of.unit}`}
+          </small>
         </span>
       )}
     </Field>
