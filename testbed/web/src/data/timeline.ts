@@ -162,12 +162,14 @@ function greatest(values: (number | null)[]): number {
   );
 }
 
-/** The rate of a byte count in kbit/s, averaged over at least a hundredth of the time. */
+/** The rate of a byte count in kbit/s, averaged over at least `span / 100` seconds. By default, the
+ * span is that of the samples. */
 export function rates(
   time: number[],
   bytes: (number | null)[],
+  span = (time.at(-1) ?? 0) - (time[0] ?? 0),
 ): { time: number[]; value: (number | null)[] } {
-  const window = Math.max(1e-3, ((time.at(-1) ?? 0) - (time[0] ?? 0)) / 100);
+  const window = Math.max(1e-3, span / 100);
   const found = { time: [] as number[], value: [] as (number | null)[] };
   let last = 0;
   for (let at = 1; at < time.length; at++) {

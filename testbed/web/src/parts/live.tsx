@@ -83,8 +83,8 @@ export function Live({ run }: { run: Scenario }) {
   useEffect(() => () => clearTimeout(waiting.current), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies(count): count changes with the rows
   const plots = useMemo(
-    () => (tables ? LIVE_PLOTS.flatMap((shown) => plotData(shown, rows.current, tables) ?? []) : []),
-    [count, tables],
+    () => (tables ? LIVE_PLOTS.flatMap((shown) => plotData(shown, rows.current, tables, end) ?? []) : []),
+    [count, tables, end],
   );
   const network = useLoaded<RunNetwork>(run.instrument === "study" ? "" : `/runs/${run.id}/network`).value;
   // biome-ignore lint/correctness/useExhaustiveDependencies(count): count changes with the rows
@@ -182,6 +182,8 @@ function plotData(
   shown: LivePlot,
   rows: Rows,
   tables: Tables,
+  /** Duration of the run, in seconds. */
+  end: number | undefined,
 ): { title: string; series: { name: string; of: Series }[] } | null {
   const entities = Object.entries(rows[shown.trace] ?? {});
   const column = 1 + (tables[shown.trace]?.columns.findIndex((one) => one.name === shown.column) ?? -1);
@@ -189,7 +191,7 @@ function plotData(
   const lines = entities.slice(0, MAX_LINES).map(([name, some]) => {
     const time = some.map((row) => row[0] as number);
     const value = some.map((row) => row[column] ?? null);
-    return shown.rate ? { name, ...rates(time, value) } : { name, time, value };
+    return shown.rate ? { name, ...rates(time, value, end) } : { name, time, value };
   });
   if (lines.every((line) => line.value.every((one) => one === null))) return null;
   return {
