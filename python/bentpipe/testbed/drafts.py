@@ -118,8 +118,8 @@ def _refusal(wanted: Cost, level: str) -> str | None:
 
 def edit(text: str, path: Sequence[str], value: Any) -> str:
     """Returns the text after one value was set, or removed if ``value`` is None. The path addresses
-    a table in a list by its name. Raises :class:`Refused` if the text is not TOML or the path
-    cannot exist."""
+    a table in a list by its name, or by its position if it has no name. Raises :class:`Refused` if
+    the text is not TOML or the path cannot exist."""
     if not path:
         raise Refused(422, "a change needs a key")
     try:
@@ -130,7 +130,10 @@ def edit(text: str, path: Sequence[str], value: Any) -> str:
             part = _inner(part, key, depth, removing=value is None)
             if part is None:
                 return text
-        _put(part, last, value)
+        # A network is a table of its own, because it has many keys.
+        _put(part, last, value, table=list(above) == ["network"])
+        if value is None and len(path) == 2 and part == []:
+            document.remove(path[0])
         return tomlkit.dumps(document)
     except (TOMLKitError, RecursionError) as error:
         raise Refused(422, f"the text is not TOML, so nothing was changed: {error}") from error
@@ -166,7 +169,7 @@ def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:
         if found is not None or removing:
             return found
         table = tomlkit.inline_table() if isinstance(part, Array) else tomlkit.table()
-        table["name"] = key
+        table |= _name(key)
         part.append(table)
         return _named(part, key)
     if not isinstance(part, Mapping):
@@ -188,26 +191,34 @@ def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:
     return part[key]
 
 
-def _put(part: Any, key: str, value: Any) -> None:
+def _name(key: str) -> dict[str, str]:
+    """Returns the name of a table in a list. A number is the position of a table without a name."""
+    return {} if key.isdigit() else {"name": key}
+
+
+def _put(part: Any, key: str, value: Any, *, table: bool = False) -> None:
     if isinstance(part, list):
         found = _named(part, key)
         if found is not None:
             part.remove(found)
         if value is not None:
-            part.append(_item({"name": key, **value}, table=not isinstance(part, Array)))
+            part.append(_item({**_name(key), **value}, table=not isinstance(part, Array)))
         return
     if not isinstance(part, Mapping):
         raise Refused(422, f"there is no table for {key}")
     if value is None:
         part.pop(key, None)  # type: ignore[attr-defined]
     else:
-        part[key] = _item(value)  # type: ignore[index]
+        part[key] = _item(value, table=table)  # type: ignore[index]
 
 
 def _item(value: Any, *, table: bool = False) -> Any:
     """Returns a value as TOML. Nested tables are inline, and null values are omitted."""
     if isinstance(value, Mapping):
         made: Table | InlineTable = tomlkit.table() if table else tomlkit.inline_table()
+        if table:
+            # An empty line precedes the header.
+            made.trivia.indent = "\n"
         for key, inner in value.items():
             if inner is not None:
                 made[key] = _item(inner)
@@ -217,6 +228,8 @@ def _item(value: Any, *, table: bool = False) -> Any:
         for inner in value:
             array.append(_item(inner))
         return array
+    if isinstance(value, str) and "\n" in value:
+        return tomlkit.string(value, multiline=True)
     return tomlkit.item(value)
 
 

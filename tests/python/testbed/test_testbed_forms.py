@@ -14,6 +14,7 @@ from bentpipe.scenario.scenarios import schema
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
 from bentpipe.testbed.forms import form_schema
+from bentpipe.testbed.key_groups import GROUPS, tables
 
 
 def variants(definition: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -87,3 +88,30 @@ def test_each_application_is_valid_over_each_of_its_transports_and_no_other() ->
         "cbr": "udp",
         "voice": "udp",
     }
+
+
+def test_every_listed_key_exists_and_has_one_place() -> None:
+    found = dict(tables(form_schema()))
+    assert set(GROUPS) <= set(found)
+    for name, groups in GROUPS.items():
+        listed = [key for keys in groups.values() for key in keys.split()]
+        assert len(listed) == len(set(listed)), name
+        assert set(listed) <= set(found[name]["properties"]), name
+
+
+def test_required_keys_are_common_and_rate_and_delay_precede_adaptive_coding() -> None:
+    found = dict(tables(form_schema()))
+    for table in found.values():
+        assert all(table["properties"][key]["common"] for key in table.get("required", ()))
+        # A folded key has a group, and a common key has none.
+        assert all(key["common"] != bool(key.get("group")) for key in table["properties"].values())
+    link = found["LinkPair"]["properties"]
+    assert link["rate"]["order"] < link["delay"]["order"] < link["acm"]["order"]
+    assert not link["acm"]["common"]
+    red = found["Queue.red-bytes"]["properties"]
+    assert sorted((one["order"], key) for key, one in red.items() if one["common"] and key != "kind") == [
+        (0, "limit"),
+        (1, "min"),
+        (2, "max"),
+        (3, "probability"),
+    ]

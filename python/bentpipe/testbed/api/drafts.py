@@ -140,7 +140,8 @@ def template(name: str, _: AnyCaller) -> Draft:
 def scenario_schema(_: AnyCaller) -> dict[str, Any]:
     """Returns the JSON Schema of scenarios, which defines the forms. In addition, quantities have
     ``units`` with their sizes in base units, and applications have ``transports``, the kinds of
-    transport that can carry them."""
+    transport that can carry them. Keys have ``common`` (shown first), ``order``, and otherwise
+    ``group``, the name of the group in which forms fold them."""
     return form_schema()
 
 

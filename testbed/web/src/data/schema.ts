@@ -24,6 +24,12 @@ export interface Schema {
   units?: Record<string, Record<string, number>>;
   /** Transports that can carry an application. The first is the default. */
   transports?: string[];
+  /** True for keys that forms show at once. */
+  common?: boolean;
+  /** The position of a key in its form. */
+  order?: number;
+  /** The group in which forms fold a key that is not common. */
+  group?: string;
   /** True for a text of several lines, which a file may contain instead. */
   long?: boolean;
 }
@@ -57,6 +63,11 @@ export function resolved(schema: Schema, root: Schema): Schema {
   }
   if (Array.isArray(found.type)) found = { ...found, type: found.type.find((kind) => kind !== "null") };
   return found;
+}
+
+/** The keys of a table in the order of forms. */
+export function orderedKeys(schema: Schema): [string, Schema][] {
+  return Object.entries(schema.properties ?? {}).sort(([, a], [, b]) => (a.order ?? 0) - (b.order ?? 0));
 }
 
 /** The variants of a schema with the key `kind`; empty for other schemas. */

@@ -1,10 +1,22 @@
 // The form of one entity, generated from the scenario's schema. Each key has its unit, range,
 // default and description.
 
-import { memo, useId, useState } from "react";
-import { choices, initialValue, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
-import { FieldError, useProblem } from "./problems";
+import { memo, type ReactNode, useId, useState } from "react";
+import {
+  choices,
+  initialValue,
+  isTable,
+  orderedKeys,
+  resolved,
+  type Schema,
+  type Table,
+  variants,
+} from "../data/schema";
+import { DropCurve, hasDropCurve } from "./drop_curve";
+import "./form.css";
+import { FieldError, useProblem, useProblemsBelow } from "./problems";
 import { VaryButton } from "./vary";
+import { QuantityField } from "./quantity_field";
 
 interface FieldProperties {
   /** Path of the key, as in messages about problems. */
@@ -19,7 +31,8 @@ interface FieldProperties {
 /** Tables with more keys than this have a search field. */
 const SEARCH_MIN_KEYS = 12;
 
-/** A form for the keys of a table, except the keys in `fixed`. */
+/** A form for the keys of a table, except the keys in `fixed`: first the common keys, then the
+ * others in folded groups. With `only`, the form contains these keys. */
 export function TableForm({
   at,
   schema,
@@ -28,19 +41,40 @@ export function TableForm({
   change,
   disabled,
   fixed = [],
-}: FieldProperties & { fixed?: string[] }) {
+  only,
+}: FieldProperties & { fixed?: string[]; only?: string[] }) {
   const table = isTable(value) ? value : {};
   const id = useId();
   const [search, setSearch] = useState("");
   const required = schema.required ?? [];
-  const keys = Object.entries(schema.properties ?? {}).filter(
-    ([key]) => key !== "kind" && !fixed.includes(key),
+  const keys = orderedKeys(schema).filter(
+    ([key]) => key !== "kind" && !fixed.includes(key) && (!only || only.includes(key)),
   );
   const set = (key: string, inner: unknown) => {
     const { [key]: _, ...rest } = table;
     change(inner === undefined ? rest : { ...table, [key]: inner });
   };
   const shown = keys.filter(([key, inner]) => matches(key, inner, root, search));
+  const unfolded = (inner: Schema) => only !== undefined || search !== "" || inner.common !== false;
+  const field = ([key, inner]: [string, Schema]) => (
+    <Key
+      key={key}
+      name={key}
+      at={`${at}.${key}`}
+      schema={inner}
+      root={root}
+      value={table[key]}
+      required={required.includes(key)}
+      change={(given) => set(key, given)}
+      disabled={disabled}
+    />
+  );
+  const groups = new Map<string, [string, Schema][]>();
+  for (const one of shown) {
+    if (unfolded(one[1])) continue;
+    const name = one[1].group ?? "More";
+    groups.set(name, [...(groups.get(name) ?? []), one]);
+  }
   return (
     <div className="keys">
       {keys.length > SEARCH_MIN_KEYS && (
@@ -56,20 +90,42 @@ export function TableForm({
           {shown.length === 0 && <p className="help">No matching key.</p>}
         </div>
       )}
-      {shown.map(([key, inner]) => (
-        <Key
-          key={key}
-          name={key}
-          at={`${at}.${key}`}
-          schema={inner}
-          root={root}
-          value={table[key]}
-          required={required.includes(key)}
-          change={(given) => set(key, given)}
-          disabled={disabled}
-        />
+      {shown.filter(([, inner]) => unfolded(inner)).map(field)}
+      {[...groups].map(([name, inner]) => (
+        <KeyGroup key={name} name={name} at={at} keys={inner.map(([key]) => key)}>
+          {inner.map(field)}
+        </KeyGroup>
       ))}
     </div>
+  );
+}
+
+/** A folded group of keys. It opens by itself if one of its keys has a problem. */
+function KeyGroup({
+  name,
+  at,
+  keys,
+  children,
+}: {
+  name: string;
+  at: string;
+  keys: string[];
+  children: ReactNode;
+}) {
+  const problems = useProblemsBelow(`${at}.`);
+  const wrong = problems.some((one) => keys.includes(one.path.slice(at.length + 1).split(".")[0] ?? ""));
+  const [open, setOpen] = useState(false);
+  return (
+    <details
+      className="key-group"
+      open={open || wrong}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        {name} <span className="soft">{keys.map((one) => one.replaceAll("_", " ")).join(", ")}</span>
+      </summary>
+      {(open || wrong) && <div className="keys">{children}</div>}
+    </details>
   );
 }
 
@@ -118,6 +174,7 @@ const Key = memo(
             change={change}
             disabled={disabled}
             required={required}
+            label={label}
           />
           <FieldError id={`${id}-error`} text={problem} />
           {about && <Description id={`${id}-help`} text={about} />}
@@ -195,11 +252,13 @@ function SimpleField({
   change,
   disabled,
   required,
+  label,
 }: Omit<FieldProperties, "root" | "at"> & {
   id: string;
   described?: string;
   invalid?: boolean;
   required: boolean;
+  label: string;
 }) {
   const common = { id, "aria-describedby": described, "aria-invalid": invalid || undefined, disabled };
   const listed = choices(schema);
@@ -230,6 +289,19 @@ function SimpleField({
           </option>
         ))}
       </select>
+    );
+  }
+  if (schema.units) {
+    return (
+      <QuantityField
+        {...common}
+        label={label}
+        units={schema.units}
+        value={value}
+        change={change}
+        example={String(schema.examples?.[0] ?? "")}
+        required={required}
+      />
     );
   }
   const numeric = schema.type === "integer" || schema.type === "number";
@@ -295,6 +367,9 @@ function ValueField({ at, schema: given, root, value, change, disabled }: FieldP
           </select>
           {chosen?.schema.description && <p className="help">{unwrapped(chosen.schema.description)}</p>}
         </div>
+        {chosen && hasDropCurve(kind) && isTable(value) && (
+          <DropCurve schema={chosen.schema} root={root} value={value} change={change} disabled={disabled} />
+        )}
         {chosen && (
           <TableForm
             at={at}
@@ -314,9 +389,20 @@ function ValueField({ at, schema: given, root, value, change, disabled }: FieldP
         <label htmlFor={id} className="hidden">
           value
         </label>
-        <SimpleField id={id} schema={schema} value={value} change={change} disabled={disabled} required />
+        <SimpleField
+          id={id}
+          schema={schema}
+          value={value}
+          change={change}
+          disabled={disabled}
+          required
+          label="value"
+        />
       </>
     );
+  }
+  if (schema.type === "array" && choices(resolved(schema.items ?? {}, root)).length > 0) {
+    return <CheckList schema={schema} root={root} value={value} change={change} disabled={disabled} />;
   }
   if (schema.type === "array") {
     return (
@@ -384,6 +470,40 @@ function ListField({ at, schema, root, value, change, disabled }: FieldPropertie
         Add
       </button>
     </div>
+  );
+}
+
+/** A list whose items are from a fixed set, as check boxes in the order of the schema. */
+function CheckList({ schema, root, value, change, disabled }: Omit<FieldProperties, "at">) {
+  const listed = choices(resolved(schema.items ?? {}, root)).map((one) => one.value);
+  const chosen = Array.isArray(value) ? value.map(String) : [];
+  const keep = (names: string[]) => change(listed.filter((one) => names.includes(one)));
+  return (
+    <>
+      <div className="row">
+        <button type="button" disabled={disabled} onClick={() => keep(listed)}>
+          All
+        </button>
+        <button type="button" disabled={disabled} onClick={() => keep([])}>
+          None
+        </button>
+      </div>
+      <div className="check-list">
+        {listed.map((one) => (
+          <label className="check" key={one}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(one)}
+              disabled={disabled}
+              onChange={(event) =>
+                keep(event.target.checked ? [...chosen, one] : chosen.filter((name) => name !== one))
+              }
+            />
+            {one.replaceAll("_", " ")}
+          </label>
+        ))}
+      </div>
+    </>
   );
 }
 
