@@ -12,15 +12,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 _TCP: Final = {
-    "": "congestion profile initial_window receive_window ecn",
-    "Sender": "pacing pacing_ss_ratio pacing_ca_ratio initial_ssthresh segment_size nagle minshall send_buffer "
+    "": "congestion profile initial_window",
+    "Sender": "ecn pacing pacing_ss_ratio pacing_ca_ratio initial_ssthresh segment_size nagle minshall send_buffer "
     "send_memory segmentation_offload bursts byte_counting window_validation restart_after_idle parameters "
-    "quick_start",
+    "quick_start initial_sequence",
     "Loss recovery": "recovery sack dsack frto undo tail_loss_probe rate_halving proportional_reduction retries "
     "retries_as_time syn_retries syn_undo syn_linear_timeouts",
     "Timers": "rto_initial rto_min rto_max rto_estimator rto_variance_min jiffy timer_tick timestamps",
     "Receiver": "delayed_ack delayed_ack_timeout delayed_ack_min ack_every ack_pushed ack_compression quick_acks "
-    "quick_window receive_window_start window_scaling",
+    "quick_window receive_window receive_window_start window_scaling",
     "Handovers": "on_handover freeze freeze_warning adapt",
 }
 _RED: Final = {"": "min max probability packets", "Average": "weight typical", "Marking": "ecn"}

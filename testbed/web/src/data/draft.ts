@@ -11,8 +11,10 @@ export interface Prediction {
 export interface PictureNode {
   id: string;
   label: string;
-  kind: "host" | "router" | "proxy" | "network" | "group";
+  kind: "host" | "router" | "proxy" | "network" | "group" | "gateway" | "satellite" | "wifi";
   path: string[];
+  /** A second line of the label. */
+  detail?: string;
 }
 export interface PictureEdge {
   id: string;

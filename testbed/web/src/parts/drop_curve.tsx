@@ -27,7 +27,7 @@ interface Curve {
   probability: number;
 }
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [360, 190, 44, 34, 14];
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [360, 200, 44, 34, 28];
 
 export function DropCurve({
   schema,
@@ -75,8 +75,9 @@ export function DropCurve({
   };
 
   return (
-    <figure className="drop-curve" aria-label="Drop probability over the average queue">
+    <figure className="drop-curve">
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`}>
+        <title>Drop probability over the average queue</title>
         <g className="axes">
           <path d={`M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${WIDTH - 14}`} />
           <text x={LEFT - 6} y={y(yMax) + 4} className="end">
@@ -91,7 +92,7 @@ export function DropCurve({
           <text x={WIDTH - 14} y={HEIGHT - 6} className="end">
             average queue → {axisText(xMax, inBytes)}
           </text>
-          <text x={LEFT - 38} y={10}>
+          <text x={LEFT - 36} y={14}>
             drop probability
           </text>
         </g>

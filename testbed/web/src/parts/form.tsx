@@ -32,7 +32,7 @@ interface FieldProperties {
 const SEARCH_MIN_KEYS = 12;
 
 /** A form for the keys of a table, except the keys in `fixed`: first the common keys, then the
- * others in folded groups. With `only`, the form contains these keys. */
+ * others in folded groups. With `only`, the form contains these keys, in their order. */
 export function TableForm({
   at,
   schema,
@@ -50,6 +50,7 @@ export function TableForm({
   const keys = orderedKeys(schema).filter(
     ([key]) => key !== "kind" && !fixed.includes(key) && (!only || only.includes(key)),
   );
+  if (only) keys.sort(([a], [b]) => only.indexOf(a) - only.indexOf(b));
   const set = (key: string, inner: unknown) => {
     const { [key]: _, ...rest } = table;
     change(inner === undefined ? rest : { ...table, [key]: inner });
@@ -57,7 +58,7 @@ export function TableForm({
   const shown = keys.filter(([key, inner]) => matches(key, inner, root, search));
   const unfolded = (inner: Schema) => only !== undefined || search !== "" || inner.common !== false;
   const field = ([key, inner]: [string, Schema]) => (
-    <Key
+    <KeyField
       key={key}
       name={key}
       at={`${at}.${key}`}
@@ -67,6 +68,7 @@ export function TableForm({
       required={required.includes(key)}
       change={(given) => set(key, given)}
       disabled={disabled}
+      alone={only?.length === 1}
     />
   );
   const groups = new Map<string, [string, Schema][]>();
@@ -139,8 +141,9 @@ function matches(name: string, schema: Schema, root: Schema, search: string): bo
   return text.toLowerCase().includes(search.trim().toLowerCase());
 }
 
-const Key = memo(
-  function Key({
+/** The field of one key: a simple field, or a fieldset for a table or list. */
+export const KeyField = memo(
+  function KeyField({
     at,
     name,
     schema: given,
@@ -149,11 +152,22 @@ const Key = memo(
     required,
     change,
     disabled,
-  }: FieldProperties & { name: string; required: boolean }) {
+    alone = false,
+  }: FieldProperties & {
+    name: string;
+    required: boolean;
+    /** True if the heading above the field already says its name. */
+    alone?: boolean;
+  }) {
     const id = useId();
     const schema = resolved(given, root);
     const simple = isSimple(schema);
-    const about = [given.description ?? schema.description ?? "", range(schema)].filter(Boolean).join(" ");
+    const about = [
+      given.description ?? schema.description ?? "",
+      range({ ...schema, description: given.description ?? schema.description }),
+    ]
+      .filter(Boolean)
+      .join(" ");
     const label = name.replaceAll("_", " ");
     const problem = useProblem(at);
     const described =
@@ -183,12 +197,14 @@ const Key = memo(
       );
     }
     const isSet = value !== undefined && value !== null;
+    // The engine fills in a default, so such a key is always set.
+    const removable = !required && (given.default ?? schema.default ?? null) === null;
     return (
-      <fieldset className="inner" aria-describedby={described}>
-        <legend>{label}</legend>
+      <fieldset className={alone ? "inner alone" : "inner"} aria-describedby={described}>
+        <legend className={alone ? "hidden" : undefined}>{label}</legend>
         <FieldError id={`${id}-error`} text={problem} />
         {about && <Description id={`${id}-help`} text={about} />}
-        {!required && (
+        {(removable || !isSet) && (
           <label className="check">
             <input
               type="checkbox"
@@ -226,11 +242,12 @@ function unwrapped(text: string): string {
   return text.replace(/([^\n])\n(?!\n|```)/g, "$1 ").replaceAll("`", "");
 }
 
-function range({ minimum, maximum, default: standard, changeable }: Schema): string {
+function range({ minimum, maximum, default: standard, changeable, description }: Schema): string {
   const parts = [];
   if (minimum !== undefined || maximum !== undefined)
     parts.push(`Range: ${minimum ?? "…"} to ${maximum ?? "…"}.`);
-  if (standard !== undefined && standard !== null && typeof standard !== "object")
+  const stated = /\bdefault\b/i.test(description ?? "");
+  if (!stated && standard !== undefined && standard !== null && typeof standard !== "object")
     parts.push(`Default: ${String(standard)}.`);
   if (changeable) parts.push("Can be changed during a run.");
   return parts.join(" ");

@@ -5,12 +5,17 @@ import type { Edit } from "../data/draft";
 import { changes, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
 import { TableForm } from "./form";
 
-/** The schema and the value of the entity at a key path. */
-function entity(path: string[], schema: Schema, data: Table): { schema: Schema; value: unknown } | null {
+/** The schema and the value of the entity at a key path. `declared` is the schema before the
+ * variant of the value was selected. */
+export function entity(
+  path: string[],
+  schema: Schema,
+  data: Table,
+): { schema: Schema; declared: Schema; value: unknown } | null {
   let of: Schema = schema;
   let value: unknown = data;
   for (const key of path) {
-    of = resolved(of, schema);
+    of = variantOf(resolved(of, schema), value);
     if (Array.isArray(value)) {
       value = value.find((one: Table, place) => (one.name ?? String(place)) === key);
       of = of.items ?? {};
@@ -20,28 +25,30 @@ function entity(path: string[], schema: Schema, data: Table): { schema: Schema; 
     } else return null;
   }
   if (value === undefined) return null;
-  of = resolved(of, schema);
-  if (isTable(value)) {
-    const kind = value.kind;
-    const variant = variants(of).find((one) => one.kind === kind);
-    if (variant) of = variant.schema;
-  }
-  return { schema: of, value };
+  return { schema: variantOf(resolved(of, schema), value), declared: of, value };
 }
+
+/** The variant of a schema for a value with a kind. */
+function variantOf(schema: Schema, value: unknown): Schema {
+  if (!isTable(value)) return schema;
+  return variants(schema).find((one) => one.kind === value.kind)?.schema ?? schema;
+}
+
+/** Keys that forms do not change. */
+const FIXED = ["name", "flow", "link", "network"];
 
 function unchanged(_: unknown, next: unknown): unknown {
   return next;
 }
 
-/** The form of an entity. Input appears at once, and changes the text when typing pauses. */
-export function Panel({
-  path,
-  schema,
-  data,
-  edit,
-  stale,
-  adapt = unchanged,
-}: {
+/** Sends the input that waits for a pause in typing, in all panels. */
+export function flushInput(): void {
+  for (const send of waiting) send();
+}
+
+const waiting = new Set<() => void>();
+
+interface Given {
   path: string[];
   schema: Schema;
   data: Table;
@@ -49,7 +56,11 @@ export function Panel({
   stale: boolean;
   /** Adapts other keys of the entity to a change. */
   adapt?: (before: unknown, next: unknown) => unknown;
-}) {
+}
+
+/** The value of an entity, with the input that is not in the text yet. Input changes the text when
+ * typing pauses. */
+export function useEntity({ path, schema, data, edit, stale, adapt = unchanged }: Given) {
   const found = entity(path, schema, data);
   const known = JSON.stringify(found?.value);
   const [value, setValue] = useState<unknown>(found?.value);
@@ -72,6 +83,7 @@ export function Panel({
   const send = useCallback(() => {
     clearTimeout(timer.current);
     timer.current = undefined;
+    waiting.delete(send);
     const sent = typed.current;
     if (sent === null || !edit) return;
     const from = written.current;
@@ -89,11 +101,28 @@ export function Panel({
       setValue(next);
       clearTimeout(timer.current);
       timer.current = setTimeout(send, 400);
+      waiting.add(send);
     },
     [before, send, adapt],
   );
   // Sends pending input when another panel opens before typing has paused.
   useEffect(() => () => void (timer.current !== undefined && send()), [send]);
+  return { found, value, change };
+}
+
+/** The form of an entity. */
+export function Panel({
+  only,
+  except = [],
+  ...given
+}: Given & {
+  /** The keys to show, in their order. */
+  only?: string[];
+  /** Keys that another panel shows. */
+  except?: string[];
+}) {
+  const { found, value, change } = useEntity(given);
+  const { path, schema, edit } = given;
   if (!found) return <p className="soft">This part is no longer in the scenario.</p>;
   return (
     <TableForm
@@ -103,7 +132,8 @@ export function Panel({
       change={change}
       disabled={!edit}
       at={path.join(".")}
-      fixed={["name", "flow", "link", "network"]}
+      fixed={[...FIXED, ...except]}
+      only={only}
     />
   );
 }

@@ -2,9 +2,14 @@
 
 import {
   Background,
+  BaseEdge,
   type Connection,
   Controls,
   type Edge,
+  EdgeLabelRenderer,
+  type EdgeProps,
+  getBezierPath,
+  getStraightPath,
   Handle,
   type Node,
   type NodeProps,
@@ -14,27 +19,72 @@ import {
   useEdgesState,
   useNodesState,
 } from "@xyflow/react";
-import { memo, type RefObject, useEffect, useMemo, useRef } from "react";
+import { memo, type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import type { PictureData, Positions } from "../data/draft";
+import { drawing } from "../data/drawing";
+import type { Table } from "../data/schema";
+import { directions } from "../data/things";
+import { Icon } from "./icons";
+import { layout } from "./layout";
+import "./picture.css";
 
-type PartNode = Node<{ label: string; kind: string }, "part">;
+type PartNode = Node<{ label: string; detail: string; kind: string; upright: boolean }, "part">;
+type LinkEdge = Edge<{ label: string; beam: boolean; choose: () => void }, "link">;
 
 const Part = memo(function Part({ data, selected }: NodeProps<PartNode>) {
+  const [entrance, exit] = sides(data.kind, data.upright);
   return (
     <div className={`part ${data.kind}${selected ? " chosen" : ""}`}>
-      <Handle type="target" position={Position.Left} />
-      <span className="symbol" aria-hidden="true">
-        {SYMBOLS[data.kind] ?? ""}
+      <Handle type="target" position={entrance} />
+      <Icon kind={data.kind} size={data.kind === "satellite" ? 40 : 22} />
+      <span className="label">
+        {data.label}
+        {data.detail && <small>{data.detail}</small>}
       </span>
-      {data.label}
-      <Handle type="source" position={Position.Right} />
+      <Handle type="source" position={exit} />
     </div>
   );
 });
 
-const SYMBOLS: Record<string, string> = { host: "●", router: "◆", proxy: "◈", network: "☄", group: "⋮" };
-const TYPES = { part: Part };
-const FIT = { maxZoom: 1.2 };
+/** The sides of a node at which edges end and start. */
+function sides(kind: string, upright: boolean): [Position, Position] {
+  if (upright) return [Position.Top, Position.Bottom];
+  // Beams meet the lower edge of a satellite.
+  return kind === "satellite" ? [Position.Bottom, Position.Bottom] : [Position.Left, Position.Right];
+}
+
+const Link = memo(function Link(given: EdgeProps<LinkEdge>) {
+  const { id, data, selected } = given;
+  const [path, x, y] = data?.beam ? getStraightPath(given) : getBezierPath(given);
+  const [name = "", detail = ""] = (data?.label ?? "").split(": ");
+  return (
+    <>
+      <BaseEdge id={id} path={path} interactionWidth={24} className={data?.beam ? "beam" : undefined} />
+      {data?.label && (
+        <EdgeLabelRenderer>
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the list of parts serves the keyboard */}
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: the list of parts serves the keyboard */}
+          <div
+            className={`link-label nodrag nopan${selected ? " chosen" : ""}`}
+            style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}
+            onClick={data.choose}
+          >
+            {name}
+            <small>
+              {detail.split(", ").map((one) => (
+                <span key={one}>{one}</span>
+              ))}
+            </small>
+          </div>
+        </EdgeLabelRenderer>
+      )}
+    </>
+  );
+});
+
+const NODE_TYPES = { part: Part };
+const EDGE_TYPES = { link: Link };
+const FIT = { maxZoom: 1.2, padding: 0.08 };
 
 interface Handlers {
   choose: (path: string[]) => void;
@@ -42,19 +92,33 @@ interface Handlers {
   connect?: (from: string, to: string) => void;
 }
 
+interface Given {
+  picture: PictureData | undefined;
+  /** The resolved scenario, which determines symbols and directions. */
+  resolved: Table | undefined;
+  /** Nodes that are not in the scenario yet. */
+  pending?: string[];
+  positions: Positions;
+  chosen: string;
+}
+
 /** The picture of the network. It is redrawn only when the network changes, not on each keystroke
  * in the panel next to it. */
 export function Picture({
-  data,
+  picture,
+  resolved,
+  pending = NONE,
   positions,
   chosen,
   ...handlers
-}: { data: PictureData; positions: Positions; chosen: string } & Handlers) {
+}: Given & Handlers) {
   const latest = useRef<Handlers>(handlers);
   latest.current = handlers;
+  const data = useMemo(() => drawing(picture, resolved, pending), [picture, resolved, pending]);
   return (
-    <Graph
+    <Drawing
       data={data}
+      resolved={resolved}
       positions={positions}
       chosen={chosen}
       handlers={latest}
@@ -63,27 +127,35 @@ export function Picture({
   );
 }
 
-const Graph = memo(function Graph({
+const NONE: string[] = [];
+
+/** The width in pixels below which senders are drawn at the top instead of at the left. */
+const NARROW = 560;
+
+const Drawing = memo(function Drawing({
   data,
+  resolved,
   positions,
   chosen,
   handlers,
   editable,
-}: {
+}: Pick<Given, "resolved" | "positions" | "chosen"> & {
   data: PictureData;
-  positions: Positions;
-  chosen: string;
   handlers: RefObject<Handlers>;
   editable: boolean;
 }) {
-  const places = useMemo(() => layout(data, positions), [data, positions]);
+  const [upright, setUpright] = useState(() => window.innerWidth < NARROW);
+  const places = useMemo(
+    () => layout(data, positions, directions(data, resolved), upright),
+    [data, resolved, positions, upright],
+  );
   const paths = useMemo(
     () => new Map([...data.nodes, ...data.edges].map((one) => [one.id, one.path])),
     [data],
   );
   const [nodes, setNodes, nodesChanged] = useNodesState<PartNode>([]);
-  const [edges, setEdges, edgesChanged] = useEdgesState<Edge>([]);
-  const flow = useRef<ReactFlowInstance<PartNode>>(null);
+  const [edges, setEdges, edgesChanged] = useEdgesState<LinkEdge>([]);
+  const flow = useRef<ReactFlowInstance<PartNode, LinkEdge>>(null);
   const frame = useRef<HTMLDivElement>(null);
   const parts = `${data.nodes.length} ${data.edges.length}`;
   // biome-ignore lint/correctness/useExhaustiveDependencies(parts): fits after a change of parts
@@ -93,6 +165,7 @@ const Graph = memo(function Graph({
     let timer: ReturnType<typeof setTimeout>;
     const fit = () => {
       clearTimeout(timer);
+      setUpright(frame.current!.clientWidth < NARROW);
       timer = setTimeout(() => void flow.current?.fitView(FIT), 100);
     };
     const observer = new ResizeObserver(fit);
@@ -104,34 +177,45 @@ const Graph = memo(function Graph({
     };
   }, [parts]);
   useEffect(() => {
+    const kinds = new Map(data.nodes.map((one) => [one.id, one.kind]));
     setNodes(
       data.nodes.map((one) => ({
         id: one.id,
         type: "part" as const,
         position: { x: places[one.id]![0], y: places[one.id]![1] },
-        data: { label: one.label, kind: one.kind },
+        data: { label: one.label, detail: one.detail ?? "", kind: one.kind, upright },
         selected: one.path.join(".") === chosen,
         ariaLabel: `${one.kind} ${one.label}`,
       })),
     );
     setEdges(
-      data.edges.map((one) => ({
-        id: one.id,
-        // Edges are drawn from left to right, regardless of their direction.
-        source: places[one.from]![0] <= places[one.to]![0] ? one.from : one.to,
-        target: places[one.from]![0] <= places[one.to]![0] ? one.to : one.from,
-        label: data.edges.length > MAX_LABELS ? undefined : one.label,
-        selected: one.path.join(".") === chosen,
-        focusable: false,
-      })),
+      data.edges.map((one) => {
+        // Edges are drawn in the direction of reading, regardless of their own.
+        const along = upright ? 1 : 0;
+        const forward = places[one.from]![along] <= places[one.to]![along];
+        return {
+          id: one.id,
+          type: "link" as const,
+          source: forward ? one.from : one.to,
+          target: forward ? one.to : one.from,
+          data: {
+            label: data.edges.length > MAX_LABELS ? "" : one.label,
+            beam: kinds.get(one.from) === "satellite" || kinds.get(one.to) === "satellite",
+            choose: () => handlers.current.choose(one.path),
+          },
+          selected: one.path.join(".") === chosen,
+          focusable: false,
+        };
+      }),
     );
-  }, [data, places, chosen, setNodes, setEdges]);
+  }, [data, places, chosen, upright, handlers, setNodes, setEdges]);
   return (
     <div className="picture" ref={frame}>
       <ReactFlow
         nodes={nodes}
         edges={edges}
-        nodeTypes={TYPES}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
         onNodesChange={nodesChanged}
         onEdgesChange={edgesChanged}
         onNodeClick={(_, node) => handlers.current.choose(paths.get(node.id) ?? [])}
@@ -166,49 +250,3 @@ const Graph = memo(function Graph({
 
 /** Largest number of edges with labels; more labels would overlap. */
 const MAX_LABELS = 60;
-
-/** The positions of nodes: as moved by the user, otherwise in columns by the distance from the
- * first node. */
-function layout(data: PictureData, positions: Positions): Positions {
-  const next = new Map<string, string[]>();
-  for (const { from, to } of data.edges) {
-    next.set(from, [...(next.get(from) ?? []), to]);
-    next.set(to, [...(next.get(to) ?? []), from]);
-  }
-  const column = new Map<string, number>();
-  // Columns start at the source of the first flow, so that data travels to the right.
-  const starts = [...data.nodes].sort(
-    (a, b) =>
-      Number(b.id === data.first) - Number(a.id === data.first) ||
-      (next.get(a.id)?.length ?? 0) - (next.get(b.id)?.length ?? 0),
-  );
-  for (const { id } of starts) {
-    if (column.has(id)) continue;
-    column.set(id, 0);
-    const waiting = [id];
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      for (const other of next.get(one) ?? []) {
-        if (!column.has(other)) {
-          column.set(other, (column.get(one) ?? 0) + 1);
-          waiting.push(other);
-        }
-      }
-    }
-  }
-  const rows = new Map<number, number>();
-  const found: Positions = {};
-  for (const { id } of data.nodes) {
-    const at = column.get(id) ?? 0;
-    const row = rows.get(at) ?? 0;
-    rows.set(at, row + 1);
-    // A column of more than 24 nodes is split.
-    found[id] = positions[id] ?? [at * 260 + Math.floor(row / 24) * 180, (row % 24) * 80];
-  }
-  for (const { id } of data.nodes) {
-    if (!positions[id]) {
-      const count = Math.min(24, rows.get(column.get(id) ?? 0) ?? 1);
-      found[id] = [found[id]![0], found[id]![1] - ((count - 1) * 80) / 2];
-    }
-  }
-  return found;
-}

@@ -7,10 +7,10 @@ import type { Checked, Request } from "../engine/answer";
 import type { Client } from "../engine/client";
 import { reasonOf } from "../engine/reason";
 import { Picture } from "../parts/picture";
+import { type EditorHandle, TomlEditor } from "../parts/toml_editor";
 import { copied, Downloads, Examples, Local, ProblemList, type Status, StatusLine } from "./around";
 import type { Example, PlaygroundData } from "./data";
 import { type Draft, FILE, keep } from "./draft";
-import { Editor, type EditorHandle } from "./editor";
 import { Packets } from "./packets";
 import { Plots } from "./plots";
 import { type Done, Results } from "./results";
@@ -133,7 +133,8 @@ export function Playground({
               Run while typing
             </label>
           </div>
-          <Editor
+          <TomlEditor
+            label="Scenario as TOML"
             text={draft.toml}
             schema={data.schema}
             problems={problems}
@@ -152,7 +153,8 @@ export function Playground({
         <section className="outcome" aria-label="Network and results">
           {checked && (
             <Picture
-              data={checked.picture}
+              picture={checked.picture}
+              resolved={checked.resolved}
               positions={positions}
               chosen={chosen}
               choose={(path) => {

@@ -6,11 +6,13 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { api, Refusal } from "../data/api";
 import type { Draft, Full, SessionUser } from "../data/api.gen";
 import type { Positions, View } from "../data/draft";
+import { useHistory } from "../data/history";
 import { type Problem, problemText } from "../data/problem";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
 import { Notice, Title } from "../parts/basics";
 import { confirmed } from "../parts/dialog";
+import { flushInput } from "../parts/panel";
 import { PreviewPanel, usePreview } from "../parts/preview";
 import { ProblemsOf } from "../parts/problems";
 import { RunList } from "../parts/run_list";
@@ -54,7 +56,12 @@ function storedDraft(id: string): string | null {
 
 function Loaded({ first, user }: { first: Full; user: SessionUser }) {
   const [applied, setApplied] = useState(first);
-  const [text, setText] = useState(() => (first.mine ? (storedDraft(first.id) ?? first.text) : first.text));
+  const draft = useHistory(() => ({
+    text: first.mine ? (storedDraft(first.id) ?? first.text) : first.text,
+    positions: first.positions as Positions,
+  }));
+  const { text, change } = draft;
+  const setText = useCallback((next: string) => change({ text: next }), [change]);
   const [view, setView] = useState<View | null>(null);
   const [good, setGood] = useState<View | null>(null);
   const [failure, setFailure] = useState("");
@@ -124,14 +131,19 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
       turn.current = result;
       return result;
     },
-    [first.id],
+    [first.id, setText],
   );
 
-  const store = async (change: object, confirmation: string) => {
+  const version = useRef(first.version);
+  version.current = Math.max(version.current, applied.version);
+  const store = async (changed: object, confirmation: string) => {
     try {
-      setApplied(
-        await api.put<Full>(`/configurations/${applied.id}`, { version: applied.version, ...change }),
-      );
+      const now = await api.put<Full>(`/configurations/${applied.id}`, {
+        version: version.current,
+        ...changed,
+      });
+      version.current = now.version;
+      setApplied(now);
       setFailure("");
       setSuccess(confirmation);
       return true;
@@ -151,7 +163,48 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
       `${reason.replace("; load it again", "")}. Nothing was overwritten, and your changes are kept: Apply replaces the other version with yours, Discard changes loads the other version.`,
     );
   };
+  // Positions are stored at once, and one at a time because each has a new version.
+  const storing = useRef<Promise<unknown>>(Promise.resolve());
+  const place = (positions: Positions) => {
+    storing.current = storing.current.then(() => store({ positions }, ""));
+  };
+  const current = useRef(draft);
+  current.current = draft;
+  /** Undoes or repeats a step, after the input that waits for a pause in typing. */
+  const travel = async (back: boolean) => {
+    // Fields show the text that is typed until they lose the focus.
+    const focused = document.activeElement;
+    if (focused instanceof HTMLInputElement) {
+      focused.blur();
+      focused.focus();
+    }
+    flushInput();
+    await turn.current;
+    // Waits until the last edit is part of the history.
+    await new Promise((done) => setTimeout(done));
+    const { before, after, positions, undo, redo } = current.current;
+    const target = back ? before : after;
+    if (!target) return;
+    if (back) undo();
+    else redo();
+    if (target.positions !== positions) place(target.positions);
+  };
+  const keys = useRef(travel);
+  keys.current = travel;
+  useEffect(() => {
+    if (!mine) return;
+    const pressed = (event: KeyboardEvent) => {
+      const key = event.key.toLowerCase();
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || (key !== "z" && key !== "y")) return;
+      if (event.target instanceof Element && event.target.closest("dialog")) return;
+      event.preventDefault();
+      void keys.current(key === "z" && !event.shiftKey);
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, [mine]);
   const apply = async () => {
+    flushInput();
     await turn.current;
     return store({ text: latest.current }, "Applied.");
   };
@@ -187,6 +240,22 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
         <span className="grow" />
         {mine && (
           <>
+            <button
+              type="button"
+              onClick={() => void travel(true)}
+              disabled={!draft.before}
+              title="Undo (Ctrl+Z)"
+            >
+              Undo
+            </button>
+            <button
+              type="button"
+              onClick={() => void travel(false)}
+              disabled={!draft.after}
+              title="Redo (Ctrl+Shift+Z)"
+            >
+              Redo
+            </button>
             <button type="button" onClick={() => void reset()}>
               Reset
             </button>
@@ -227,49 +296,57 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
       {!dirty && <Notice text={success} kind="good" />}
       <Problems problems={problems} id={applied.id} />
       <VaryOf value={mine ? vary : null}>
-        <ProblemsOf value={problems}>
-          {step === "system" && (
-            <System
-              view={good}
-              stale={view !== null && !view.valid}
-              text={text}
-              setText={mine ? setText : undefined}
-              edit={mine ? edit : undefined}
-              positions={applied.positions as Positions}
-              move={mine ? (positions) => void store({ positions }, "") : undefined}
-              chosen={values.get("of") ?? ""}
-              choose={(of) => go(["configuration", applied.id, "system"], { of: of.join(".") }, true)}
-            />
-          )}
-          {step === "connections" && (
-            <Connections
-              view={good}
-              edit={mine ? edit : undefined}
-              chosen={values.get("of") ?? ""}
-              choose={(of) => go(["configuration", applied.id, "connections"], { of: of.join(".") }, true)}
-            />
-          )}
-          {step === "test" && (
-            <TestStep
-              text={text}
-              view={good}
-              impossible={view?.impossible ?? {}}
-              edit={mine ? edit : undefined}
-              id={applied.id}
-              user={user}
-            />
-          )}
-          {step === "launch" && (
-            <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
-          )}
-          {step !== "report" && step !== "launch" && <PreviewPanel preview={preview} />}
-          {step === "report" && (
-            <section>
-              <h2>Runs of this configuration</h2>
-              <RunList of={applied.id} />
-            </section>
-          )}
-        </ProblemsOf>
+      <ProblemsOf value={problems}>
+        {step === "system" && (
+          <System
+            view={good}
+            stale={view !== null && !view.valid}
+            problems={problems}
+            text={text}
+            setText={mine ? (next) => change({ text: next }, true) : undefined}
+            edit={mine ? edit : undefined}
+            positions={draft.positions}
+            move={
+              mine
+                ? (positions) => {
+                    change({ positions });
+                    place(positions);
+                  }
+                : undefined
+            }
+            chosen={values.get("of") ?? ""}
+            choose={(of) => go(["configuration", applied.id, "system"], { of: of.join(".") }, true)}
+          />
+        )}
+        {step === "connections" && (
+          <Connections
+            view={good}
+            edit={mine ? edit : undefined}
+            chosen={values.get("of") ?? ""}
+            choose={(of) => go(["configuration", applied.id, "connections"], { of: of.join(".") }, true)}
+          />
+        )}
+        {step === "test" && (
+          <TestStep
+            text={text}
+            view={good}
+            impossible={view?.impossible ?? {}}
+            edit={mine ? edit : undefined}
+            id={applied.id}
+            user={user}
+          />
+        )}
+        {step === "launch" && (
+          <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
+        )}
+        {step !== "report" && step !== "launch" && <PreviewPanel preview={preview} />}
+        {step === "report" && (
+          <section>
+            <h2>Runs of this configuration</h2>
+            <RunList of={applied.id} />
+          </section>
+        )}
+      </ProblemsOf>
       </VaryOf>
     </>
   );

@@ -2,15 +2,8 @@
 
 import { useCallback, useState } from "react";
 import { type Edit, unused, type View } from "../../data/draft";
-import {
-  type Change,
-  initialValue,
-  isTable,
-  resolved,
-  type Schema,
-  type Table,
-  variants,
-} from "../../data/schema";
+import { adaptTransport, applications, defaultTransport } from "../../data/flows";
+import { type Change, initialValue, isTable, type Schema, type Table } from "../../data/schema";
 import { useLoaded } from "../../data/state";
 import { Field, ScrollRegion } from "../../parts/basics";
 import { Panel } from "../../parts/panel";
@@ -25,36 +18,6 @@ function flowCount(flow: Table): string {
 function startProcess(starts: unknown): string {
   if (!isTable(starts)) return String(starts);
   return `${String(starts.kind)}, ${String(starts.mean ?? starts.over ?? "")}`;
-}
-
-/** The applications offered here. The test bed starts no programs of the machine, so `command` is
- * missing. */
-function applications(schema: Schema | undefined): { kind: string; schema: Schema }[] {
-  const flow = schema?.properties?.flow && resolved(schema.properties.flow, schema);
-  const app = flow?.items && resolved(flow.items, schema!).properties?.app;
-  return app ? variants(resolved(app, schema!)).filter((one) => one.kind !== "command") : [];
-}
-
-/** The default transport of an application. */
-function defaultTransport(app: Schema): Table {
-  const kind = app.transports?.[0] ?? "tcp";
-  return kind === "tcp" ? { kind, congestion: "cubic" } : { kind };
-}
-
-/** Adapts the transport of a flow after a change of its application. The transport stays if the new
- * application supports it and both applications have the same default transport. */
-function adaptTransport(before: unknown, next: unknown, schema: Schema | undefined): unknown {
-  if (!isTable(before) || !isTable(next) || !isTable(next.app) || !isTable(before.app)) return next;
-  const kind = String(next.app.kind);
-  const former = String(before.app.kind);
-  if (kind === former || !isTable(next.transport)) return next;
-  const [app, old] = [kind, former].map(
-    (name) => applications(schema).find((one) => one.kind === name)?.schema ?? {},
-  ) as [Schema, Schema];
-  const proposed = defaultTransport(app);
-  const stays =
-    proposed.kind === defaultTransport(old).kind && app.transports?.includes(String(next.transport.kind));
-  return stays ? next : { ...next, transport: proposed };
 }
 
 export function Connections({
@@ -164,7 +127,9 @@ export function Connections({
         {name && schema && view && (
           <>
             <div className="heading">
-              <h2>flow {name}</h2>
+              <h2>
+                Flow {name} <small className="key-path">flow.{name}</small>
+              </h2>
               <span className="grow" />
               {edit && (
                 <button

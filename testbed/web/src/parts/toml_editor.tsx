@@ -11,7 +11,7 @@ import { bracketMatching, HighlightStyle, StreamLanguage, syntaxHighlighting } f
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { EditorState, type Text } from "@codemirror/state";
+import { Annotation, EditorState, type Text } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -23,10 +23,11 @@ import {
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
+import { description, headerOffers, keyOffers, type Offer, schemaAt, valueOffers } from "../data/known";
 import { type Problem, problemText } from "../data/problem";
 import { isTable, type Schema } from "../data/schema";
-import { description, headerOffers, keyOffers, type Offer, schemaAt, valueOffers } from "./known";
-import { type Path, parsed, placeIn, positionOf, tableAt, valueAt } from "./toml";
+import { type Path, parsed, placeIn, positionOf, tableAt, valueAt } from "../data/toml";
+import "./toml_editor.css";
 
 /** The operations of the editor for the page. */
 export interface EditorHandle {
@@ -37,19 +38,26 @@ export interface EditorHandle {
 }
 
 interface Given {
+  /** The label of the text. */
+  label: string;
   text: string;
   schema: Schema;
   problems: Problem[];
-  change: (text: string) => void;
-  run: () => void;
-  handle: Ref<EditorHandle>;
+  /** Receives each changed text. Without it, the text cannot be changed. */
+  change?: (text: string) => void;
+  /** Called for Ctrl+Enter. */
+  run?: () => void;
+  handle?: Ref<EditorHandle>;
+  /** True if the page has its own history, which includes the text. */
+  sharedHistory?: boolean;
 }
 
-export function Editor({ text, schema, problems, change, run, handle }: Given) {
+export function TomlEditor({ label, text, schema, problems, change, run, handle, sharedHistory }: Given) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const calls = useRef({ change, run });
   calls.current = { change, run };
+  const readOnly = change === undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text is the initial one
   useEffect(() => {
     const made = new EditorView({
@@ -61,14 +69,16 @@ export function Editor({ text, schema, problems, change, run, handle }: Given) {
             {
               key: "Mod-Enter",
               run: () => {
-                calls.current.run();
-                return true;
+                calls.current.run?.();
+                return calls.current.run !== undefined;
               },
             },
           ]),
           lineNumbers(),
           lintGutter(),
-          history(),
+          ...(sharedHistory ? [] : [history(), keymap.of(historyKeymap)]),
+          EditorState.readOnly.of(readOnly),
+          EditorView.editable.of(!readOnly),
           drawSelection(),
           bracketMatching(),
           closeBrackets(),
@@ -79,16 +89,11 @@ export function Editor({ text, schema, problems, change, run, handle }: Given) {
           syntaxHighlighting(COLOURS),
           autocompletion({ override: [(context) => completions(context, schema)] }),
           hoverTooltip((of, position) => help(of.state.doc, position, schema)),
-          keymap.of([
-            ...defaultKeymap,
-            ...historyKeymap,
-            ...searchKeymap,
-            ...completionKeymap,
-            indentWithTab,
-          ]),
-          EditorView.contentAttributes.of({ "aria-label": "Scenario as TOML" }),
+          keymap.of([...defaultKeymap, ...searchKeymap, ...completionKeymap, indentWithTab]),
+          EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": String(readOnly) }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) calls.current.change(update.state.doc.toString());
+            if (update.docChanged && !update.transactions.some((one) => one.annotation(FROM_PAGE)))
+              calls.current.change?.(update.state.doc.toString());
           }),
         ],
       }),
@@ -97,7 +102,25 @@ export function Editor({ text, schema, problems, change, run, handle }: Given) {
     made.scrollDOM.tabIndex = 0;
     view.current = made;
     return () => made.destroy();
-  }, [schema]);
+  }, [schema, label, readOnly, sharedHistory]);
+  // The text has changed elsewhere, such as in a form. Only the different part is replaced, so that
+  // the cursor stays.
+  useEffect(() => {
+    const of = view.current;
+    const now = of?.state.doc.toString();
+    if (!of || now === undefined || now === text) return;
+    let start = 0;
+    while (start < now.length && now[start] === text[start]) start++;
+    let [end, last] = [now.length, text.length];
+    while (end > start && last > start && now[end - 1] === text[last - 1]) {
+      end--;
+      last--;
+    }
+    of.dispatch({
+      changes: { from: start, to: end, insert: text.slice(start, last) },
+      annotations: FROM_PAGE.of(true),
+    });
+  }, [text]);
   useEffect(() => {
     const of = view.current;
     if (of)
@@ -128,6 +151,9 @@ export function Editor({ text, schema, problems, change, run, handle }: Given) {
   }));
   return <div className="editor" ref={place} />;
 }
+
+/** Marks changes of the text that the page has made, not the user. */
+const FROM_PAGE = Annotation.define<boolean>();
 
 const COLOURS = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--blue)" },

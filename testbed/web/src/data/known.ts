@@ -1,6 +1,6 @@
 // The schema of the key at a path, and the keys and values that it allows there.
 
-import { choices, isTable, resolved, type Schema, type Table, variants } from "../data/schema";
+import { choices, isTable, resolved, type Schema, type Table, variants } from "./schema";
 import type { Path } from "./toml";
 
 /** A key or value to offer, with the text to insert. */

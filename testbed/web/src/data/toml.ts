@@ -1,7 +1,7 @@
 // Positions and values of keys in the text of a scenario, also while a line is incomplete.
 
 import { type AST, getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
-import { isTable, type Table } from "../data/schema";
+import { isTable, type Table } from "./schema";
 
 /** A path to a value: keys, and indices of tables in lists. */
 export type Path = (string | number)[];
