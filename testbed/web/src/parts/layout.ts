@@ -31,46 +31,72 @@ export function layout(
     nodesep: upright ? 28 : 70,
     ranksep: upright ? 74 : 104,
   });
-  // Rows keep the order of the graph, so satellites and their stations come first.
+  // Rows keep the order of the graph, so the stations of satellites come first.
   const satellites = new Set(data.nodes.filter((one) => one.kind === "satellite").map((one) => one.id));
-  const first = (...ids: string[]) => (ids.some((id) => satellites.has(id)) ? 0 : 1);
-  for (const { id, kind, label } of [...data.nodes].sort((a, b) => first(a.id) - first(b.id))) {
-    const width = kind === "satellite" && !upright ? 60 : widthOf(label);
-    graph.setNode(id, { width, height: kind === "satellite" && upright ? 84 : HEIGHT });
+  const order = (...ids: string[]) => (ids.some((id) => satellites.has(id)) ? 0 : 1);
+  for (const { id, kind, label, detail } of [...data.nodes].sort((a, b) => order(a.id) - order(b.id))) {
+    const width =
+      kind === "satellite" ? Math.max(60, 7.8 * Math.max(label.length, detail?.length ?? 0)) : widthOf(label);
+    graph.setNode(id, { width, height: kind === "satellite" ? SATELLITE : HEIGHT });
   }
-  const edges = [...data.edges].sort((a, b) => first(a.from, a.to) - first(b.from, b.to));
+  const edges = [...data.edges].sort((a, b) => order(a.from, a.to) - order(b.from, b.to));
   for (const { id, from, to } of edges) {
     const [start, end] = directions.get(id) ?? [from, to];
     graph.setEdge(start, end, {}, id);
   }
+  // Satellites have their own height, so the stations of a link are neighbours below it.
+  const removed = upright ? [] : linkSatellites(data);
+  for (const { id, from, to } of removed) {
+    const [start, end] =
+      directions.get(`${id.replace("satellite ", "")} up`)?.[1] === id ? [from, to] : [to, from];
+    graph.setEdge(start, end, {}, id);
+  }
+  const sizes = new Map(
+    data.nodes.map(({ id }) => [id, graph.node(id) as { width: number; height: number }]),
+  );
+  for (const { id } of removed) graph.removeNode(id);
   layered(graph);
   const found: Positions = {};
-  const placed = (id: string) => graph.node(id) as { x: number; y: number; width: number; height: number };
   for (const { id } of data.nodes) {
-    const { x, y, width, height } = placed(id);
+    if (!graph.hasNode(id)) continue;
+    const { x, y, width, height } = graph.node(id) as { x: number; y: number; width: number; height: number };
     found[id] = [Math.round(x - width / 2), Math.round(y - height / 2)];
   }
-  if (!upright) raise(data, found);
+  if (!upright) raise(data, found, sizes);
   return { ...found, ...positions };
 }
 
-/** The height of a satellite with its label. */
-const SATELLITE = 92;
+/** The satellites of links, with the nodes that they connect. */
+function linkSatellites(data: PictureData): { id: string; from: string; to: string }[] {
+  return data.nodes.flatMap(({ id, path }) => {
+    if (path[0] !== "link") return [];
+    const from = data.edges.find((one) => one.to === id)?.from;
+    const to = data.edges.find((one) => one.from === id)?.to;
+    return from !== undefined && to !== undefined ? [{ id, from, to }] : [];
+  });
+}
 
-/** Moves satellites above the other nodes, and apart from each other. */
-function raise(data: PictureData, found: Positions): void {
+/** The height of a satellite with its label. */
+const SATELLITE = 86;
+
+/** Places satellites above the other nodes, in the middle of their stations and apart from each
+ * other. */
+function raise(data: PictureData, found: Positions, sizes: Map<string, { width: number }>): void {
   const ground = data.nodes.filter((one) => one.kind !== "satellite").map((one) => found[one.id]![1]);
-  const sky = (ground.length > 0 ? Math.min(...ground) : 0) - SATELLITE - 24;
-  const taken: [number, number][] = [];
-  for (const { id, kind, label } of data.nodes) {
+  const sky = (ground.length > 0 ? Math.min(...ground) : 0) - SATELLITE - 40;
+  const middle = (id: string) => found[id]![0] + sizes.get(id)!.width / 2;
+  const taken: { left: number; right: number; top: number }[] = [];
+  for (const { id, kind } of data.nodes) {
     if (kind !== "satellite") continue;
     const ends = data.edges.flatMap((one) => (one.from === id ? [one.to] : one.to === id ? [one.from] : []));
-    const middle = ends.map((one) => found[one]![0]).reduce((sum, one) => sum + one / ends.length, 0);
-    const x = Math.round(ends.length > 0 ? middle + 10 : found[id]![0]);
-    let y = sky;
-    while (taken.some(([left, top]) => top === y && Math.abs(left - x) < widthOf(label))) y -= SATELLITE;
-    taken.push([x, y]);
-    found[id] = [x, y];
+    const { width } = sizes.get(id)!;
+    const centre = ends.reduce((sum, one) => sum + middle(one) / ends.length, 0);
+    const left = Math.round(centre - width / 2);
+    let top = sky;
+    while (taken.some((one) => one.top === top && one.left < left + width && left < one.right))
+      top -= SATELLITE;
+    taken.push({ left, right: left + width, top });
+    found[id] = [left, top];
   }
 }
 

@@ -157,7 +157,7 @@ const Drawing = memo(function Drawing({
   const [edges, setEdges, edgesChanged] = useEdgesState<LinkEdge>([]);
   const flow = useRef<ReactFlowInstance<PartNode, LinkEdge>>(null);
   const frame = useRef<HTMLDivElement>(null);
-  const parts = `${data.nodes.length} ${data.edges.length}`;
+  const parts = `${data.nodes.length} ${data.edges.length} ${upright}`;
   // biome-ignore lint/correctness/useExhaustiveDependencies(parts): fits after a change of parts
   useEffect(() => {
     // New parts or a narrower page may move nodes out of the view. The delay lets the nodes be

@@ -101,6 +101,11 @@ export function System({
             }
           />
         </div>
+        {edit && drawn.nodes.length === 0 && (view !== null || problems.length > 0) && (
+          <p className="soft">
+            The scenario is empty. Add hosts and links, or a network, with the button + Add.
+          </p>
+        )}
         <Notice text={refused} />
         {view && !stale && <Satellites data={view.resolved} text={text} />}
         <details className="panel" open={drawn.nodes.length > 0 && drawn.nodes.length <= 40}>
