@@ -130,7 +130,7 @@ def chromium() -> Iterator[Browser]:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no Chromium")
-    playwright.expect.set_options(timeout=120_000)
+    playwright.expect.set_options(timeout=int(os.environ.get("BENTPIPE_EXPECT_MS", "120000")))
     # `lab.test` is a name of this machine that is not a loopback name.
     arguments = ["--host-resolver-rules=MAP lab.test 127.0.0.1"]
     arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -206,6 +206,24 @@ def log_in(page: Page, bed: Served) -> None:
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Create account" if invitation else "Log in").click()
     expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
+
+
+def scenario_text(page: Page) -> str:
+    """Returns the text of the scenario in the page's editor, which renders only the visible
+    lines."""
+    editor = page.get_by_label("Scenario", exact=True)
+    text: str = editor.evaluate("one => one.cmTile.view.state.doc.toString()")
+    return text
+
+
+def expect_scenario(page: Page, expected: str | re.Pattern[str]) -> None:
+    """Waits until the text in the page's editor equals a text, or contains a match of a pattern."""
+
+    def fits() -> bool:
+        text = scenario_text(page)
+        return text == expected if isinstance(expected, str) else bool(expected.search(text))
+
+    until(fits)
 
 
 def until(condition: Any, seconds: float = 120.0) -> Any:

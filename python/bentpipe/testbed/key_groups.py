@@ -39,7 +39,10 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "Variation": "trace jitter reorder holds",
         "Signalling": "quick_start",
     },
-    "Acm": {"": "esn0_db fade modcods budget", "Control loop": "delay margin_db hysteresis_db burst feeder_esn0_db"},
+    "Acm": {
+        "": "esn0_db fade modcods budget",
+        "Control loop": "delay margin_db hysteresis_db burst feeder_esn0_db",
+    },
     "Fade": {"": "samples quantity repeat"},
     "Contacts": {"": "when outages"},
     "Flow": {
@@ -65,9 +68,13 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "Queue.drop-front": {"": "packets bytes"},
     "Queue.red": _RED,
     "Queue.gentle-red": _RED,
-    "Queue.red-bytes": {"": "limit min max probability", "Average": "typical burst bandwidth", "Marking": "ecn"},
+    "Queue.red-bytes": {"": "limit min max probability typical burst bandwidth", "Marking": "ecn"},
     "Queue.ared": {"": "target packets", "Marking": "ecn typical"},
-    "Queue.wred": {"": "green yellow red packets", "Average": "average weight typical spacing gentle", "Marking": "ecn"},
+    "Queue.wred": {
+        "": "green yellow red packets",
+        "Average": "average weight typical spacing gentle",
+        "Marking": "ecn",
+    },
     "Queue.codel": {"": "target interval packets", "Marking": "ecn largest"},
     "Queue.fq-codel": {"": "target interval packets flows", "Marking": "ecn quantum backlog"},
     "Queue.pie": {"": "target update burst packets", "Marking": "ecn"},

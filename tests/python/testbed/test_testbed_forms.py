@@ -114,4 +114,7 @@ def test_required_keys_are_common_and_rate_and_delay_precede_adaptive_coding() -
         (1, "min"),
         (2, "max"),
         (3, "probability"),
+        (4, "typical"),
+        (5, "burst"),
+        (6, "bandwidth"),
     ]

@@ -11,7 +11,18 @@ from typing import Any
 
 import pytest
 from rigs.networks import until
-from rigs.testbeds import DRAWN, PASSWORD, SMALL, Served, Watched, bed, browser, log_in
+from rigs.testbeds import (
+    DRAWN,
+    PASSWORD,
+    SMALL,
+    Served,
+    Watched,
+    bed,
+    browser,
+    expect_scenario,
+    log_in,
+    scenario_text,
+)
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
@@ -61,7 +72,13 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
         "burst": "12",
         "bandwidth": "10 Mbit/s",
     }
-    assert {key: page.get_by_label(key, exact=True).input_value() for key in printed} == printed
+
+    def shown(key: str) -> str:
+        unit = page.get_by_label(f"Unit of {key}", exact=True)
+        number = page.get_by_label(key, exact=True).input_value()
+        return f"{number} {unit.input_value()}" if unit.count() else number
+
+    assert {key: shown(key) for key in printed} == printed
     expect(page.get_by_text("unapplied changes")).to_have_count(0)
     page.get_by_label("probability", exact=True).fill("0.2")
     expect(page.get_by_text("unapplied changes")).to_be_visible()
@@ -69,12 +86,12 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     expect(page.get_by_text("unapplied changes")).to_be_visible()
     click("button", "Show TOML")
     text = page.get_by_label("Scenario", exact=True)
-    expect(text).to_have_value(re.compile("probability = 0.2"))
-    expect(text).to_have_value(re.compile('typical = "1500 B"'))
+    expect_scenario(page, re.compile("probability = 0.2"))
+    expect_scenario(page, re.compile('typical = "1500 B"'))
     # Comments keep their positions.
-    expect(text).to_have_value(re.compile("# Over wires only, competing at the bottleneck."))
+    expect_scenario(page, re.compile("# Over wires only, competing at the bottleneck."))
     # An error is shown with line, key and allowed values; the picture stays.
-    kept = text.input_value()
+    kept = scenario_text(page)
     text.fill(kept.replace("60 s", "60 parsec"))
     expect(page.get_by_role("alert")).to_contain_text("duration")
     text.fill(kept.replace("60 s", "20 s"))
@@ -278,14 +295,22 @@ def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
     page.goto(f"{bed.url}/#/")
     page.get_by_label("Template").select_option("blank")
     page.get_by_role("button", name="Create").click()
-    page.get_by_text("Draw nodes and links", exact=True).click()
     for node in ("alice", "router", "bob"):
-        page.get_by_label("New node").fill(node)
-        page.get_by_role("button", name="Add node").click()
+        page.get_by_role("button", name="+ Add", exact=True).click()
+        page.get_by_role("menuitem", name=re.compile("^Host")).click()
+        dialog = page.get_by_role("dialog", name="Add a host")
+        dialog.get_by_label("Name").fill(node)
+        dialog.get_by_label("Link to").select_option("")
+        dialog.get_by_role("button", name="Add", exact=True).click()
+        # Hosts without a link are drawn.
+        expect(page.get_by_role("heading", name=f"Host {node}")).to_be_visible()
     for start, end in (("alice", "router"), ("router", "bob")):
-        page.get_by_label("Link from").select_option(start)
-        page.get_by_label("to", exact=True).select_option(end)
-        page.get_by_role("button", name="Add link").click()
+        page.get_by_role("button", name="+ Add", exact=True).click()
+        page.get_by_role("menuitem", name=re.compile("^Link")).click()
+        dialog = page.get_by_role("dialog", name="Add a link")
+        dialog.get_by_label("From").select_option(start)
+        dialog.get_by_label("To").select_option(end)
+        dialog.get_by_role("button", name="Add", exact=True).click()
         expect(page.get_by_role("button", name=f"{start} → {end}")).to_be_visible()
     expect(page.locator(".react-flow__node")).to_have_count(3)
     for drawn in page.locator(".react-flow__node").all():
@@ -324,17 +349,17 @@ def test_wifi_and_bundles_have_panels(bed: Served, ada: Page) -> None:
         page.get_by_role("button", name=part).click()
 
     start("wifi-behind-geo", "network wlan (wifi)")
-    expect(page.locator(".react-flow__edge")).to_have_count(3)
+    # The link over the satellite has two edges.
+    expect(page.locator(".react-flow__edge")).to_have_count(4)
     page.get_by_label("standard (required)").select_option("802.11b")
     page.get_by_role("button", name="Show TOML").click()
-    scenario = page.get_by_label("Scenario", exact=True)
-    expect(scenario).to_have_value(re.compile('standard = "802.11b"'))
+    expect_scenario(page, re.compile('standard = "802.11b"'))
     start("bundles", "network space (bundles)")
     plan = page.get_by_label("plan (required)")
     expect(plan).to_have_value(re.compile("id,src,dst.*\n1,rover,orbiter"))
     plan.fill(plan.input_value().replace("64000", "32000"))
     page.get_by_role("button", name="Show TOML").click()
-    expect(scenario).to_have_value(re.compile("5,orbiter,earth,3600,9000,32000"))
+    expect_scenario(page, re.compile("5,orbiter,earth,3600,9000,32000"))
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
@@ -476,7 +501,8 @@ def test_the_picture_fits_a_page_that_becomes_narrower(bed: Served, ada: Page, b
     )
     page = context.new_page()
     page.goto(f"{bed.url}/#/configuration/{configuration}/system")
-    expect(page.locator(".react-flow__node")).to_have_count(6)
+    # The nodes, and the satellite above its link.
+    expect(page.locator(".react-flow__node")).to_have_count(7)
     outside = """() => {
         const frame = document.querySelector(".picture").getBoundingClientRect();
         return [...document.querySelectorAll(".react-flow__node")].filter((node) => {
@@ -591,7 +617,7 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     expect(ada.get_by_text("Applied.")).to_be_visible()
     other.get_by_role("button", name="Apply").click()
     expect(other.get_by_role("alert")).to_contain_text("changed elsewhere")
-    expect(other.get_by_label("Scenario", exact=True)).to_have_value(SMALL + "# changed\n")
+    expect_scenario(other, SMALL + "# changed\n")
     other.close()
     # 11: user input is displayed as text everywhere.
     evil = "<img src=x onerror=alert(1)>"
@@ -662,9 +688,7 @@ def test_a_run_is_watched_and_changed_while_it_runs(bed: Served, ada: Page) -> N
     expect(page.get_by_text("cancelled while the run was in progress")).to_be_visible()
     page.get_by_role("link", name="scenario", exact=True).click()
     page.get_by_role("button", name="Open as a configuration").click()
-    expect(page.get_by_label("Scenario", exact=True)).to_have_value(
-        re.compile(r'set\."link"\."sat"\."rate" = "1 Mbit/s"')
-    )
+    expect_scenario(page, re.compile(r'set\."link"\."sat"\."rate" = "1 Mbit/s"'))
 
 
 def test_a_constellation_is_on_a_map(bed: Served, ada: Page) -> None:

@@ -69,6 +69,7 @@ export function TableForm({
       change={(given) => set(key, given)}
       disabled={disabled}
       alone={only?.length === 1}
+      near={siblingQuantity(table, key, schema)}
     />
   );
   const groups = new Map<string, [string, Schema][]>();
@@ -131,6 +132,15 @@ function KeyGroup({
   );
 }
 
+/** The value or default of another key that is a quantity, such as "75 kB"; empty if there is none. */
+function siblingQuantity(table: Table, key: string, schema: Schema): string {
+  const defaults = Object.entries(schema.properties ?? {}).map(([name, one]) => [name, one.default] as const);
+  const found = [...Object.entries(table), ...defaults].find(
+    ([name, value]) => name !== key && typeof value === "string" && /^[\d.]+ \S+$/.test(value),
+  );
+  return found ? String(found[1]) : "";
+}
+
 /** Returns true if the name or the description of a key contains the search text. */
 function matches(name: string, schema: Schema, root: Schema, search: string): boolean {
   const text = [
@@ -153,11 +163,14 @@ export const KeyField = memo(
     change,
     disabled,
     alone = false,
+    near = "",
   }: FieldProperties & {
     name: string;
     required: boolean;
     /** True if the heading above the field already says its name. */
     alone?: boolean;
+    /** Another quantity of the same table, whose unit is proposed. */
+    near?: string;
   }) {
     const id = useId();
     const schema = resolved(given, root);
@@ -189,6 +202,7 @@ export const KeyField = memo(
             disabled={disabled}
             required={required}
             label={label}
+            near={near}
           />
           <FieldError id={`${id}-error`} text={problem} />
           {about && <Description id={`${id}-help`} text={about} />}
@@ -226,6 +240,7 @@ export const KeyField = memo(
     before.schema === after.schema &&
     before.disabled === after.disabled &&
     before.at === after.at &&
+    before.near === after.near &&
     before.change === after.change,
 );
 
@@ -270,12 +285,14 @@ function SimpleField({
   disabled,
   required,
   label,
+  near = "",
 }: Omit<FieldProperties, "root" | "at"> & {
   id: string;
   described?: string;
   invalid?: boolean;
   required: boolean;
   label: string;
+  near?: string;
 }) {
   const common = { id, "aria-describedby": described, "aria-invalid": invalid || undefined, disabled };
   const listed = choices(schema);
@@ -316,6 +333,7 @@ function SimpleField({
         units={schema.units}
         value={value}
         change={change}
+        near={near}
         example={String(schema.examples?.[0] ?? "")}
         required={required}
       />

@@ -10,7 +10,7 @@ const HEIGHT = 46;
 
 /** The estimated width of a node, from its label. */
 function widthOf(label: string): number {
-  return Math.min(220, 62 + 8.5 * label.length);
+  return Math.min(220, 58 + 8.2 * label.length);
 }
 
 /**
@@ -28,8 +28,8 @@ export function layout(
   const graph = new Graph({ multigraph: true });
   graph.setGraph({
     rankdir: upright ? "TB" : "LR",
-    nodesep: upright ? 28 : 70,
-    ranksep: upright ? 74 : 104,
+    nodesep: upright ? 48 : 74,
+    ranksep: upright ? 78 : 98,
   });
   // Rows keep the order of the graph, so the stations of satellites come first.
   const satellites = new Set(data.nodes.filter((one) => one.kind === "satellite").map((one) => one.id));

@@ -48,6 +48,13 @@ export function flushInput(): void {
 
 const waiting = new Set<() => void>();
 
+/** Shows the values of the scenario in all panels, after a step of the history. */
+export function resetInput(): void {
+  for (const reset of resets) reset();
+}
+
+const resets = new Set<() => void>();
+
 interface Given {
   path: string[];
   schema: Schema;
@@ -79,6 +86,17 @@ export function useEntity({ path, schema, data, edit, stale, adapt = unchanged }
     }
   }
   const before = found?.value;
+  const latest = useRef(before);
+  latest.current = before;
+  useEffect(() => {
+    const reset = () => {
+      typed.current = null;
+      written.current = latest.current;
+      setValue(latest.current);
+    };
+    resets.add(reset);
+    return () => void resets.delete(reset);
+  }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies(path): the key of a panel is its path
   const send = useCallback(() => {
     clearTimeout(timer.current);
@@ -123,7 +141,7 @@ export function Panel({
 }) {
   const { found, value, change } = useEntity(given);
   const { path, schema, edit } = given;
-  if (!found) return <p className="soft">This part is no longer in the scenario.</p>;
+  if (!found) return <Missing stale={given.stale} />;
   return (
     <TableForm
       schema={found.schema}
@@ -135,5 +153,14 @@ export function Panel({
       fixed={[...FIXED, ...except]}
       only={only}
     />
+  );
+}
+
+/** Stands for the form of an entity that the last valid scenario does not have. */
+export function Missing({ stale }: { stale: boolean }) {
+  return (
+    <p className="soft">
+      {stale ? "This part appears when the scenario is valid." : "This part is no longer in the scenario."}
+    </p>
   );
 }

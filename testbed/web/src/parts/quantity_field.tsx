@@ -13,6 +13,8 @@ interface Given {
   disabled?: boolean;
   required: boolean;
   example: string;
+  /** Another quantity, whose unit is proposed if it fits. */
+  near: string;
   "aria-describedby"?: string;
   "aria-invalid"?: boolean;
 }
@@ -26,6 +28,7 @@ export function QuantityField({
   disabled,
   required,
   example,
+  near,
   ...aria
 }: Given) {
   // The text as typed, until the field loses the focus.
@@ -38,7 +41,8 @@ export function QuantityField({
   const known = quantity(value, units);
   const text = value === undefined || value === null ? "" : String(value);
   if (known) last.current = known.unit;
-  const unit = known?.unit ?? (last.current || quantity(example, units)?.unit || listed[0]!);
+  const unit =
+    known?.unit ?? (last.current || (quantity(near, units) ?? quantity(example, units))?.unit || listed[0]!);
   const written = (given: string) => {
     if (given.trim() === "") return undefined;
     return Number.isFinite(Number(given)) ? `${given.trim()} ${unit}` : given;

@@ -12,7 +12,7 @@ import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
 import { Notice, Title } from "../parts/basics";
 import { confirmed } from "../parts/dialog";
-import { flushInput } from "../parts/panel";
+import { flushInput, resetInput } from "../parts/panel";
 import { PreviewPanel, usePreview } from "../parts/preview";
 import { ProblemsOf } from "../parts/problems";
 import { RunList } from "../parts/run_list";
@@ -187,6 +187,7 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
     if (!target) return;
     if (back) undo();
     else redo();
+    resetInput();
     if (target.positions !== positions) place(target.positions);
   };
   const keys = useRef(travel);

@@ -6,7 +6,7 @@ import { isTable, type Schema, type Table } from "../../data/schema";
 import { Field } from "../../parts/basics";
 import { sliders } from "../../parts/controls";
 import { KeyField, TableForm } from "../../parts/form";
-import { entity, useEntity } from "../../parts/panel";
+import { entity, Missing, useEntity } from "../../parts/panel";
 import { Section } from "./section";
 
 export function ChangePanel({
@@ -28,7 +28,7 @@ export function ChangePanel({
   const set = useMemo(() => leaves(table.set, []), [table.set]);
   const known = useMemo(() => sliders(data, schema).map((one) => one.key.split(".")), [data, schema]);
   const others = known.filter((one) => !set.some((other) => other.path.join(".") === one.join(".")));
-  if (!found) return <p className="soft">This part is no longer in the scenario.</p>;
+  if (!found) return <Missing stale={stale} />;
   const write = (key: string[], next: unknown) =>
     change({ ...table, set: withValue(isTable(table.set) ? table.set : {}, key, next) });
   return (
