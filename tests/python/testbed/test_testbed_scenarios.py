@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +307,19 @@ def test_configurations_are_forked_reset_and_shared(bed: Bed) -> None:
     assert copy["owner"] == "bob" and not copy["shared"]
     reset = ada.post(f"/api/configurations/{mine['id']}/reset").json()
     assert (reset["id"], reset["text"]) == (mine["id"], SMALL)
+
+
+def test_tables_without_names_are_added_by_position_and_leave_no_empty_list() -> None:
+    """Changes and handovers have no names. A network is a table of its own, and keeps the lines of
+    its plan."""
+    value = {"at": "10 s", "set": {"link": {"sat": {"rate": "1 Mbit/s"}}}}
+    added = edit(edit(SMALL, ["change", "0"], value), ["change", "1"], value | {"at": "12 s"})
+    assert [one["at"] for one in tomllib.loads(added)["change"]] == ["10 s", "12 s"]
+    assert "name" not in tomllib.loads(added)["change"][0]
+    emptied = edit(edit(added, ["change", "1"], None), ["change", "0"], None)
+    assert emptied.rstrip() == SMALL.rstrip()
+    plan = "id,src\n1,a\n"
+    with_network = edit(SMALL, ["network", "space"], {"kind": "bundles", "plan": plan})
+    assert "\n[network.space]\n" in with_network
+    assert "id,src\n1,a\n" in with_network
+    assert tomllib.loads(with_network)["network"]["space"]["plan"] == plan

@@ -19,6 +19,7 @@ export function drawing(
   );
   const networks = new Map(networksOf(data));
   const gateways = new Set([...networks.values()].map((one) => String(one.gateway ?? "")));
+  const links = (node: string) => known.edges.filter((one) => one.from === node || one.to === node).length;
   const nodes = known.nodes.map((one): PictureNode => {
     if (one.kind === "network") {
       const network = networks.get(one.path[1] ?? "");
@@ -26,7 +27,9 @@ export function drawing(
         network && isSatelliteNetwork(network) ? "satellite" : network?.kind === "wifi" ? "wifi" : "network";
       return { ...one, kind, label: one.path[1] ?? one.label, detail: String(network?.kind ?? "") };
     }
-    return gateways.has(one.id) && one.kind !== "proxy" ? { ...one, kind: "gateway" } : one;
+    if (gateways.has(one.id) && one.kind !== "proxy") return { ...one, kind: "gateway" };
+    // A node without flows forwards packets only if it has several links.
+    return one.kind === "router" && links(one.id) < 2 ? { ...one, kind: "host" } : one;
   });
   const edges: PictureEdge[] = [];
   for (const edge of known.edges) {

@@ -2,8 +2,8 @@
 
 import { isTable, resolved, type Schema, type Table, variants } from "./schema";
 
-/** The applications that the page offers. The test bed starts no programs of the machine, so `command` is
- * missing. */
+/** The applications that the page offers. The test bed starts no programs of the machine, so
+ * `command` is missing. */
 export function applications(schema: Schema | undefined): { kind: string; schema: Schema }[] {
   const flow = schema?.properties?.flow && resolved(schema.properties.flow, schema);
   const app = flow?.items && resolved(flow.items, schema!).properties?.app;

@@ -137,7 +137,7 @@ export function heading(path: string[], data: Table | undefined): string {
 }
 
 /** The direction in which data crosses each edge of a picture, from the paths of the flows. Edges
- * without flows point away from the sources. */
+ * without flows have the direction of the scenario. */
 export function directions(picture: PictureData, data: Table | undefined): Map<string, [string, string]> {
   const near = new Map<string, { to: string; edge: string }[]>();
   for (const { id, from, to } of picture.edges) {
@@ -145,14 +145,11 @@ export function directions(picture: PictureData, data: Table | undefined): Map<s
     near.set(to, [...(near.get(to) ?? []), { to: from, edge: id }]);
   }
   const found = new Map<string, [string, string]>();
-  const distance = new Map<string, number>();
   for (const flow of tablesOf(data, "flow").slice(0, MAX_FLOWS)) {
     const start = picture.nodes.find((one) => includes(flow.from, one.id))?.id;
     const end = picture.nodes.find((one) => includes(flow.to, one.id))?.id;
     if (!start || !end) continue;
     const before = search(start, near);
-    for (const [node, { hops }] of before)
-      distance.set(node, Math.min(hops, distance.get(node) ?? Number.POSITIVE_INFINITY));
     for (let node = end; node !== start; ) {
       const step = before.get(node);
       if (!step?.edge) break;
@@ -160,25 +157,21 @@ export function directions(picture: PictureData, data: Table | undefined): Map<s
       node = step.from;
     }
   }
-  for (const { id, from, to } of picture.edges) {
-    if (found.has(id)) continue;
-    const away = (distance.get(from) ?? 0) <= (distance.get(to) ?? 0);
-    found.set(id, away ? [from, to] : [to, from]);
-  }
+  for (const { id, from, to } of picture.edges) if (!found.has(id)) found.set(id, [from, to]);
   return found;
 }
 
 /** The number of flows that determine directions. Others rarely change the picture. */
 const MAX_FLOWS = 50;
 
-/** The shortest paths from a node: for each node the hops, and the last step. */
+/** The shortest paths from a node: the last step to each node. */
 function search(start: string, near: Map<string, { to: string; edge: string }[]>) {
-  const found = new Map([[start, { hops: 0, from: "", edge: "" }]]);
+  const found = new Map([[start, { from: "", edge: "" }]]);
   const waiting = [start];
   for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
     for (const { to, edge } of near.get(one) ?? []) {
       if (found.has(to)) continue;
-      found.set(to, { hops: found.get(one)!.hops + 1, from: one, edge });
+      found.set(to, { from: one, edge });
       waiting.push(to);
     }
   }

@@ -95,7 +95,16 @@ export function TableForm({
       )}
       {shown.filter(([, inner]) => unfolded(inner)).map(field)}
       {[...groups].map(([name, inner]) => (
-        <KeyGroup key={name} name={name} at={at} keys={inner.map(([key]) => key)}>
+        <KeyGroup
+          key={name}
+          name={name}
+          at={at}
+          keys={inner.map(([key]) => key)}
+          used={
+            inner.length <= MAX_OPENED_KEYS &&
+            inner.some(([key, one]) => table[key] !== undefined && (one.default ?? null) === null)
+          }
+        >
           {inner.map(field)}
         </KeyGroup>
       ))}
@@ -103,21 +112,27 @@ export function TableForm({
   );
 }
 
-/** A folded group of keys. It opens by itself if one of its keys has a problem. */
+/** A larger group stays folded if its keys are set, because the engine fills in most of them. */
+const MAX_OPENED_KEYS = 6;
+
+/** A folded group of keys. It opens by itself if one of its keys is used or has a problem. */
 function KeyGroup({
   name,
   at,
   keys,
+  used,
   children,
 }: {
   name: string;
   at: string;
   keys: string[];
+  /** True if the scenario sets one of the keys. */
+  used: boolean;
   children: ReactNode;
 }) {
   const problems = useProblemsBelow(`${at}.`);
   const wrong = problems.some((one) => keys.includes(one.path.slice(at.length + 1).split(".")[0] ?? ""));
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState(used);
   return (
     <details
       className="key-group"
@@ -132,7 +147,8 @@ function KeyGroup({
   );
 }
 
-/** The value or default of another key that is a quantity, such as "75 kB"; empty if there is none. */
+/** The value or default of another key that is a quantity, such as "75 kB". Empty if the table has
+ * no such key. */
 function siblingQuantity(table: Table, key: string, schema: Schema): string {
   const defaults = Object.entries(schema.properties ?? {}).map(([name, one]) => [name, one.default] as const);
   const found = [...Object.entries(table), ...defaults].find(

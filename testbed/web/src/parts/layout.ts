@@ -28,7 +28,7 @@ export function layout(
   const graph = new Graph({ multigraph: true });
   graph.setGraph({
     rankdir: upright ? "TB" : "LR",
-    nodesep: upright ? 48 : 74,
+    nodesep: upright ? 60 : 74,
     ranksep: upright ? 78 : 98,
   });
   // Rows keep the order of the graph, so the stations of satellites come first.

@@ -128,7 +128,7 @@ export function useEntity({ path, schema, data, edit, stale, adapt = unchanged }
   return { found, value, change };
 }
 
-/** The form of an entity. */
+/** The form of the entity at a key path. */
 export function Panel({
   only,
   except = [],

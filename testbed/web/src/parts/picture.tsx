@@ -242,7 +242,7 @@ const Drawing = memo(function Drawing({
         proOptions={{ hideAttribution: false }}
       >
         <Background />
-        <Controls showInteractive={false} />
+        <Controls showInteractive={false} position="top-right" orientation="horizontal" />
       </ReactFlow>
     </div>
   );

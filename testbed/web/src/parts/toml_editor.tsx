@@ -38,14 +38,14 @@ export interface EditorHandle {
 }
 
 interface Given {
-  /** The label of the text. */
+  /** The accessible name of the text. */
   label: string;
   text: string;
   schema: Schema;
   problems: Problem[];
   /** Receives each changed text. Without it, the text cannot be changed. */
   change?: (text: string) => void;
-  /** Called for Ctrl+Enter. */
+  /** The action of Ctrl+Enter, such as a run. */
   run?: () => void;
   handle?: Ref<EditorHandle>;
   /** True if the page has its own history, which includes the text. */
