@@ -130,7 +130,7 @@ def chromium() -> Iterator[Browser]:
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no Chromium")
-    playwright.expect.set_options(timeout=int(os.environ.get("BENTPIPE_EXPECT_MS", "120000")))
+    playwright.expect.set_options(timeout=120_000)
     # `lab.test` is a name of this machine that is not a loopback name.
     arguments = ["--host-resolver-rules=MAP lab.test 127.0.0.1"]
     arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -180,7 +180,7 @@ class Watched:
     def close(self) -> None:
         """Closes the page. Raises :class:`AssertionError` after an error."""
         self.context.close()
-        assert self.wrong == []
+        assert self.wrong == [], self.wrong
 
 
 @pytest.fixture(scope="module")

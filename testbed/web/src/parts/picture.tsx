@@ -162,14 +162,15 @@ const Drawing = memo(function Drawing({
   useEffect(() => {
     // New parts or a narrower page may move nodes out of the view. The delay lets the nodes be
     // measured first.
+    const element = frame.current!;
     let timer: ReturnType<typeof setTimeout>;
     const fit = () => {
       clearTimeout(timer);
-      setUpright(frame.current!.clientWidth < NARROW);
+      setUpright(element.clientWidth < NARROW);
       timer = setTimeout(() => void flow.current?.fitView(FIT), 100);
     };
     const observer = new ResizeObserver(fit);
-    observer.observe(frame.current!);
+    observer.observe(element);
     fit();
     return () => {
       observer.disconnect();
