@@ -169,7 +169,7 @@ def _inner(part: Any, key: str, depth: int, *, removing: bool) -> Any:
         if found is not None or removing:
             return found
         table = tomlkit.inline_table() if isinstance(part, Array) else tomlkit.table()
-        table |= _name(key)
+        table.update(_name(key))
         part.append(table)
         return _named(part, key)
     if not isinstance(part, Mapping):

@@ -104,6 +104,8 @@ def test_the_session_of_the_paper_is_set_up_in_the_panels(
     page = context.new_page()
     page.goto(configuration(ada, bed, f"session {width}", laboratory(ada, bed)))
     page.locator(".react-flow__node").filter(has_text="router1").click()
+    # On a phone, the panel is below the picture.
+    expect(page.get_by_role("heading", name="Router router1")).to_be_in_viewport()
     queue = page.get_by_role("region", name="Queue towards router2")
     queue.get_by_label("kind").select_option("drop-tail")
     expect(queue.get_by_label("packets")).to_be_visible()

@@ -93,7 +93,7 @@ export function System({
             pending={pending}
             positions={positions}
             chosen={chosen}
-            choose={choose}
+            choose={open}
             move={move}
             connect={
               edit &&
