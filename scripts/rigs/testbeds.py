@@ -226,6 +226,17 @@ def expect_scenario(page: Page, expected: str | re.Pattern[str]) -> None:
     until(fits)
 
 
+def create(page: Page, bed: Served, template: str) -> None:
+    """Creates a configuration from a template on the first view, and opens the configuration."""
+    page.goto(f"{bed.url}/#/")
+    if template == "blank":
+        page.get_by_role("button", name="New blank").click()
+    else:
+        page.get_by_label("Search configurations and templates").fill(template)
+        page.get_by_role("button", name=f"Use template {template}", exact=True).click()
+    page.wait_for_url(re.compile("#/configuration/"))
+
+
 def until(condition: Any, seconds: float = 120.0) -> Any:
     """Waits until ``condition()`` returns a true value, and returns the value; fails after so many
     seconds."""

@@ -37,6 +37,7 @@ from .refused import Refused
 from .rules import OF_LEVEL, Limits
 from .settings import Settings
 from .store import Store
+from .summaries import checked
 from .tables import ACTIVE, Run
 
 #: Seconds between polls of the queue without a notification, and between polls of a run.
@@ -119,8 +120,9 @@ class Executor:
 
     def _do(self, run: Run) -> None:
         """Executes a run, and records its end even after an exception."""
+        found: dict[str, Any] = {}
         try:
-            state, reason = self._run(run)
+            state, reason, found = self._run(run)
         except (Refused, ScenarioError, InputError) as refused:
             state, reason = "failed", f"refused: {refused}"
         except Exception as error:  # noqa: BLE001 - the queue must continue
@@ -129,14 +131,16 @@ class Executor:
         while True:
             try:
                 with self.store.writing() as rows:
-                    queue.finish(rows, run.number, self.worker, state, without_paths(reason, data))
+                    queue.finish(rows, run.number, self.worker, state, without_paths(reason, data), found)
                 break
             except SQLAlchemyError:
                 # The slot stays occupied until the end is recorded.
                 time.sleep(POLL_S)
         self.work.set()
 
-    def _run(self, run: Run) -> tuple[str, str]:
+    def _run(self, run: Run) -> tuple[str, str, dict[str, Any]]:
+        """Executes a run. Returns its final state with the reason, and the columns of its
+        results."""
         level = run.owner.level
         # The database is not trusted, so the checks of the web process are repeated: here for a
         # study, in the run's process for a scenario.
@@ -145,7 +149,7 @@ class Executor:
         limits = OF_LEVEL[level]
         folder = self.settings.folder(run.owner_id, run.id)
         if shutil.disk_usage(self.settings.data).free < MIN_FREE_BYTES:
-            return "failed", "the disk is full; runs need 200 MB of free space"
+            return "failed", "the disk is full; runs need 200 MB of free space", {}
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         given = {
@@ -186,7 +190,7 @@ class Executor:
             state, reason = self._watch(run, process, messages, folder, limits)
             if state == "failed" and group is not None and group.exceeded():
                 reason = f"the run needed more than {limits.memory // 1_000_000} MB of memory"
-            return state, reason
+            return state, reason, {**checked(messages.summary), "bytes": size(folder)}
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -299,6 +303,7 @@ class Messages:
         self.progress = 0.0
         self.changed: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self.last = ""
+        self.summary: dict[str, Any] = {}
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
         self.thread.start()
@@ -312,6 +317,9 @@ class Messages:
             elif word == "changed":
                 with contextlib.suppress(ValueError):
                     self.changed.put(json.loads(rest))
+            elif word == "summary":
+                with contextlib.suppress(ValueError):
+                    self.summary = dict(json.loads(rest))
             else:
                 self.last = line.strip()[:2000]
         self.ended.set()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -88,12 +89,20 @@ def renew(rows: Transaction, number: int, worker: str, progress: float | None = 
     return cancel is False
 
 
-def finish(rows: Transaction, number: int, worker: str, state: str, reason: str = "") -> bool:
-    """Records the end of a run. Returns false if the run no longer belonged to this worker."""
+def finish(
+    rows: Transaction,
+    number: int,
+    worker: str,
+    state: str,
+    reason: str = "",
+    results: Mapping[str, Any] = MappingProxyType({}),
+) -> bool:
+    """Records the end of a run and the columns of its ``results``. Returns false if the run no
+    longer belonged to this worker."""
     ended = (
         update(Run)
         .where(Run.number == number, Run.worker == worker, Run.state.in_(ACTIVE))
-        .values(state=state, reason=reason[:2000], ended=time.time(), lease=None)
+        .values(state=state, reason=reason[:2000], ended=time.time(), lease=None, **results)
         .returning(Run.number)
     )
     if rows.scalar(ended) is None:
@@ -161,7 +170,11 @@ def record_answers(rows: Transaction, number: int, answers: Sequence[Mapping[str
 def record_event(rows: Transaction, run: Run) -> None:
     """Records the state of a run as an event for its viewers."""
     _plans.pop(rows.get_bind(), None)
-    data = {"state": run.state, "progress": run.progress, "reason": run.reason}
+    data: dict[str, Any] = {"state": run.state, "progress": run.progress, "reason": run.reason}
+    if run.state in FINAL:
+        # For notifications, which need no further request.
+        data |= {"owner": run.owner_id, "number": run.number, "name": run.name}
+        data |= {"label": run.label, "verdict": run.verdict}
     rows.add(Event(run_id=run.id, owner_id=run.owner_id, data=data))
 
 

@@ -5,8 +5,9 @@ Reads lines of JSON from standard input. The first is an object with ``scenario`
 ``instrument``, ``replication``, ``pace``, ``folder``, the ``level`` of the run's owner, and the
 limits ``memory`` (null if a control group limits it) and ``bytes``. Each later line is a requested
 change: number, key and value. Writes lines to standard output: ``progress FRACTION``,
-``changed JSON`` with a change's number, time and refusal, and at the end ``done`` or
-``failed REASON``. Rows of traces go to a file next to the folder (:mod:`bentpipe.testbed.live`).
+``changed JSON`` with a change's number, time and refusal, and at the end ``summary JSON``
+(:mod:`bentpipe.testbed.summaries`), and ``done`` or ``failed REASON``. Rows of traces go to a file
+next to the folder (:mod:`bentpipe.testbed.live`).
 """
 
 from __future__ import annotations
@@ -126,6 +127,8 @@ def perform(given: dict[str, Any], send: Send) -> None:
     """Runs the scenario and writes its report."""
     from bentpipe.report import write_report
 
+    from .summaries import summary_of
+
     last_report = 0.0
 
     def progress(fraction: float) -> bool:
@@ -169,6 +172,7 @@ def perform(given: dict[str, Any], send: Send) -> None:
     send("progress 1")
     # The test bed shows reports in a sandbox without scripts.
     write_report([run], folder / "report.html", script=False)
+    send("summary " + json.dumps(summary_of(run).as_dict()))
 
 
 if __name__ == "__main__":

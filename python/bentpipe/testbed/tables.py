@@ -7,8 +7,20 @@ import secrets
 import time
 from typing import Any, Final
 
-from sqlalchemy import JSON, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, func, select
-from sqlalchemy.orm import DeclarativeBase, Mapped, column_property, mapped_column, relationship
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    UniqueConstraint,
+    func,
+    select,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, column_property, foreign, mapped_column, relationship
 
 #: The levels of accounts; each includes the rights of the previous levels.
 LEVELS: Final = ("guest", "user", "administrator")
@@ -87,6 +99,28 @@ class Attempt(Base):
     at: Mapped[float] = mapped_column(Float, default=time.time)
 
 
+class Course(Base):
+    """A named group of accounts, with which configurations and runs can be shared. Its owner and
+    administrators change its members."""
+
+    __tablename__ = "course"
+    __table_args__ = AUTOINCREMENT
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    owner_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    owner: Mapped[User] = relationship()
+
+
+class Member(Base):
+    """The membership of an account in a course."""
+
+    __tablename__ = "member"
+    course_id: Mapped[int] = mapped_column(ForeignKey("course.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("account.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+
+
 class Configuration(Base):
     """A named scenario of a user. ``origin`` is the text that `reset` restores."""
 
@@ -101,6 +135,18 @@ class Configuration(Base):
     shared: Mapped[bool] = mapped_column(default=False)
     version: Mapped[int] = mapped_column(Integer, default=1)
     changed: Mapped[float] = mapped_column(Float, default=time.time)
+    #: The description and the picture of the scenario, computed when its text was saved. The
+    #: picture of an invalid scenario is unset.
+    about: Mapped[str] = mapped_column(String(300), default="")
+    picture: Mapped[dict[str, Any] | None]
+    #: Tags, each between two spaces.
+    tags: Mapped[str] = mapped_column(String(600), default="")
+    #: The course that may see the configuration. The number of a removed course is never reused, so
+    #: the column needs no foreign key, which SQLite could only add by a copy of the table.
+    course_id: Mapped[int | None] = mapped_column(Integer)
+    course: Mapped[Course | None] = relationship(
+        primaryjoin=lambda: foreign(Configuration.course_id) == Course.id, viewonly=True
+    )
     owner: Mapped[User] = relationship(lazy="joined")
 
 
@@ -132,6 +178,7 @@ class Run(Base):
         Index("run_of_owner", "owner_id", "number"),
         Index("run_turn", "owner_id", "started"),
         Index("run_rate", "instrument", "state", "number"),
+        Index("run_goodput", "goodput"),
         AUTOINCREMENT,
     )
     number: Mapped[int] = mapped_column(Integer, primary_key=True)
@@ -171,6 +218,24 @@ class Run(Base):
     cancel: Mapped[bool] = mapped_column(default=False)
     shared: Mapped[bool] = mapped_column(default=False)
     baseline: Mapped[bool] = mapped_column(default=False)
+    #: Results of the run for lists: see :class:`bentpipe.testbed.summaries.Summary`.
+    goodput: Mapped[float | None] = mapped_column(Float)
+    rtt: Mapped[float | None] = mapped_column(Float)
+    delay: Mapped[float | None] = mapped_column(Float)
+    timeouts: Mapped[int | None] = mapped_column(BigInteger)
+    mos: Mapped[float | None] = mapped_column(Float)
+    #: Fidelity of a run of real kernels; empty for other runs.
+    verdict: Mapped[str] = mapped_column(String(16), default="")
+    #: Size of the run's files.
+    bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    notes: Mapped[str] = mapped_column(Text, default="")
+    #: Tags, each between two spaces.
+    tags: Mapped[str] = mapped_column(String(600), default="")
+    #: The course that may see the run.
+    course_id: Mapped[int | None] = mapped_column(Integer)
+    course: Mapped[Course | None] = relationship(
+        primaryjoin=lambda: foreign(Run.course_id) == Course.id, viewonly=True
+    )
     owner: Mapped[User] = relationship(lazy="joined")
     #: Number of manual changes.
     changed: Mapped[int] = column_property(
@@ -180,6 +245,41 @@ class Run(Base):
         .scalar_subquery(),
         deferred=True,
     )
+
+
+class Comment(Base):
+    """A comment on a run by a user who may see the run."""
+
+    __tablename__ = "comment"
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    run_number: Mapped[int] = mapped_column(ForeignKey("run.number", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    at: Mapped[float] = mapped_column(Float, default=time.time)
+    text: Mapped[str] = mapped_column(Text)
+    user: Mapped[User] = relationship(lazy="joined")
+
+
+class SavedView(Base):
+    """A named view of the list of runs: the parameters of its address."""
+
+    __tablename__ = "saved_view"
+    __table_args__ = (UniqueConstraint("user_id", "name"),)
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(64))
+    query: Mapped[str] = mapped_column(String(2000))
+
+
+class Reservation(Base):
+    """A span of time in which only runs in real time of one account start."""
+
+    __tablename__ = "reservation"
+    id: Mapped[int] = mapped_column(Integer, primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    starts: Mapped[float] = mapped_column(Float, index=True)
+    ends: Mapped[float] = mapped_column(Float)
+    note: Mapped[str] = mapped_column(String(200), default="")
+    user: Mapped[User] = relationship(lazy="joined")
 
 
 class Event(Base):

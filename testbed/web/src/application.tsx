@@ -7,6 +7,7 @@ import { cache } from "./data/cache";
 import { useDisconnected, useReconnections } from "./data/connection";
 import { resumeRequests, useSessionExpired } from "./data/session";
 import { link, usePlace } from "./data/state";
+import { CurrentUser } from "./data/user";
 import { Notice, Title } from "./parts/basics";
 import { mayOpen, VIEWS, viewAt } from "./views";
 import { Join, LogIn, LogInAgain, ResetPassword } from "./views/login";
@@ -59,7 +60,7 @@ export function Application() {
     );
   }
   return (
-    <>
+    <CurrentUser value={user}>
       {/* biome-ignore lint/a11y/useValidAnchor: the click handler moves the focus */}
       <a className="skip" href="#main" onClick={(event) => skip(event)}>
         Skip to content
@@ -92,7 +93,7 @@ export function Application() {
           />
         </Suspense>
       </main>
-    </>
+    </CurrentUser>
   );
 }
 

@@ -45,6 +45,8 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
         "batch": launches[0]["batch"],
         "token": ada.post("/api/tokens", json={"name": "t"}).json()["id"],
         "account": "1",
+        "comment": str(ada.post(f"/api/runs/{run}/comments", json={"text": "Hers"}).json()["id"]),
+        "course": str(ada.post("/api/courses", json={"name": "hers"}).json()["id"]),
         "invitation": "0123456789abcdef",
         "quantity": "tcp.cwnd",
         "path": "report.html",
@@ -59,6 +61,8 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
         ("post", "/api/runs/{run}/changes"): {"key": "link.sat.rate", "value": "1 Mbit/s"},
         ("post", "/api/runs/{run}/configuration"): {"name": "mine now"},
         ("patch", "/api/accounts/{account}"): {"level": "guest"},
+        ("post", "/api/runs/{run}/comments"): {"text": "Mine"},
+        ("put", "/api/courses/{course}/members"): {"members": ["bob"]},
     }
     before = _state(bed)
     tried = 0
@@ -66,7 +70,7 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
         client = bed.join(intruder, level)
         for path, methods in openapi()["paths"].items():
             names = re.findall(r"{(\w+)}", path)
-            if not set(names) & {"configuration", "run", "batch", "token", "account"}:
+            if not set(names) & {"configuration", "run", "batch", "token", "account", "course"}:
                 continue
             for method in methods:
                 answer = client.request(method, path.format(**values), json=bodies.get((method, path)))
@@ -85,6 +89,11 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
         )
         assert client.get("/api/configurations").json() == []
         assert client.get("/api/runs").json() == []
+        assert client.get("/api/runs/total").json() == {"total": 0, "owners": [], "tags": []}
+        assert client.get("/api/runs/zip", params={"run": [run]}).status_code == 404
+        assert client.get("/api/courses").json() == []
+        answer = client.post("/api/runs/bulk", json={"action": "remove", "runs": [run]})
+        assert answer.status_code == 403 or answer.json() == {"changed": 0, "skipped": 1}
         entries = client.get("/api/queue").json()["entries"]
         assert [(one["id"], one["owner"], one["name"]) for one in entries] == [
             ("", "", "run of another user")
@@ -102,7 +111,15 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
 
 def _state(bed: Bed) -> list[Any]:
     with bed.store.reading() as rows:
-        tables = ("configuration", "run", "session where user_id = 1", "account where id = 1")
+        tables = (
+            "configuration",
+            "run",
+            "session where user_id = 1",
+            "account where id = 1",
+            "comment",
+            "course",
+            "member",
+        )
         return [[tuple(row)[:8] for row in rows.execute(text(f"select * from {table}"))] for table in tables]
 
 

@@ -19,6 +19,7 @@ from rigs.testbeds import (
     Watched,
     bed,
     browser,
+    create,
     expect_scenario,
     log_in,
     scenario_text,
@@ -58,8 +59,7 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
         page.get_by_role(role, name=name, **more).click()
 
     page.goto(f"{bed.url}/#/")
-    page.get_by_label("Template").select_option("laboratory")
-    click("button", "Create")
+    click("button", "Use template laboratory", exact=True)
     # 1. The system: the panel of the router's queue, as the study prints it.
     click("button", "link bottleneck: router1 → router2")
     expect(page.get_by_label("probability", exact=True)).to_be_visible()
@@ -292,9 +292,7 @@ transport = "tcp"
 def test_a_network_is_drawn_and_carries_voice(bed: Served, ada: Page) -> None:
     """From a blank page: nodes and links, all in view, and a call."""
     page = ada
-    page.goto(f"{bed.url}/#/")
-    page.get_by_label("Template").select_option("blank")
-    page.get_by_role("button", name="Create").click()
+    create(page, bed, "blank")
     for node in ("alice", "router", "bob"):
         page.get_by_role("button", name="+ Add", exact=True).click()
         page.get_by_role("menuitem", name=re.compile("^Host")).click()
@@ -343,9 +341,7 @@ def test_wifi_and_bundles_have_panels(bed: Served, ada: Page) -> None:
     page = ada
 
     def start(template: str, part: str) -> None:
-        page.goto(f"{bed.url}/#/")
-        page.get_by_label("Template").select_option(template)
-        page.get_by_role("button", name="Create").click()
+        create(page, bed, template)
         page.get_by_role("button", name=part).click()
 
     start("wifi-behind-geo", "network wlan (wifi)")
@@ -540,18 +536,9 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    to("combobox", "Template")
-    chosen = page.get_by_role("combobox", name="Template", exact=True)
-    # Letters are typed after the templates have loaded. On a busy machine, they may arrive so far
-    # apart that Chromium does not treat them as one word.
-    chosen.locator("option", has_text="hybla").first.wait_for(state="attached")
-    for _ in range(20):
-        page.keyboard.type("hybla")
-        if chosen.input_value() == "hybla":
-            break
-        page.wait_for_timeout(2000)
-    expect(chosen).to_have_value("hybla")
-    to("button", "Create")
+    to("searchbox", "Search configurations and templates")
+    page.keyboard.type("hybla")
+    to("button", "Use template hybla")
     page.keyboard.press("Enter")
     to("button", "link satellite: sender → receiver")
     page.keyboard.press("Enter")
@@ -566,7 +553,7 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     expect(page.get_by_role("heading", name=re.compile("Run .*: hybla"))).to_be_visible()
     # Ada's objects are not in Bob's lists.
     page.get_by_role("link", name="Configurations").press("Enter")
-    expect(page.get_by_role("link", name="hybla")).to_be_visible()
+    expect(page.get_by_role("link", name="hybla", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="laboratory")).to_have_count(0)
     watched.close()
 
@@ -597,16 +584,19 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     expect(bob.get_by_text("there is no such configuration")).to_be_visible()
     ada.goto(f"{bed.url}/#/")
     ada.reload()
-    ada.get_by_role("button", name="Share ours").click()
-    expect(ada.get_by_role("button", name="Stop sharing ours")).to_be_visible()
+    ada.get_by_label("Actions of ours").click()
+    ada.get_by_label("Share ours with").select_option("everybody")
+    ada.get_by_role("button", name="Share ours", exact=True).click()
+    expect(ada.get_by_text("ours is shared with everybody")).to_be_visible()
     bob.reload()
     expect(bob.get_by_text("shared by ada")).to_be_visible()
     expect(bob.get_by_role("button", name="Apply")).to_have_count(0)
     expect(bob.get_by_label("Scenario", exact=True)).not_to_be_editable()
     bob.goto(f"{bed.url}/#/")
-    bob.get_by_role("button", name="Fork ours").click()
-    bob.get_by_label("Name of your copy").fill("mine")
-    bob.get_by_role("button", name="Copy", exact=True).click()
+    bob.get_by_label("Actions of ours").click()
+    bob.get_by_role("button", name="Save as…").click()
+    bob.get_by_label("Name of the copy").fill("mine")
+    bob.get_by_role("button", name="Save", exact=True).click()
     expect(bob.get_by_role("heading", name="mine")).to_be_visible()
     # Ada in two windows: the second one to apply is informed, and keeps its typed text.
     other = ada.context.new_page()

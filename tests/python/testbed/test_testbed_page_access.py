@@ -363,7 +363,7 @@ def test_a_session_over_plain_http_survives_a_reload(browser: Browser, tmp_path:
         page = joined(browser, plain)
         page.reload()
         expect(page.get_by_role("heading", name="Configurations")).to_be_visible()
-        page.get_by_role("button", name="Create").click()
+        page.get_by_role("button", name="New blank").click()
         expect(page.get_by_role("link", name="4 Launch")).to_be_visible()
         page.goto(f"{plain.url}/#/account")
         page.get_by_role("button", name="Log out").click()

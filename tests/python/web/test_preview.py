@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import bentpipe as bp
 import pytest
-from rigs.testbeds import SMALL, Served, Watched, bed, browser, log_in
+from rigs.testbeds import SMALL, Served, Watched, bed, browser, create, log_in
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
@@ -34,8 +34,7 @@ def editor(bed: Served, browser: Browser) -> Iterator[Page]:
     watched = Watched(browser, ignored="Failed to load resource")
     page = watched.page
     log_in(page, bed)
-    page.get_by_label("Template").select_option("laboratory")
-    page.get_by_role("button", name="Create").click()
+    create(page, bed, "laboratory")
     page.get_by_label("Scenario", exact=True).fill(SMALL)
     page.get_by_text("Preview: simulate the draft").click()
     yield page

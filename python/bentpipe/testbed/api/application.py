@@ -27,14 +27,18 @@ from bentpipe.testbed.store import Store
 from . import (
     accounts,
     calls,
+    comments,
     configurations,
+    courses,
     drafts,
     live,
     means,
     plans,
     reproducing,
     results,
+    run_lists,
     runs,
+    saved_views,
     sessions,
 )
 from .events import Broadcast
@@ -87,13 +91,18 @@ def application(settings: Settings, store: Store) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.settings, app.state.store, app.state.broadcast = settings, store, broadcast
+    # Routes of lists, such as /runs/total, come before those of single runs.
     for module in (
         sessions,
         accounts,
+        courses,
         drafts,
         plans,
         configurations,
+        run_lists,
+        saved_views,
         runs,
+        comments,
         live,
         reproducing,
         results,

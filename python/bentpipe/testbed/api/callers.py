@@ -6,12 +6,14 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Request
 from pydantic import Field
+from sqlalchemy import ColumnElement, false, or_, select, true
 from starlette.concurrency import run_in_threadpool
 
 from bentpipe.testbed.accounts import Caller, caller_of, is_stale, record_use
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
+from bentpipe.testbed.tables import Configuration, Course, Member, Run
 
 from .security import SAFE
 
@@ -115,6 +117,18 @@ def owns(who: Caller, owner: int) -> bool:
     return who.is_at_least("user") and (who.id == owner or who.is_at_least("administrator"))
 
 
-def may_see(who: Caller, owner: int, shared: bool) -> bool:
-    """Returns true if the caller may read the data of ``owner``."""
-    return shared or who.id == owner or who.is_at_least("administrator")
+def readable(table: type[Run | Configuration], who: Caller) -> ColumnElement[bool]:
+    """Returns the condition of rows that the caller may read: the caller's own, those shared with
+    everybody, and those shared with a course of the caller. Administrators may read all."""
+    if who.is_at_least("administrator"):
+        return true()
+    courses = select(Member.course_id).where(Member.user_id == who.id)
+    led = select(Course.id).where(Course.owner_id == who.id)
+    return or_(table.owner_id == who.id, table.shared, table.course_id.in_(courses), table.course_id.in_(led))
+
+
+def changeable(table: type[Run | Configuration], who: Caller) -> ColumnElement[bool]:
+    """Returns the condition of rows that the caller may change (:func:`owns`)."""
+    if not who.is_at_least("user"):
+        return false()
+    return true() if who.is_at_least("administrator") else table.owner_id == who.id

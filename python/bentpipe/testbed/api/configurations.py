@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
-from sqlalchemy.orm import defer
+from sqlalchemy.orm import defer, joinedload
+from starlette.concurrency import run_in_threadpool
 
 from bentpipe.testbed.accounts import Caller, record_action
+from bentpipe.testbed.portraits import Portrait, portrait
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL, check_text
-from bentpipe.testbed.tables import Configuration
+from bentpipe.testbed.settings import Settings
+from bentpipe.testbed.store import Store
+from bentpipe.testbed.tables import Configuration, Run
+from bentpipe.testbed.verdicts import verdict_of
 
-from .callers import AnyCaller, Database, Number, UserOrAbove, may_see, owns
-from .drafts import Text
+from .callers import AnyCaller, CurrentSettings, Database, Number, UserOrAbove, owns, readable
+from .courses import course_of
+from .drafts import Text, Thumbnail
+from .filters import Tags, stored
+from .pools import Pool
 from .sessions import Strict
+from .verdicts import Fidelity
 
 router = APIRouter(tags=["configurations"])
+
+#: The thread that draws the pictures of saved scenarios.
+_portraits: Final = Pool("saved configurations", threads=1, waiting=60, per_caller=4)
 
 Name = Annotated[
     str, Field(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+$")
@@ -32,8 +44,22 @@ Positions = Annotated[
 ]
 
 
+class LastRun(BaseModel):
+    """The result of the last run of a configuration that is done and that the caller may read."""
+
+    id: str
+    number: int
+    instrument: str
+    ended: float | None
+    goodput: float | None
+    mos: float | None
+    changed: int
+    fidelity: Fidelity | None
+
+
 class Brief(BaseModel):
-    """A configuration in a list."""
+    """A configuration in a list. ``about`` is the description of its scenario. The picture is null
+    for an invalid or large scenario. ``course`` is the course with which it is shared."""
 
     id: str
     name: str
@@ -42,6 +68,12 @@ class Brief(BaseModel):
     shared: bool
     version: int
     changed: float
+    about: str
+    picture: Thumbnail | None
+    tags: list[str]
+    course_id: int | None
+    course: str | None
+    last: LastRun | None = None
 
 
 class Full(Brief):
@@ -68,6 +100,9 @@ class Change(Strict):
     text: Text | None = None
     positions: Positions | None = None
     shared: bool | None = None
+    tags: Tags | None = None
+    #: The course with which the configuration is shared; null for none.
+    course: Number | None = None
 
 
 class Fork(Strict):
@@ -77,28 +112,49 @@ class Fork(Strict):
 
 
 @router.get("/configurations")
-def listed(who: AnyCaller, store: Database) -> list[Brief]:
-    """Returns the caller's own and the shared configurations; for administrators, all
-    configurations."""
+def listed(who: AnyCaller, store: Database, settings: CurrentSettings) -> list[Brief]:
+    """Returns the caller's own and the shared configurations with their last results; for
+    administrators, all configurations."""
     texts = (Configuration.text, Configuration.origin, Configuration.positions)
-    found = select(Configuration).options(*map(defer, texts))
-    found = found.order_by(Configuration.changed.desc()).limit(1000)
-    if not who.is_at_least("administrator"):
-        found = found.where(or_(Configuration.owner_id == who.id, Configuration.shared))
+    found = select(Configuration).options(*map(defer, texts), joinedload(Configuration.course))
+    found = found.where(readable(Configuration, who)).order_by(Configuration.changed.desc()).limit(1000)
     with store.reading() as rows:
-        return [brief(one, who) for one in rows.scalars(found)]
+        last = _last_runs(rows, who, settings)
+        return [brief(one, who, last.get(one.id)) for one in rows.scalars(found)]
+
+
+def _last_runs(rows: Transaction, who: Caller, settings: Settings) -> dict[str, LastRun]:
+    """Returns the last results by configuration."""
+    newest = select(func.max(Run.number)).where(Run.configuration_id.is_not(None), Run.state == "done")
+    newest = newest.where(readable(Run, who)).group_by(Run.configuration_id)
+    keys = ("id", "number", "instrument", "ended", "goodput", "mos", "changed")
+    columns = [getattr(Run, key).label(key) for key in keys]
+    wanted = select(*columns, Run.owner_id, Run.configuration_id).where(Run.number.in_(newest))
+    found = {}
+    for row in rows.execute(wanted):
+        verdict = verdict_of(settings.folder(row.owner_id, row.id), row.instrument, "done")
+        fidelity = None if verdict is None else Fidelity(verdict=verdict.verdict, text=verdict.text)
+        found[row.configuration_id] = LastRun(**{key: getattr(row, key) for key in keys}, fidelity=fidelity)
+    return found
 
 
 @router.post("/configurations", status_code=201)
-def save(given: New, who: UserOrAbove, store: Database) -> Full:
+async def save(given: New, who: UserOrAbove, store: Database) -> Full:
     """Saves a new configuration. The scenario may be incomplete; only a launch requires a valid
     scenario."""
     check_text(given.text, who.level)
-    with store.writing() as rows:
-        row = Configuration(owner_id=who.id, origin=given.text, **given.model_dump())
-        _add(rows, row, who)
-        record_action(rows, who, "save configuration", given.name)
-        return full(row, who)
+    about, picture = await _portraits.run(who.id, portrait, given.text, who.level)
+
+    def saved() -> Full:
+        with store.writing() as rows:
+            row = Configuration(
+                owner_id=who.id, origin=given.text, about=about, picture=picture, **given.model_dump()
+            )
+            _add(rows, row, who)
+            record_action(rows, who, "save configuration", given.name)
+            return full(row, who)
+
+    return await run_in_threadpool(saved)
 
 
 @router.get("/configurations/{configuration}")
@@ -109,21 +165,37 @@ def load(configuration: str, who: AnyCaller, store: Database) -> Full:
 
 
 @router.put("/configurations/{configuration}")
-def change(configuration: str, given: Change, who: UserOrAbove, store: Database) -> Full:
-    """Changes a configuration: its name, scenario, picture or sharing."""
+async def change(configuration: str, given: Change, who: UserOrAbove, store: Database) -> Full:
+    """Changes a configuration: its name, scenario, picture, tags or sharing."""
+    seen = None
     if given.text is not None:
         check_text(given.text, who.level)
+        seen = await _portraits.run(who.id, portrait, given.text, who.level)
+    return await run_in_threadpool(_change, configuration, given, seen, who, store)
+
+
+def _change(configuration: str, given: Change, seen: Portrait | None, who: Caller, store: Store) -> Full:
     with store.writing() as rows:
         row = _own(rows, configuration, who)
         if row.version != given.version:
             raise Refused(409, "the configuration was changed elsewhere in the meantime; load it again")
         if given.name is not None and given.name != row.name:
             _free(rows, row.owner_id, given.name)
-        for key, value in given.model_dump(exclude={"version"}, exclude_none=True).items():
+        values = given.model_dump(exclude={"version", "tags", "course"}, exclude_none=True)
+        for key, value in values.items():
             setattr(row, key, value)
+        if seen is not None:
+            row.about, row.picture = seen
+        if given.tags is not None:
+            row.tags = stored(given.tags)
+        if "course" in given.model_fields_set:
+            row.course_id = None if given.course is None else course_of(rows, given.course, who).id
         row.version += 1
         row.changed = time.time()
-        record_action(rows, who, "share configuration" if given.shared else "change configuration", row.name)
+        shares = given.shared or given.course is not None
+        record_action(rows, who, "share configuration" if shares else "change configuration", row.name)
+        rows.flush()
+        rows.expire(row, ["course"])
         return full(row, who)
 
 
@@ -142,7 +214,13 @@ def fork(configuration: str, given: Fork, who: UserOrAbove, store: Database) -> 
     with store.writing() as rows:
         of = visible(rows, configuration, who)
         row = Configuration(
-            owner_id=who.id, name=given.name, text=of.text, origin=of.text, positions=dict(of.positions)
+            owner_id=who.id,
+            name=given.name,
+            text=of.text,
+            origin=of.text,
+            positions=dict(of.positions),
+            about=of.about,
+            picture=of.picture,
         )
         _add(rows, row, who)
         record_action(rows, who, "fork configuration", f"{of.name}: {given.name}")
@@ -150,17 +228,28 @@ def fork(configuration: str, given: Fork, who: UserOrAbove, store: Database) -> 
 
 
 @router.post("/configurations/{configuration}/reset")
-def reset(configuration: str, who: UserOrAbove, store: Database) -> Full:
+async def reset(configuration: str, who: UserOrAbove, store: Database) -> Full:
     """Restores the first saved scenario of a configuration. The configuration keeps its id."""
-    with store.writing() as rows:
-        row = _own(rows, configuration, who)
-        row.text, row.positions, row.changed = row.origin, {}, time.time()
-        row.version += 1
-        record_action(rows, who, "reset configuration", row.name)
-        return full(row, who)
+
+    def origin() -> str:
+        with store.reading() as rows:
+            return _own(rows, configuration, who).origin
+
+    about, picture = await _portraits.run(who.id, portrait, await run_in_threadpool(origin), who.level)
+
+    def restored() -> Full:
+        with store.writing() as rows:
+            row = _own(rows, configuration, who)
+            row.text, row.positions, row.changed = row.origin, {}, time.time()
+            row.about, row.picture = about, picture
+            row.version += 1
+            record_action(rows, who, "reset configuration", row.name)
+            return full(row, who)
+
+    return await run_in_threadpool(restored)
 
 
-def brief(row: Configuration, who: Caller) -> Brief:
+def brief(row: Configuration, who: Caller, last: LastRun | None = None) -> Brief:
     """Returns a configuration as an entry of the list."""
     return Brief(
         id=row.id,
@@ -170,6 +259,12 @@ def brief(row: Configuration, who: Caller) -> Brief:
         shared=row.shared,
         version=row.version,
         changed=row.changed,
+        about=row.about,
+        picture=None if row.picture is None else Thumbnail.model_validate(row.picture),
+        tags=row.tags.split(),
+        course_id=row.course_id,
+        course=None if row.course is None else row.course.name,
+        last=last,
     )
 
 
@@ -180,7 +275,8 @@ def full(row: Configuration, who: Caller) -> Full:
 
 def add(rows: Transaction, who: Caller, name: str, text: str) -> Full:
     """Saves a text as a new configuration of the caller. Raises :class:`Refused`."""
-    row = Configuration(owner_id=who.id, name=name, text=text, origin=text)
+    about, picture = portrait(text, who.level)
+    row = Configuration(owner_id=who.id, name=name, text=text, origin=text, about=about, picture=picture)
     _add(rows, row, who)
     return full(row, who)
 
@@ -188,8 +284,9 @@ def add(rows: Transaction, who: Caller, name: str, text: str) -> Full:
 def visible(rows: Transaction, configuration: str, who: Caller) -> Configuration:
     """Returns a configuration that the caller may read. Raises :class:`Refused`, which reports
     inaccessible configurations as missing."""
-    row = rows.get(Configuration, configuration[:32])
-    if row is None or not may_see(who, row.owner_id, row.shared):
+    found = select(Configuration).where(Configuration.id == configuration[:32], readable(Configuration, who))
+    row = rows.scalar(found)
+    if row is None:
         raise Refused(404, "there is no such configuration")
     return row
 

@@ -3,7 +3,8 @@ it."""
 
 from __future__ import annotations
 
-from functools import reduce
+import tomllib
+from functools import cache, reduce
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -14,6 +15,7 @@ from bentpipe import _native
 from bentpipe.scenario.starters import scenario_from
 from bentpipe.testbed import drafts, instruments, maps
 from bentpipe.testbed.forms import form_schema
+from bentpipe.testbed.portraits import portrait
 from bentpipe.testbed.rules import check_text
 
 from .callers import AnyCaller, CurrentSettings
@@ -32,12 +34,30 @@ TEMPLATES: Final = Path(__file__).resolve().parents[1] / "templates"
 Text = Annotated[str, Field(max_length=1_000_000)]
 
 
+class ThumbnailNode(BaseModel):
+    """A node of a small picture, with its kind, such as host, router or network."""
+
+    id: str
+    kind: str
+
+
+class Thumbnail(BaseModel):
+    """A small picture of a scenario: its nodes, its edges as pairs of numbers of nodes with true
+    for a link over a satellite, and the number of the node from which it is drawn."""
+
+    nodes: list[ThumbnailNode]
+    edges: list[tuple[int, int, bool]]
+    first: int
+
+
 class Template(BaseModel):
-    """A scenario from which a new configuration can start."""
+    """A scenario from which a new configuration can start, with its group on the page. The blank
+    one has no group and no picture."""
 
     name: str
     about: str
-    kind: str
+    group: str
+    picture: Thumbnail | None
 
 
 class Draft(Strict):
@@ -115,19 +135,22 @@ class Edits(Draft):
 
 @router.get("/templates")
 def templates(_: AnyCaller) -> list[Template]:
-    """Returns the templates of scenarios: experiments, the gallery, presets, and a blank one."""
-    experiments = [
-        Template(
-            name=file.stem, about=_about(file), kind="gallery" if file.parent != TEMPLATES else "experiment"
-        )
-        for file in _files()
-    ]
-    presets = [Template(name=name, about=about, kind="preset") for name, about, _ in _native.presets()]
-    return [
-        *experiments,
-        *presets,
-        Template(name="blank", about="Draw nodes and links yourself", kind="blank"),
-    ]
+    """Returns the templates of scenarios by group, and a blank one."""
+    return _templates()
+
+
+@cache
+def _templates() -> list[Template]:
+    found = [Template(name="blank", about="Draw nodes and links yourself.", group="", picture=None)]
+    groups = tomllib.loads((TEMPLATES / "groups.toml").read_text(encoding="utf-8"))["group"]
+    abouts = {name: about for name, about, _ in _native.presets()}
+    for group in groups:
+        for name in group["templates"]:
+            about, picture = portrait(text_of(name), "administrator")
+            about = abouts.get(name, about)
+            thumbnail = None if picture is None else Thumbnail.model_validate(picture)
+            found.append(Template(name=name, about=about, group=group["name"], picture=thumbnail))
+    return found
 
 
 @router.get("/templates/{name}")
@@ -189,8 +212,5 @@ def text_of(name: str) -> str:
 
 
 def _files() -> list[Path]:
-    return [*sorted(TEMPLATES.glob("*.toml")), *sorted((TEMPLATES / "gallery").glob("*.toml"))]
-
-
-def _about(file: Path) -> str:
-    return file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("#").strip()
+    found = [*sorted(TEMPLATES.glob("*.toml")), *sorted((TEMPLATES / "gallery").glob("*.toml"))]
+    return [one for one in found if one.stem != "groups"]

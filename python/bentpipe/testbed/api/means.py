@@ -30,8 +30,9 @@ from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
 from bentpipe.testbed.verdicts import Verdict, verdict_of, worst
 
-from .callers import AnyCaller, CurrentSettings, Database
-from .runs import Fidelity, State, readable_by
+from .callers import AnyCaller, CurrentSettings, Database, readable
+from .filters import State
+from .verdicts import Fidelity
 
 router = APIRouter(tags=["results"])
 
@@ -183,7 +184,7 @@ def _launched(store: Store, batch: str, who: Caller) -> tuple[Sequence[Any], set
     columns: list[Any] = [getattr(run, key) for key in (*known, "confidence", "state", "reason")]
     of_batch = select(*columns).where(run.batch == batch[:32]).order_by(run.number)
     with store.reading() as rows:
-        found = rows.execute(readable_by(of_batch, who)).all()
+        found = rows.execute(of_batch.where(readable(tables.Run, who))).all()
         made = (
             select(tables.Change.run_number)
             .join(run, run.number == tables.Change.run_number)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, TypeAdapter
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
 
@@ -26,18 +26,18 @@ from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost, read
 from bentpipe.testbed.settings import Settings
 from bentpipe.testbed.store import Store
-from bentpipe.testbed.tables import ACTIVE, FINAL, Run, User, identifier
-from bentpipe.testbed.verdicts import Grade, verdict_of
+from bentpipe.testbed.tables import ACTIVE, FINAL, Course, Run, User, identifier
+from bentpipe.testbed.verdicts import verdict_of
 
-from .callers import AnyCaller, CurrentSettings, Database, Number, UserOrAbove, may_see, owns
+from .callers import AnyCaller, CurrentSettings, Database, Number, UserOrAbove, owns, readable
 from .configurations import Name, visible
+from .courses import course_of
 from .drafts import Text, scenarios
+from .filters import Instrument, Listing, State, Tags, page_of, stored
 from .sessions import Strict
+from .verdicts import Fidelity
 
 router = APIRouter(tags=["runs"])
-
-Instrument = Literal["simulate", "kernel", "emulate"]
-State = Literal["queued", "leased", "running", "done", "failed", "cancelled", "incomplete"]
 
 
 def _simulate() -> list[Instrument]:
@@ -62,17 +62,16 @@ class Launch(Strict):
     pace: Annotated[float, Field(ge=0.001, le=1e6)] | None = None
 
 
-class Fidelity(BaseModel):
-    """The accuracy with which a run of real kernels followed its scenario, and the reason."""
-
-    verdict: Grade
-    text: str
-
-
 class Entry(BaseModel):
     """A run. ``position`` is its position in the queue, from 1, and ``expected`` the time until its
     expected start, in seconds. ``fidelity`` is null for simulations, which are exact, and before
-    the end of the run. ``changed`` is the number of manual changes."""
+    the end of the run. ``changed`` is the number of manual changes, and ``events`` the predicted
+    cost.
+
+    The results are the sum of the flows' goodputs (bit/s) and time-outs, and the means of their
+    round-trip times (s), one-way delays (s) and opinion scores. They are null before the end of the
+    run, and if no flow has them. ``bytes`` is the size of the run's files. ``course`` is the name
+    of the course with which the run is shared."""
 
     id: str
     number: int
@@ -93,6 +92,17 @@ class Entry(BaseModel):
     shared: bool
     baseline: bool
     changed: int = 0
+    events: float = 0.0
+    goodput: float | None = None
+    rtt: float | None = None
+    delay: float | None = None
+    timeouts: int | None = None
+    mos: float | None = None
+    bytes: int = 0
+    notes: str = ""
+    tags: list[str] = Field(default_factory=list)
+    course_id: int | None = None
+    course: str | None = None
     fidelity: Fidelity | None = None
     position: int | None = None
     expected: float | None = None
@@ -103,13 +113,18 @@ _ENTRIES: Final = TypeAdapter(list[Entry])
 #: The columns of lists, without the text of the scenario, which may be long. They are read as
 #: values instead of objects, because every open page requests lists.
 _KEYS: Final = tuple(key for key in Entry.model_fields if key in Run.__table__.columns)
-_LIST: Final = select(
-    *(getattr(Run, key) for key in _KEYS),
-    Run.configuration_id.label("configuration"),
-    Run.owner_id,
-    Run.changed.label("changed"),
-    User.name.label("owner"),
-).join(User, User.id == Run.owner_id)
+LIST: Final = (
+    select(
+        *(getattr(Run, key) for key in _KEYS),
+        Run.configuration_id.label("configuration"),
+        Run.owner_id,
+        Run.changed.label("changed"),
+        User.name.label("owner"),
+        Course.name.label("course"),
+    )
+    .join(User, User.id == Run.owner_id)
+    .outerjoin(Course, Course.id == Run.course_id)
+)
 
 
 class Scenario(Entry):
@@ -120,10 +135,14 @@ class Scenario(Entry):
 
 
 class Mark(Strict):
-    """Marks of a run: shared with others, and baseline of the caller's comparisons."""
+    """Marks of a run: shared with everybody, shared with a course (null: with none), baseline of
+    the caller's comparisons, notes and tags. Values that are missing do not change."""
 
     shared: bool | None = None
+    course: Number | None = None
     baseline: bool | None = None
+    notes: Annotated[str, Field(max_length=5000)] | None = None
+    tags: Tags | None = None
 
 
 class Queue(BaseModel):
@@ -271,33 +290,13 @@ def check_room(rows: Transaction, who: Caller, more: int) -> None:
 
 @router.get("/runs", response_model=list[Entry])
 def listed(
-    who: AnyCaller,
-    store: Database,
-    settings: CurrentSettings,
-    state: State | None = None,
-    search: Annotated[str, Query(max_length=100)] = "",
-    batch: Annotated[str, Query(max_length=32)] = "",
-    configuration: Annotated[str, Query(max_length=32)] = "",
-    before: Number | None = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    given: Annotated[Listing, Query()], who: AnyCaller, store: Database, settings: CurrentSettings
 ) -> Response:
-    """Returns the runs that the caller may read, newest first. ``before`` is the last number of the
-    previous page."""
-    found = readable_by(_LIST, who).order_by(Run.number.desc()).limit(limit)
-    if state is not None:
-        found = found.where(Run.state == state)
-    if search:
-        found = found.where(
-            or_(Run.name.icontains(search, autoescape=True), Run.label.icontains(search, autoescape=True))
-        )
-    if batch:
-        found = found.where(Run.batch == batch)
-    if configuration:
-        found = found.where(Run.configuration_id == configuration)
-    if before is not None:
-        found = found.where(Run.number < before)
+    """Returns the runs that the caller may read and that match all filters, newest first unless
+    ``sort`` is given. ``before`` is the last number of the previous page, for lists in that
+    order."""
     with store.reading() as rows:
-        runs = rows.execute(found).all()
+        runs = rows.execute(page_of(LIST.where(readable(Run, who)), given)).all()
         waiting = any(one.state == "queued" for one in runs)
         places = queue.plan(rows, settings.slots) if waiting else {}
     # Serialised directly, because FastAPI would check and convert every entry again.
@@ -309,15 +308,17 @@ def the_queue(who: AnyCaller, store: Database, settings: CurrentSettings) -> Res
     """Returns the state of the queue."""
     with store.reading() as rows:
         places = queue.plan(rows, settings.slots)
-        running = rows.execute(_LIST.where(Run.state.in_(ACTIVE)).order_by(Run.started)).all()
+        shown = LIST.add_columns(readable(Run, who).label("readable"))
+        running = rows.execute(shown.where(Run.state.in_(ACTIVE)).order_by(Run.started)).all()
         first = sorted(places, key=lambda run: places[run][0])[:100]
-        waiting = rows.execute(_LIST.where(Run.id.in_(first))).all() if first else []
+        waiting = rows.execute(shown.where(Run.id.in_(first))).all() if first else []
     ordered = [*running, *sorted(waiting, key=lambda run: places[run.id][0])]
     entries = _entries(ordered, who, settings, places)
     for one, run in zip(entries, ordered, strict=True):
-        if not may_see(who, run.owner_id, run.shared):
+        if not run.readable:
             one.id, one.name, one.label, one.owner, one.reason = "", "run of another user", "", "", ""
-            one.configuration = one.batch = None
+            one.configuration = one.batch = one.course = one.course_id = None
+            one.notes, one.tags = "", []
     found = Queue(
         slots=settings.slots,
         real_time=settings.real_time,
@@ -343,7 +344,8 @@ def one(run: str, who: AnyCaller, store: Database, settings: CurrentSettings) ->
 
 @router.patch("/runs/{run}")
 def mark(run: str, given: Mark, who: UserOrAbove, store: Database, settings: CurrentSettings) -> Entry:
-    """Shares a run, or pins it as the baseline of the caller's comparisons."""
+    """Shares a run, pins it as the baseline of the caller's comparisons, or changes its notes or
+    tags."""
     with store.writing() as rows:
         row = own_run(rows, run, who)
         if given.shared is not None:
@@ -356,6 +358,16 @@ def mark(run: str, given: Mark, who: UserOrAbove, store: Database, settings: Cur
                 other.baseline = False
             row.baseline = given.baseline
             record_action(rows, who, "pin run" if given.baseline else "unpin run", f"{row.name} {row.number}")
+        if "course" in given.model_fields_set:
+            row.course_id = None if given.course is None else course_of(rows, given.course, who).id
+            record_action(rows, who, "share run with a course", f"{row.name} {row.number}")
+        if given.notes is not None:
+            row.notes = given.notes
+        if given.tags is not None:
+            row.tags = stored(given.tags)
+        if given.notes is not None or given.tags is not None:
+            record_action(rows, who, "annotate run", f"{row.name} {row.number}")
+        rows.flush()
         return entry(row, who, settings)
 
 
@@ -389,6 +401,7 @@ def entry(
     """Returns a run in the format of the page."""
     values = {key: getattr(row, key) for key in (*_KEYS, "changed")}
     values |= {"configuration": row.configuration_id, "owner": row.owner.name}
+    values["course"] = None if row.course is None else row.course.name
     return Entry.model_validate(values | _for(row, who, settings, places or {}))
 
 
@@ -407,6 +420,7 @@ def _for(
     verdict = verdict_of(settings.folder(row.owner_id, row.id), row.instrument, row.state)
     return {
         "mine": owns(who, row.owner_id),
+        "tags": row.tags.split(),
         "position": position,
         "expected": expected,
         "fidelity": None if verdict is None else asdict(verdict),
@@ -416,8 +430,8 @@ def _for(
 def readable_run(rows: Transaction, run: str, who: Caller) -> Run:
     """Returns a run that the caller may read. Raises :class:`Refused`, which reports inaccessible
     runs as missing."""
-    row = rows.scalar(select(Run).where(Run.id == run[:32]))
-    if row is None or not may_see(who, row.owner_id, row.shared):
+    row = rows.scalar(select(Run).where(Run.id == run[:32], readable(Run, who)))
+    if row is None:
         raise Refused(404, "there is no such run")
     return row
 
@@ -428,10 +442,3 @@ def own_run(rows: Transaction, run: str, who: Caller) -> Run:
     if not owns(who, row.owner_id):
         raise Refused(403, "this run belongs to another user")
     return row
-
-
-def readable_by(found: Select[Any], who: Caller) -> Select[Any]:
-    """Returns a query restricted to the runs that a user may read."""
-    if who.is_at_least("administrator"):
-        return found
-    return found.where(or_(Run.owner_id == who.id, Run.shared))

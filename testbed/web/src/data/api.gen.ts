@@ -25,7 +25,10 @@ export interface AuditLine {
   what: string;
 }
 
-/** A configuration in a list. */
+/**
+ * A configuration in a list. `about` is the description of its scenario. The picture is null for
+ * an invalid or large scenario. `course` is the course with which it is shared.
+ */
 export interface Brief {
   id: string;
   name: string;
@@ -34,6 +37,33 @@ export interface Brief {
   shared: boolean;
   version: number;
   changed: number;
+  about: string;
+  picture: Thumbnail | null;
+  tags: string[];
+  course_id: number | null;
+  course: string | null;
+  last: LastRun | null;
+}
+
+/**
+ * An action on the runs with given ids, or on all runs that match a filter. Sharing is with
+ * everybody, or with `course`. `tag` is the tag to add or remove.
+ */
+export interface Bulk {
+  action: "cancel" | "remove" | "share" | "stop sharing" | "tag" | "untag";
+  runs?: string[] | null;
+  matching?: Filter | null;
+  course?: number | null;
+  tag?: string | null;
+}
+
+/**
+ * The number of changed runs, and the number of others: runs of other users, and runs in a state
+ * that does not permit the action.
+ */
+export interface BulkChanged {
+  changed: number;
+  skipped: number;
 }
 
 /**
@@ -57,6 +87,8 @@ export interface Change {
   text?: string | null;
   positions?: Record<string, [number, number]> | null;
   shared?: boolean | null;
+  tags?: string[] | null;
+  course?: number | null;
 }
 
 /**
@@ -91,6 +123,15 @@ export interface Compared {
   others: (Record<string, unknown>)[];
 }
 
+/** A course with the names of its members. `mine` is true if the caller may change it. */
+export interface CourseEntry {
+  id: number;
+  name: string;
+  owner: string;
+  mine: boolean;
+  members: string[];
+}
+
 /** The TOML text of a scenario. */
 export interface Draft {
   text: string;
@@ -113,7 +154,11 @@ export interface Edits {
 /**
  * A run. `position` is its position in the queue, from 1, and `expected` the time until its
  * expected start, in seconds. `fidelity` is null for simulations, which are exact, and before the
- * end of the run. `changed` is the number of manual changes.
+ * end of the run. `changed` is the number of manual changes, and `events` the predicted cost. The
+ * results are the sum of the flows' goodputs (bit/s) and time-outs, and the means of their
+ * round-trip times (s), one-way delays (s) and opinion scores. They are null before the end of the
+ * run, and if no flow has them. `bytes` is the size of the run's files. `course` is the name of
+ * the course with which the run is shared.
  */
 export interface Entry {
   id: string;
@@ -135,6 +180,17 @@ export interface Entry {
   shared: boolean;
   baseline: boolean;
   changed: number;
+  events: number;
+  goodput: number | null;
+  rtt: number | null;
+  delay: number | null;
+  timeouts: number | null;
+  mos: number | null;
+  bytes: number;
+  notes: string;
+  tags: string[];
+  course_id: number | null;
+  course: string | null;
   fidelity: Fidelity | null;
   position: number | null;
   expected: number | null;
@@ -152,11 +208,19 @@ export interface File {
   bytes: number;
 }
 
-/** The path of a flow to its destination and back. */
-export interface FlowPath {
-  name: string;
-  there: PathHop[];
-  back: PathHop[];
+/**
+ * Conditions on runs. A run matches if it meets all of them. `search` is a part of the name, the
+ * label, the notes or a tag.
+ */
+export interface Filter {
+  state?: "queued" | "leased" | "running" | "done" | "failed" | "cancelled" | "incomplete" | null;
+  search?: string;
+  batch?: string;
+  configuration?: string;
+  owner?: string;
+  instrument?: "simulate" | "kernel" | "emulate" | "study" | null;
+  tag?: string;
+  verdict?: "valid" | "degraded" | "void" | "changed" | null;
 }
 
 /** The name of a copied configuration. */
@@ -173,6 +237,12 @@ export interface Full {
   shared: boolean;
   version: number;
   changed: number;
+  about: string;
+  picture: Thumbnail | null;
+  tags: string[];
+  course_id: number | null;
+  course: string | null;
+  last: LastRun | null;
   text: string;
   positions: Record<string, unknown>;
 }
@@ -194,6 +264,18 @@ export interface Group {
 export interface Invitation {
   level: "guest" | "user" | "administrator";
   link: string;
+}
+
+/** The result of the last run of a configuration that is done and that the caller may read. */
+export interface LastRun {
+  id: string;
+  number: number;
+  instrument: string;
+  ended: number | null;
+  goodput: number | null;
+  mos: number | null;
+  changed: number;
+  fidelity: Fidelity | null;
 }
 
 /**
@@ -251,10 +333,16 @@ export interface MapFlow {
   delay: number | null;
 }
 
-/** Marks of a run: shared with others, and baseline of the caller's comparisons. */
+/**
+ * Marks of a run: shared with everybody, shared with a course (null: with none), baseline of the
+ * caller's comparisons, notes and tags. Values that are missing do not change.
+ */
 export interface Mark {
   shared?: boolean | null;
+  course?: number | null;
   baseline?: boolean | null;
+  notes?: string | null;
+  tags?: string[] | null;
 }
 
 /**
@@ -288,6 +376,11 @@ export interface Means {
   latex: string;
 }
 
+/** The names of all members of a course. */
+export interface Members {
+  members: string[];
+}
+
 /**
  * A metric: its unit, its display unit, and the `size` of the display unit in terms of the unit.
  * The unit of a plain number is `"1"`.
@@ -315,10 +408,20 @@ export interface New {
   positions?: Record<string, [number, number]>;
 }
 
+/** The name of a new course. */
+export interface NewCourse {
+  name: string;
+}
+
 /** The old and the new password. */
 export interface NewPassword {
   old: string;
   new: string;
+}
+
+/** The text of a new comment. */
+export interface NewRemark {
+  text: string;
 }
 
 /** The name of a new token, and its permission. */
@@ -469,6 +572,15 @@ export interface Region {
   end: number | null;
 }
 
+/** A comment on a run. `mine` is true if the caller may remove it. */
+export interface Remark {
+  id: number;
+  user: string;
+  at: number;
+  text: string;
+  mine: boolean;
+}
+
 /** One test of a study; null for all tests. `once` identifies the launch, as in `Launch`. */
 export interface Reproduce {
   test?: string | null;
@@ -540,6 +652,17 @@ export interface Scenario {
   shared: boolean;
   baseline: boolean;
   changed: number;
+  events: number;
+  goodput: number | null;
+  rtt: number | null;
+  delay: number | null;
+  timeouts: number | null;
+  mos: number | null;
+  bytes: number;
+  notes: string;
+  tags: string[];
+  course_id: number | null;
+  course: string | null;
   fidelity: Fidelity | null;
   position: number | null;
   expected: number | null;
@@ -617,10 +740,30 @@ export interface StudyTest {
   impossible: string | null;
 }
 
-/** A scenario from which a new configuration can start. */
+/**
+ * A scenario from which a new configuration can start, with its group on the page. The blank one
+ * has no group and no picture.
+ */
 export interface Template {
   name: string;
   about: string;
+  group: string;
+  picture: Thumbnail | null;
+}
+
+/**
+ * A small picture of a scenario: its nodes, its edges as pairs of numbers of nodes with true for a
+ * link over a satellite, and the number of the node from which it is drawn.
+ */
+export interface Thumbnail {
+  nodes: ThumbnailNode[];
+  edges: ([number, number, boolean])[];
+  first: number;
+}
+
+/** A node of a small picture, with its kind, such as host, router or network. */
+export interface ThumbnailNode {
+  id: string;
   kind: string;
 }
 
@@ -644,6 +787,16 @@ export interface Token {
   created: number;
   used: number;
   secret: string | null;
+}
+
+/**
+ * The number of matching runs. `owners` and `tags` are those of all runs that the caller may read,
+ * for choices of filters.
+ */
+export interface Total {
+  total: number;
+  owners: string[];
+  tags: string[];
 }
 
 /** The description of a trace, and its columns. */
@@ -670,6 +823,17 @@ export interface Varied {
   numbers: boolean;
   ticks: number[];
   labels: string[];
+}
+
+/** A saved view: its name, and the parameters of the page's address. */
+export interface View {
+  name: string;
+  query: string;
+}
+
+/** The parameters of the page's address. */
+export interface ViewQuery {
+  query: string;
 }
 
 /**

@@ -1,6 +1,6 @@
 // The page's address, data loaded from the test bed, and the stream of events.
 
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
 import { api } from "./api";
 import { checkConnection, connected, useReconnections } from "./connection";
@@ -79,15 +79,17 @@ export function message(error: unknown): string {
 
 /** The response to a GET request, and a function that repeats the request. An empty path sends no
  * request. A view that opens shows the cached response until the next one arrives; with `current`,
- * it waits for the next one. */
+ * it waits for the next one. After a change of the path, `keep` shows the response to the previous
+ * path until the next one arrives. */
 export function useLoaded<T>(
   path: string,
-  { current = false } = {},
+  { current = false, keep = false } = {},
 ): { value: T | undefined; error: string; reload: () => void } {
   const { data, error, refetch } = useQuery<T>({
     queryKey: [path],
     enabled: path !== "",
     gcTime: current ? 0 : undefined,
+    placeholderData: keep ? keepPreviousData : undefined,
   });
   const reconnections = useReconnections();
   const before = useRef(reconnections);
@@ -107,6 +109,12 @@ export interface RunEvent {
   state: string;
   progress: number;
   reason: string;
+  /** Known after the end of a run: its owner's account, its number, name, label and fidelity. */
+  owner?: number;
+  number?: number;
+  name?: string;
+  label?: string;
+  verdict?: string;
 }
 
 /** Live data of a run since the previous part: rows by table and entity. A row contains the time in

@@ -12,7 +12,7 @@ interface Question {
   /** Marks an action that removes something. */
   destructive?: boolean;
   /** A value to enter. Without a label, the answer is yes or no. */
-  field?: { label: string; value: string; maxLength?: number };
+  field?: { label: string; value: string; maxLength?: number; optional?: boolean };
 }
 interface Asked extends Question {
   answer: (value: string | null) => void;
@@ -81,14 +81,14 @@ export function Dialogs() {
   );
 }
 
-function AskedField({ label, value, maxLength = 120 }: { label: string; value: string; maxLength?: number }) {
+function AskedField({ label, value, maxLength = 120, optional = false }: NonNullable<Question["field"]>) {
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.select(), []);
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <input id={id} ref={input} name="value" defaultValue={value} maxLength={maxLength} required />
+      <input id={id} ref={input} name="value" defaultValue={value} maxLength={maxLength} required={!optional} />
     </div>
   );
 }

@@ -1,191 +1,216 @@
-// The list of runs, and the state of a run.
+// The table of runs, sorted and filtered by the server, with actions on single and chosen runs.
 
-import { useCallback, useEffect, useState } from "react";
+import { type SortingState, useTable } from "@tanstack/react-table";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../data/api";
-import type { Entry } from "../data/api.gen";
-import { useReconnections } from "../data/connection";
-import { duration, when } from "../data/format";
-import { FINAL, go, link, message, useEvents, useValue } from "../data/state";
-import { Field, Notice, Progress, ScrollRegion } from "./basics";
+import type { Entry, Total } from "../data/api.gen";
+import { FINAL, message, type RunEvent, useEvents, useLoaded, usePlace, useValue } from "../data/state";
+import { useUser } from "../data/user";
+import { Notice, ScrollRegion } from "./basics";
 import { confirmed } from "./dialog";
-import { Marks } from "./marks";
+import { RunActions } from "./run_actions";
+import { CHOICES, columns, DEFAULT_COLUMNS, features, NUMBERS } from "./run_columns";
+import { FILTERS, Filters, SavedViews } from "./run_filters";
+import { RunNotes } from "./run_notes";
+import "./cards.css";
+import "./runs.css";
 
-const STATES = ["queued", "running", ...FINAL];
+/** Number of runs of a page. */
+const PAGE = 50;
+const NONE: Entry[] = [];
 
 /** The runs of a configuration (`of`) or of a launch (`batch`), or all runs visible to the user. */
 export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
-  // Filters are stored in the address, so that a link opens the same list.
-  const [search, setSearch] = useValue("search");
-  const [state, setState] = useValue("state");
+  // The address contains filters, order, columns and chosen runs, so that a link opens the same
+  // list.
+  const { values } = usePlace();
+  const [sort, setSort] = useValue("sort", "-number");
+  const [shown] = useValue("columns", DEFAULT_COLUMNS.join(","));
   const [picked, setPicked] = useValue("chosen");
-  const chosen = picked.split(",").filter(Boolean);
-  const [rows, setRows] = useState<Entry[] | null>(null);
-  const [more, setMore] = useState(false);
+  const [at, setAt] = useValue("page", "1");
+  const [all, setAll] = useState(false);
+  const [annotated, setAnnotated] = useState<Entry | null>(null);
   const [failure, setFailure] = useState("");
-  const query = new URLSearchParams({
-    limit: "50",
-    ...(search && { search }),
-    ...(state && { state }),
+  const guest = useUser()?.level === "guest";
+  const chosen = useMemo(() => picked.split(",").filter(Boolean), [picked]);
+  const filter: Record<string, string> = {
     ...(batch && { batch }),
     ...(of && { configuration: of }),
-  }).toString();
-  const fetchRows = useCallback(
-    () =>
-      api.get<Entry[]>(`/runs?${query}`).then(
-        (found) => {
-          setFailure("");
-          setRows(found);
-          setMore(found.length === 50);
-        },
-        (error: unknown) => setFailure(message(error)),
-      ),
-    [query],
-  );
-  const reconnections = useReconnections();
-  // biome-ignore lint/correctness/useExhaustiveDependencies(reconnections): reloads the list
+    ...Object.fromEntries(FILTERS.flatMap((one) => (values.get(one) ? [[one, values.get(one)!]] : []))),
+  };
+  const filtered = FILTERS.some((one) => values.get(one));
+  const conditions = useSettled(new URLSearchParams(filter).toString());
+  // A page is the first again after a change of the filters.
+  const before = useRef(conditions);
+  const page = before.current === conditions ? Math.max(1, Number(at) || 1) : 1;
   useEffect(() => {
-    const timer = setTimeout(() => void fetchRows(), search ? 200 : 0);
-    return () => clearTimeout(timer);
-  }, [fetchRows, search, reconnections]);
-  useEvents((event) => {
-    if (event === null || !rows?.some((one) => one.id === event.run)) {
-      void fetchRows();
-      return;
+    if (before.current !== conditions) {
+      before.current = conditions;
+      setAt("1");
+      setAll(false);
     }
-    setRows(
-      rows.map((one) =>
-        one.id === event.run ? { ...one, ...event, state: event.state as Entry["state"] } : one,
-      ),
-    );
-    if (FINAL.includes(event.state)) void fetchRows();
+  }, [conditions, setAt]);
+  const order = `sort=${sort.replace("-", "")}&descending=${sort.startsWith("-")}`;
+  const loaded = useLoaded<Entry[]>(
+    `/runs?${conditions}&${order}&limit=${PAGE}&offset=${(page - 1) * PAGE}`,
+    {
+      keep: true,
+    },
+  );
+  const counted = useLoaded<Total>(`/runs/total?${conditions}`, { keep: true });
+  const reload = () => {
+    loaded.reload();
+    counted.reload();
+  };
+  const rows = useLive(loaded.value ?? NONE, reload);
+  const total = counted.value?.total ?? rows.length;
+  const sorting: SortingState = [{ id: sort.replace("-", ""), desc: sort.startsWith("-") }];
+  const visibility = Object.fromEntries(CHOICES.map(([name]) => [name, shown.split(",").includes(name)]));
+  const table = useTable({
+    features,
+    columns,
+    data: rows,
+    getRowId: (run) => run.id,
+    manualSorting: true,
+    enableSortingRemoval: false,
+    state: {
+      sorting,
+      columnVisibility: visibility,
+      rowSelection: Object.fromEntries(chosen.map((id) => [id, true])),
+    },
+    onSortingChange: (next) => {
+      const first = (typeof next === "function" ? next(sorting) : next)[0];
+      if (first) setSort(`${first.desc ? "-" : ""}${first.id}`);
+    },
   });
-  const next = async () => {
-    const last = rows?.at(-1);
-    if (!last || !rows) return;
-    try {
-      const found = await api.get<Entry[]>(`/runs?${query}&before=${last.number}`);
-      setFailure("");
-      setRows([...rows, ...found]);
-      setMore(found.length === 50);
-    } catch (error) {
-      setFailure(message(error));
-    }
+  const choose = (ids: string[], wanted: boolean) => {
+    setAll(false);
+    const others = chosen.filter((one) => !ids.includes(one));
+    setPicked((wanted ? [...others, ...ids] : others).join(","));
   };
   const perform = (work: Promise<unknown>) =>
     work.then(
-      () => void fetchRows(),
+      () => {
+        setFailure("");
+        reload();
+      },
       (error: unknown) => setFailure(message(error)),
     );
+  const ofPage = rows.map((one) => one.id);
+  const everyOfPage = rows.length > 0 && ofPage.every((id) => chosen.includes(id));
+  const first = (page - 1) * PAGE + 1;
   return (
     <>
-      <Notice text={failure} />
-      <div className="row">
-        <Field label="Search">
-          {(id) => (
-            <input id={id} type="search" value={search} onChange={(event) => setSearch(event.target.value)} />
-          )}
-        </Field>
-        <Field label="State">
-          {(id) => (
-            <select id={id} value={state} onChange={(event) => setState(event.target.value)}>
-              <option value="">all</option>
-              {STATES.map((one) => (
-                <option key={one}>{one}</option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <button
-          type="button"
-          className="primary"
-          disabled={chosen.length < 1}
-          onClick={() => go(["compare"], { run: chosen.join(",") })}
-        >
-          Compare {chosen.length || ""}
-        </button>
-      </div>
+      {!of && !batch && <SavedViews />}
+      <Notice text={failure || loaded.error} />
+      <Filters known={counted.value} />
+      <RunActions
+        chosen={chosen}
+        matching={all ? filter : null}
+        total={total}
+        rows={rows}
+        guest={guest}
+        done={(removed) => {
+          if (removed) setPicked("");
+          if (removed) setAll(false);
+          reload();
+        }}
+      />
       <p className="soft" role="status">
-        {rows &&
-          (rows.length === 0
-            ? `${search || state ? "No matching runs" : "No runs yet"}.`
-            : `${rows.length}${more ? " or more" : ""} ${rows.length === 1 ? "run" : "runs"}`)}
+        {loaded.value &&
+          counted.value &&
+          (total === 0
+            ? filtered
+              ? "No matching runs."
+              : "No runs yet. Open a configuration and launch it: its runs appear here."
+            : `${total.toLocaleString("en")} ${total === 1 ? "run" : "runs"}`)}
+        {everyOfPage && total > rows.length && !all && (
+          <>
+            {" "}
+            <button type="button" className="plain" onClick={() => setAll(true)}>
+              Choose all {total.toLocaleString("en")} matching runs
+            </button>
+          </>
+        )}
       </p>
-      {rows && rows.length > 0 && (
+      {rows.length > 0 && (
         <ScrollRegion label="Runs">
-          <table>
+          <table className="runs">
             <thead>
-              <tr>
-                <th>
-                  <span className="hidden">Choose</span>
-                </th>
-                <th>Run</th>
-                <th>Owner</th>
-                <th>Instrument</th>
-                <th>State</th>
-                <th>Launched</th>
-                <th>
-                  <span className="hidden">Actions</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((one) => (
-                <tr key={one.id}>
-                  <td>
+              {table.getHeaderGroups().map((group) => (
+                <tr key={group.id}>
+                  <th className="choose">
                     <input
                       type="checkbox"
-                      aria-label={`Choose run ${one.number}`}
-                      disabled={one.state !== "done"}
-                      checked={chosen.includes(one.id)}
-                      onChange={(event) =>
-                        setPicked(
-                          (event.target.checked
-                            ? [...chosen, one.id]
-                            : chosen.filter((other) => other !== one.id)
-                          ).join(","),
-                        )
-                      }
+                      aria-label="Choose all runs of this page"
+                      checked={everyOfPage}
+                      onChange={(event) => choose(ofPage, event.target.checked)}
+                    />
+                  </th>
+                  {group.headers.map((header) => {
+                    const sorted = header.column.getIsSorted();
+                    return (
+                      <th
+                        key={header.id}
+                        className={
+                          header.id === "number" ? "fixed" : NUMBERS.has(header.id) ? "number" : undefined
+                        }
+                        aria-sort={
+                          sorted === "asc" ? "ascending" : sorted === "desc" ? "descending" : undefined
+                        }
+                      >
+                        {header.column.getCanSort() ? (
+                          <button
+                            type="button"
+                            className="sort"
+                            onClick={header.column.getToggleSortingHandler()}
+                          >
+                            <table.FlexRender header={header} />
+                            <span aria-hidden="true">
+                              {sorted === "asc" ? "↑" : sorted === "desc" ? "↓" : ""}
+                            </span>
+                          </button>
+                        ) : (
+                          <table.FlexRender header={header} />
+                        )}
+                      </th>
+                    );
+                  })}
+                  <th>
+                    <span className="hidden">Actions</span>
+                  </th>
+                </tr>
+              ))}
+            </thead>
+            <tbody>
+              {table.getRowModel().rows.map((row) => (
+                <tr key={row.id} className={row.getIsSelected() ? "chosen" : undefined}>
+                  <td className="choose">
+                    <input
+                      type="checkbox"
+                      aria-label={`Choose run ${row.original.number}`}
+                      checked={all || row.getIsSelected()}
+                      onChange={(event) => choose([row.id], event.target.checked)}
                     />
                   </td>
-                  <th scope="row">
-                    <a href={link(["runs", one.id])}>
-                      {one.number} {one.name}
-                    </a>
-                    {one.label && <span className="soft"> {one.label}</span>}
-                    {one.baseline && <span className="badge">baseline</span>}
-                    <Marks run={one} />
-                  </th>
-                  <td>{one.owner}</td>
-                  <td>{one.instrument}</td>
-                  <td>
-                    <State run={one} />
-                  </td>
-                  <td>{when(one.queued)}</td>
+                  {row.getVisibleCells().map((cell) =>
+                    cell.column.id === "number" ? (
+                      <th key={cell.id} scope="row" className="fixed">
+                        <table.FlexRender cell={cell} />
+                      </th>
+                    ) : (
+                      <td key={cell.id} className={NUMBERS.has(cell.column.id) ? "number" : undefined}>
+                        <table.FlexRender cell={cell} />
+                      </td>
+                    ),
+                  )}
                   <td className="actions">
-                    {one.mine && !FINAL.includes(one.state) && (
-                      <button
-                        type="button"
-                        onClick={() => void perform(api.post(`/runs/${one.id}/cancel`))}
-                        aria-label={`Cancel run ${one.number}`}
-                      >
-                        Cancel
-                      </button>
-                    )}
-                    {one.mine && FINAL.includes(one.state) && (
-                      <button
-                        type="button"
-                        onClick={() =>
-                          void confirmed({
-                            title: `Remove run ${one.number}?`,
-                            about: "Its results are removed as well.",
-                            action: "Remove",
-                            destructive: true,
-                          }).then((yes) => yes && void perform(api.remove(`/runs/${one.id}`)))
-                        }
-                        aria-label={`Remove run ${one.number}`}
-                      >
-                        Remove
-                      </button>
+                    {row.original.mine && (
+                      <RowActions
+                        run={row.original}
+                        perform={(work) => void perform(work)}
+                        annotate={() => setAnnotated(row.original)}
+                      />
                     )}
                   </td>
                 </tr>
@@ -194,27 +219,110 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
           </table>
         </ScrollRegion>
       )}
-      {more && (
-        <button type="button" onClick={() => void next()}>
-          Load more
+      {total > PAGE && (
+        <nav className="row pages" aria-label="Pages of the list">
+          <button type="button" disabled={page <= 1} onClick={() => setAt(String(page - 1))}>
+            Previous
+          </button>
+          <span>
+            {first.toLocaleString("en")} to {(first + rows.length - 1).toLocaleString("en")} of{" "}
+            {total.toLocaleString("en")}
+          </span>
+          <button type="button" disabled={page * PAGE >= total} onClick={() => setAt(String(page + 1))}>
+            Next
+          </button>
+        </nav>
+      )}
+      {annotated && <RunNotes run={annotated} onClose={() => setAnnotated(null)} saved={reload} />}
+    </>
+  );
+}
+
+function RowActions({
+  run,
+  perform,
+  annotate,
+}: {
+  run: Entry;
+  perform: (work: Promise<unknown>) => void;
+  annotate: () => void;
+}) {
+  return (
+    <>
+      <button type="button" onClick={annotate} aria-label={`Notes and tags of run ${run.number}`}>
+        Notes
+      </button>
+      {FINAL.includes(run.state) ? (
+        <button
+          type="button"
+          onClick={() =>
+            void confirmed({
+              title: `Remove run ${run.number}?`,
+              about: "Its results are removed as well.",
+              action: "Remove",
+              destructive: true,
+            }).then((yes) => yes && perform(api.remove(`/runs/${run.id}`)))
+          }
+          aria-label={`Remove run ${run.number}`}
+        >
+          Remove
+        </button>
+      ) : (
+        <button
+          type="button"
+          onClick={() => perform(api.post(`/runs/${run.id}/cancel`))}
+          aria-label={`Cancel run ${run.number}`}
+        >
+          Cancel
         </button>
       )}
     </>
   );
 }
 
-export function State({ run }: { run: Entry }) {
-  if (run.state === "queued") {
-    return (
-      <>
-        queued{run.position !== null && `, position ${run.position}`}
-        {run.expected !== null && run.expected > 2 && (
-          <span className="soft"> (starts in about {duration(run.expected)})</span>
-        )}
-      </>
-    );
-  }
-  if (run.state === "running" || run.state === "leased")
-    return <Progress value={run.progress} label={`Progress of run ${run.number}`} />;
-  return <span className={`state ${run.state}`}>{run.state}</span>;
+/** The value that has not changed for a fifth of a second, so that typing sends few requests. */
+function useSettled(value: string): string {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), 200);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}
+
+/** The rows with the states and progress of later events. `reload` is called after the end of a
+ * run, and for events of other runs, at most once per second. */
+function useLive(rows: Entry[], reload: () => void): Entry[] {
+  const [events, setEvents] = useState<Record<string, RunEvent>>({});
+  const latest = useRef(reload);
+  latest.current = reload;
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies(rows): newer rows replace the events
+  useEffect(() => setEvents({}), [rows]);
+  useEffect(
+    () => () => {
+      if (timer.current !== null) clearTimeout(timer.current);
+    },
+    [],
+  );
+  useEvents((event) => {
+    if (event !== null && rows.some((one) => one.id === event.run)) {
+      setEvents((before) => ({ ...before, [event.run]: event }));
+      if (!FINAL.includes(event.state)) return;
+    }
+    timer.current ??= setTimeout(() => {
+      timer.current = null;
+      latest.current();
+    }, 300);
+  });
+  return useMemo(
+    () =>
+      rows.map((one) => {
+        const event = events[one.id];
+        if (!event) return one;
+        const state = event.state as Entry["state"];
+        return { ...one, state, progress: event.progress, reason: event.reason };
+      }),
+    [rows, events],
+  );
 }

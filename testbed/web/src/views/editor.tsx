@@ -16,6 +16,7 @@ import { flushInput, resetInput } from "../parts/panel";
 import { PreviewPanel, usePreview } from "../parts/preview";
 import { ProblemsOf } from "../parts/problems";
 import { RunList } from "../parts/run_list";
+import { SaveAs } from "../parts/save_as";
 import { VaryOf } from "../parts/vary";
 import { Connections } from "./steps/connections";
 import { Launch } from "./steps/launch";
@@ -227,6 +228,11 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
   };
 
   const vary = (key: string) => go(["configuration", applied.id, "test"], { vary: key });
+  /** Removes the draft, after it was saved as another configuration. */
+  const forget = () => {
+    setText(applied.text);
+    sessionStorage.removeItem(`draft ${applied.id}`);
+  };
 
   return (
     <>
@@ -239,6 +245,9 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
           </span>
         )}
         <span className="grow" />
+        {user.level !== "guest" && (
+          <SaveAs name={applied.name} text={text} positions={draft.positions} saved={forget} />
+        )}
         {mine && (
           <>
             <button

@@ -4,7 +4,7 @@ import { useEffect } from "react";
 import type { Queue } from "../data/api.gen";
 import { link, useEvents, useLoaded } from "../data/state";
 import { Notice, ScrollRegion, Title } from "../parts/basics";
-import { State } from "../parts/run_list";
+import { State } from "../parts/run_state";
 
 export function QueueView() {
   const { value, error, reload } = useLoaded<Queue>("/queue");

@@ -13,7 +13,7 @@ import { ManualChanges } from "../parts/controls";
 import { Live } from "../parts/live";
 import { type Marked, Marks } from "../parts/marks";
 import { Replay } from "../parts/replay";
-import { State } from "../parts/run_list";
+import { State } from "../parts/run_state";
 import { Timeline } from "../parts/timeline";
 
 const TABS = ["report", "timeline", "picture", "files", "scenario"] as const;
