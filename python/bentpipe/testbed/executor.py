@@ -76,6 +76,7 @@ class Executor:
     def loop(self) -> None:
         """Executes runs until stopped. Retries after errors of the database."""
         threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._examine, daemon=True).start()
         examined = -KERNEL_POLL_S
         while not self.ending.is_set():
             if time.monotonic() - examined > KERNEL_POLL_S:
@@ -99,7 +100,13 @@ class Executor:
         # of the folder then contain no socket.
         self.settings.socket.unlink(missing_ok=True)
         self.settings.instruments.unlink(missing_ok=True)
+        self.settings.checks.unlink(missing_ok=True)
         self.lock.close()
+
+    def _examine(self) -> None:
+        """Writes the findings about this machine, of which the page shows those for all users."""
+        with contextlib.suppress(OSError, ValueError):
+            instruments.write_checks(self.settings)
 
     def _take(self) -> bool:
         """Starts the next run if a run waits and a slot is free. Returns true if it started one."""

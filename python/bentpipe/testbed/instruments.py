@@ -19,6 +19,7 @@ from bentpipe.errors import InputError
 from bentpipe.guest import current, kernels
 from bentpipe.scenario.scenarios import Scenario
 
+from .paths import without_paths
 from .refused import Refused
 from .rules import INSTRUMENTS, Cost, check_cost
 from .settings import Settings
@@ -58,6 +59,32 @@ def without_kernel() -> dict[str, str]:
     except InputError:
         return {"kernel": OUTDATED_KERNEL if kernels() else NO_KERNEL}
     return {}
+
+
+def checks(settings: Settings) -> list[dict[str, Any]]:
+    """Returns the findings of `bentpipe machine doctor` about the executor's machine, without paths
+    of the machine. Each has the keys ``what``, ``status`` ("ok", "limited" or "missing"),
+    ``needed`` (for emulation in real time) and ``found``."""
+    keys = ("what", "status", "needed", "found")
+    findings = [{key: one[key] for key in keys} for one in json.loads(_native.examine())["findings"]]
+    return [one | {"found": without_paths(one["found"], settings.data)} for one in findings]
+
+
+def write_checks(settings: Settings) -> None:
+    """Writes the findings about this machine to the file that the web process reads."""
+    unfinished = settings.checks.with_suffix(".new")
+    unfinished.write_text(json.dumps(checks(settings)), encoding="utf-8")
+    unfinished.replace(settings.checks)
+
+
+def checks_of_machine(settings: Settings) -> list[dict[str, Any]]:
+    """Returns the findings about the executor's machine; empty before the executor has examined
+    it."""
+    try:
+        found: list[dict[str, Any]] = json.loads(settings.checks.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return found
 
 
 def write(settings: Settings, reasons: Mapping[str, str]) -> None:

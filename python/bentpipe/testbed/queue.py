@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, update
 from sqlalchemy.orm import Session as Transaction
 from sqlalchemy.orm import defer
 
-from .tables import ACTIVE, FINAL, Change, Event, Run
+from .tables import ACTIVE, FINAL, Change, Event, Reservation, Run
 
 #: Seconds after its last renewal at which a lease expires.
 LEASE_S: Final = 30.0
@@ -47,7 +47,7 @@ def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool
     queued = (
         select(Run.number, Run.instrument)
         .outerjoin(served, served.c.owner == Run.owner_id)
-        .where(Run.state == "queued", Run.instrument.in_(instruments))
+        .where(Run.state == "queued", Run.instrument.in_(instruments), ~_is_reserved(time.time()))
         .order_by(func.coalesce(served.c.at, 0.0), Run.number)
         .limit(1)
     )
@@ -68,6 +68,17 @@ def claim(rows: Transaction, worker: str, instruments: Sequence[str], busy: bool
             record_event(rows, run)
             return run
     return None
+
+
+def _is_reserved(now: float) -> ColumnElement[bool]:
+    """Returns the condition of runs in real time that would overlap a reservation of another
+    account, from now until their expected end."""
+    meets = select(Reservation.id).where(
+        Reservation.user_id != Run.owner_id,
+        Reservation.ends > now,
+        Reservation.starts < now + OVERHEAD_S + Run.duration,
+    )
+    return and_(Run.instrument.in_(EXCLUSIVE), meets.exists())
 
 
 def renew(rows: Transaction, number: int, worker: str, progress: float | None = None) -> bool:

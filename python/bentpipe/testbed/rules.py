@@ -46,12 +46,24 @@ class Limits:
     queued: int
     runs: int
     configurations: int
+    #: Size of the files of all stored runs in bytes, above which no further run may be launched.
+    stored: int
 
 
 OF_LEVEL: Final = {
-    "guest": Limits((), 0, 0, 0, 0, 2_000, 256_000, 0, 0, 0),
+    "guest": Limits((), 0, 0, 0, 0, 2_000, 256_000, 0, 0, 0, 0),
     "user": Limits(
-        INSTRUMENTS, 200 * MEGA, 900, 2_000 * MEGA, 3_000 * MEGA, 2_000, 256_000, 200, 20_000, 500
+        INSTRUMENTS,
+        200 * MEGA,
+        900,
+        2_000 * MEGA,
+        3_000 * MEGA,
+        2_000,
+        256_000,
+        200,
+        20_000,
+        500,
+        100_000 * MEGA,
     ),
     "administrator": Limits(
         INSTRUMENTS,
@@ -64,6 +76,7 @@ OF_LEVEL: Final = {
         2_000,
         200_000,
         5_000,
+        1_000_000 * MEGA,
     ),
 }
 

@@ -60,6 +60,11 @@ class Settings:
         (:mod:`bentpipe.testbed.instruments`)."""
         return self.data / "instruments.json"
 
+    @property
+    def checks(self) -> Path:
+        """The executor's file of findings about its machine."""
+        return self.data / "machine.json"
+
     def folder(self, owner: int, run: str) -> Path:
         """Returns the folder of a run. Both parts are chosen by this program, never by a user."""
         return self.folder_of(owner) / run

@@ -179,6 +179,7 @@ class Run(Base):
         Index("run_turn", "owner_id", "started"),
         Index("run_rate", "instrument", "state", "number"),
         Index("run_goodput", "goodput"),
+        Index("run_use", "owner_id", "state", "bytes"),
         AUTOINCREMENT,
     )
     number: Mapped[int] = mapped_column(Integer, primary_key=True)

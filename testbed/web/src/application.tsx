@@ -9,6 +9,7 @@ import { resumeRequests, useSessionExpired } from "./data/session";
 import { link, usePlace } from "./data/state";
 import { CurrentUser } from "./data/user";
 import { Notice, Title } from "./parts/basics";
+import { Notices } from "./parts/notices";
 import { mayOpen, VIEWS, viewAt } from "./views";
 import { Join, LogIn, LogInAgain, ResetPassword } from "./views/login";
 
@@ -82,6 +83,7 @@ export function Application() {
       </header>
       <Connection />
       {expired && <LogInAgain user={user} done={entered} />}
+      <Notices user={user.id} />
       <main id="main" tabIndex={-1}>
         <Suspense fallback={<p aria-busy="true" />}>
           <CurrentView

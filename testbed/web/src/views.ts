@@ -4,11 +4,7 @@
 import { type ComponentType, lazy } from "react";
 import type { SessionUser } from "./data/api.gen";
 import { isAtLeast, type Level } from "./data/levels";
-import { AccountView } from "./views/account";
 import { Configurations } from "./views/configurations";
-import { People } from "./views/people";
-import { QueueView } from "./views/queue";
-import { Studies } from "./views/studies";
 
 /** The properties of every view. `id` is the part of the address at ":id", and `onLogOut` ends the
  * session in the page. */
@@ -28,11 +24,19 @@ export interface View {
   component: ComponentType<ViewProperties>;
 }
 
-// Views with a picture or plots are loaded when they open, so that the first view is small.
+// Only the first view is part of the script that the page loads at its start.
+const AccountView = lazy(() => import("./views/account").then((file) => ({ default: file.AccountView })));
 const Comparison = lazy(() => import("./views/comparison").then((file) => ({ default: file.Comparison })));
+const Courses = lazy(() => import("./views/courses").then((file) => ({ default: file.Courses })));
 const Editor = lazy(() => import("./views/editor").then((file) => ({ default: file.Editor })));
-const RunView = lazy(() => import("./views/run").then((file) => ({ default: file.RunView })));
+const LaboratoryView = lazy(() =>
+  import("./views/laboratory").then((file) => ({ default: file.LaboratoryView })),
+);
+const People = lazy(() => import("./views/people").then((file) => ({ default: file.People })));
+const QueueView = lazy(() => import("./views/queue").then((file) => ({ default: file.QueueView })));
 const Runs = lazy(() => import("./views/runs").then((file) => ({ default: file.Runs })));
+const RunView = lazy(() => import("./views/run").then((file) => ({ default: file.RunView })));
+const Studies = lazy(() => import("./views/studies").then((file) => ({ default: file.Studies })));
 
 /** All views, in the order of the navigation. */
 export const VIEWS: View[] = [
@@ -43,6 +47,8 @@ export const VIEWS: View[] = [
   { path: "studies", label: "Studies", component: Studies },
   { path: "queue", label: "Queue", component: QueueView },
   { path: "compare", label: "Compare", component: Comparison },
+  { path: "courses", label: "Courses", component: Courses },
+  { path: "laboratory", label: "Laboratory", component: LaboratoryView },
   { path: "people", label: "People", level: "administrator", component: People },
   { path: "account", component: AccountView },
 ];

@@ -92,7 +92,7 @@ def test_actions_on_chosen_runs(bed: Served, ada: Page) -> None:
     with page.expect_download() as download:
         bar.get_by_role("link", name="Download ZIP").click()
     assert download.value.suggested_filename == "runs.zip"
-    bar.get_by_role("button", name="Tag…").click()
+    bar.get_by_role("button", name="Tag…", exact=True).click()
     page.get_by_label("Tag", exact=True).last.fill("keep")
     page.get_by_role("button", name="Tag", exact=True).click()
     expect(page.get_by_text("3 runs tagged keep.")).to_be_visible()

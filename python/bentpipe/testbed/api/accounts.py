@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 import time
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import select
 
 from bentpipe.testbed import accounts
+from bentpipe.testbed.quotas import NOTHING, Used, used
 from bentpipe.testbed.refused import Refused
+from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.tables import ACTIVE, Audit, Run, User
 from bentpipe.testbed.tables import Invitation as Offered
 
@@ -23,14 +25,24 @@ router = APIRouter(tags=["accounts"])
 Level = Literal["guest", "user", "administrator"]
 
 
+class Quota(BaseModel):
+    """The use of a limit of an account's level: waiting and running runs (``queued``), stored runs
+    (``runs``), ``configurations``, or bytes of stored runs (``stored``)."""
+
+    name: Literal["queued", "runs", "configurations", "stored"]
+    used: int
+    limit: int
+
+
 class Account(BaseModel):
-    """An account in a list of accounts."""
+    """An account in a list of accounts, with its use of the limits of its level."""
 
     id: int
     name: str
     level: Level
     created: float
     active: bool
+    quotas: list[Quota] = Field(default_factory=list)
 
 
 class ChangedAccount(Strict):
@@ -86,8 +98,30 @@ class AuditLine(BaseModel):
 def listed(_: Administrator, store: Database) -> list[Account]:
     """Returns all accounts, by name."""
     with store.reading() as rows:
-        found = rows.scalars(select(User).order_by(User.name))
-        return [Account.model_validate(one, from_attributes=True) for one in found]
+        found = rows.scalars(select(User).order_by(User.name)).all()
+        now = used(rows)
+        return [
+            _account(one).model_copy(update={"quotas": _quotas(now.get(one.id, NOTHING), one.level)})
+            for one in found
+        ]
+
+
+@router.get("/quotas")
+def quotas(who: AnyCaller, store: Database) -> list[Quota]:
+    """Returns the caller's use of the limits of the caller's level."""
+    with store.reading() as rows:
+        return _quotas(used(rows, who.id).get(who.id, NOTHING), who.level)
+
+
+def _quotas(now: Used, level: str) -> list[Quota]:
+    limits = OF_LEVEL[level]
+    names = get_args(Quota.model_fields["name"].annotation)
+    return [Quota(name=name, used=getattr(now, name), limit=getattr(limits, name)) for name in names]
+
+
+def _account(user: User) -> Account:
+    keys = ("id", "name", "level", "created", "active")
+    return Account.model_validate({key: getattr(user, key) for key in keys})
 
 
 @router.patch("/accounts/{account}")
@@ -104,7 +138,7 @@ def change(account: Number, given: ChangedAccount, who: AdministratorInPerson, s
                 raise Refused(409, "you cannot deactivate your own account")
             accounts.set_active(rows, user, given.active)
             accounts.record_action(rows, who, "activate" if given.active else "deactivate", user.name)
-        return Account.model_validate(user, from_attributes=True)
+        return _account(user)
 
 
 @router.delete("/accounts/{account}", status_code=204)

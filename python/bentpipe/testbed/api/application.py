@@ -31,10 +31,12 @@ from . import (
     configurations,
     courses,
     drafts,
+    laboratory,
     live,
     means,
     plans,
     reproducing,
+    reservations,
     results,
     run_lists,
     runs,
@@ -108,6 +110,8 @@ def application(settings: Settings, store: Store) -> FastAPI:
         results,
         means,
         calls,
+        laboratory,
+        reservations,
     ):
         app.include_router(module.router, prefix="/api", responses=REFUSALS)
     _errors(app, settings.data)

@@ -10,12 +10,13 @@ from pydantic import BaseModel, Field
 from bentpipe.testbed import instruments, queue, reproducing
 from bentpipe.testbed.accounts import record_action
 from bentpipe.testbed.executor import wake
+from bentpipe.testbed.quotas import check_room
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.tables import Run
 
 from .callers import AnyCaller, CurrentSettings, Database, UserOrAbove
-from .runs import Entry, check_room, earlier_launch, entry
+from .runs import Entry, earlier_launch, entry
 from .sessions import Strict
 
 router = APIRouter(tags=["studies"])
@@ -88,7 +89,7 @@ def reproduce(
     order = reproducing.job_text(study, given.test)
     reproducing.check_kernel(study, given.test, instruments.of_machine(settings))
     with store.writing() as rows:
-        check_room(rows, who, 1)
+        check_room(rows, who.id, who.level, 1)
         run = Run(
             owner_id=who.id,
             name=f"Study {study}",

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, TypeAdapter
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session as Transaction
 
@@ -22,6 +22,7 @@ from bentpipe.testbed import instruments, queue
 from bentpipe.testbed.accounts import Caller, record_action
 from bentpipe.testbed.drafts import varying
 from bentpipe.testbed.executor import wake
+from bentpipe.testbed.quotas import check_room
 from bentpipe.testbed.refused import Refused
 from bentpipe.testbed.rules import OF_LEVEL, check_cost, cost, read
 from bentpipe.testbed.settings import Settings
@@ -176,7 +177,7 @@ def _launch(given: Launch, who: Caller, store: Store, settings: Settings) -> lis
     planned = _plan(given, text, who, instruments.of_machine(settings))
     batch = identifier() if len(planned) > 1 else None
     with store.writing() as rows:
-        check_room(rows, who, len(planned))
+        check_room(rows, who.id, who.level, len(planned))
         made = [
             Run(
                 owner_id=who.id,
@@ -268,24 +269,6 @@ def _plan(given: Launch, text: str, who: Caller, machine: Mapping[str, str]) -> 
                     }
                 )
     return planned
-
-
-def check_room(rows: Transaction, who: Caller, more: int) -> None:
-    """Checks the limits of a level on queued and stored runs. Raises :class:`Refused`."""
-    limits = OF_LEVEL[who.level]
-    # Simultaneous launches of an account take turns. In SQLite, all writers do.
-    rows.execute(select(User.id).where(User.id == who.id).with_for_update())
-    count = select(func.count()).where(Run.owner_id == who.id)
-    waiting = rows.scalar(count.where(Run.state.in_(("queued", *ACTIVE)))) or 0
-    if waiting + more > limits.queued:
-        raise Refused(
-            409,
-            f"{waiting} of your runs are waiting, and {more} more would exceed the limit of {limits.queued} of your"
-            " level; launch again after some have ended, or cancel some",
-        )
-    kept = rows.scalar(count) or 0
-    if kept + more > limits.runs:
-        raise Refused(409, f"you have {kept} stored runs; your level allows {limits.runs}: remove some first")
 
 
 @router.get("/runs", response_model=list[Entry])

@@ -7,13 +7,14 @@ export interface Acceptance {
   invitation: string;
 }
 
-/** An account in a list of accounts. */
+/** An account in a list of accounts, with its use of the limits of its level. */
 export interface Account {
   id: number;
   name: string;
   level: "guest" | "user" | "administrator";
   created: number;
   active: boolean;
+  quotas: Quota[];
 }
 
 /** An entry of the audit log: an action of a user. */
@@ -223,6 +224,14 @@ export interface Filter {
   verdict?: "valid" | "degraded" | "void" | "changed" | null;
 }
 
+/** A property of the executor's machine. `needed` is true if emulation in real time needs it. */
+export interface Finding {
+  what: string;
+  status: "ok" | "limited" | "missing";
+  needed: boolean;
+  found: string;
+}
+
 /** The name of a copied configuration. */
 export interface Fork {
   name: string;
@@ -260,10 +269,30 @@ export interface Group {
   statistics: Statistics[];
 }
 
+/** An instrument, and the reason if the caller cannot use it here. */
+export interface InstrumentAbility {
+  name: "simulate" | "kernel" | "emulate";
+  about: string;
+  reason: string | null;
+}
+
 /** A link that creates one account, relative to the page's address. */
 export interface Invitation {
   level: "guest" | "user" | "administrator";
   link: string;
+}
+
+/**
+ * The version and the number of concurrent runs, the instruments, the limits of the caller's
+ * level, and the findings about the machine; without findings before its examination.
+ */
+export interface Laboratory {
+  version: string;
+  slots: number;
+  real_time: boolean;
+  instruments: InstrumentAbility[];
+  limits: Record<string, unknown>;
+  findings: Finding[];
 }
 
 /** The result of the last run of a configuration that is done and that the caller may read. */
@@ -424,6 +453,13 @@ export interface NewRemark {
   text: string;
 }
 
+/** A span to reserve, in seconds of Unix time, and its purpose. */
+export interface NewReservation {
+  starts: number;
+  ends: number;
+  note?: string;
+}
+
 /** The name of a new token, and its permission. */
 export interface NewToken {
   name: string;
@@ -555,6 +591,16 @@ export interface Queue {
   entries: Entry[];
 }
 
+/**
+ * The use of a limit of an account's level: waiting and running runs (`queued`), stored runs
+ * (`runs`), `configurations`, or bytes of stored runs (`stored`).
+ */
+export interface Quota {
+  name: "queued" | "runs" | "configurations" | "stored";
+  used: number;
+  limit: number;
+}
+
 /** The reason of a refused request. */
 export interface Refusal {
   detail: string;
@@ -585,6 +631,16 @@ export interface Remark {
 export interface Reproduce {
   test?: string | null;
   once?: string | null;
+}
+
+/** A reservation, in seconds of Unix time. `mine` is true if the caller may remove it. */
+export interface ReservedSpan {
+  id: number;
+  user: string;
+  starts: number;
+  ends: number;
+  note: string;
+  mine: boolean;
 }
 
 /** The secret of a link that resets a password, and the new password. */

@@ -172,11 +172,12 @@ async function reconnect(closed: EventSource): Promise<void> {
 }
 
 /** Calls back for every event of the user's runs, and with null if events may have been lost. All
- * subscribers share the stream of the tab. */
-export function useEvents(call: (event: RunEvent | null) => void): void {
+ * subscribers share the stream of the tab. Calls nothing unless `active`. */
+export function useEvents(call: (event: RunEvent | null) => void, active = true): void {
   const latest = useRef(call);
   latest.current = call;
   useEffect(() => {
+    if (!active) return;
     const listener = (event: RunEvent | null) => latest.current(event);
     eventListeners.add(listener);
     if (source === null) updateStream();
@@ -184,7 +185,7 @@ export function useEvents(call: (event: RunEvent | null) => void): void {
       eventListeners.delete(listener);
       if (eventListeners.size === 0) updateStream();
     };
-  }, []);
+  }, [active]);
 }
 
 /** Calls back with the live data of a run, from its start, over the stream of the tab. A tab can

@@ -3,10 +3,12 @@
 import { type FormEvent, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type { AuditLine, SessionUser, Token } from "../data/api.gen";
+import type { AuditLine, Quota, SessionUser, Token } from "../data/api.gen";
 import { when } from "../data/format";
+import { notifies, setNotifies } from "../data/notices";
 import { message, useLoaded } from "../data/state";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
+import { Quotas } from "../parts/quotas";
 import { Secret } from "../parts/secret";
 
 export function AccountView({ user, onLogOut }: { user: SessionUser; onLogOut: () => void }) {
@@ -21,11 +23,46 @@ export function AccountView({ user, onLogOut }: { user: SessionUser; onLogOut: (
         </button>
       </div>
       <div className="columns">
+        <Limits />
+        <Notifications />
         <Password />
         <Tokens />
       </div>
       <Audit />
     </>
+  );
+}
+
+function Limits() {
+  const { value } = useLoaded<Quota[]>("/quotas");
+  return (
+    <section>
+      <h2>Limits</h2>
+      {value && <Quotas of={value} />}
+    </section>
+  );
+}
+
+/** The switch for notifications of the browser. */
+function Notifications() {
+  const [on, setOn] = useState(notifies);
+  const [failure, setFailure] = useState("");
+  const change = async (wanted: boolean) => {
+    const now = await setNotifies(wanted);
+    setOn(now);
+    setFailure(
+      wanted && !now ? "The browser does not permit notifications of this page. Change its settings." : "",
+    );
+  };
+  return (
+    <section>
+      <h2>Notifications</h2>
+      <label className="check">
+        <input type="checkbox" checked={on} onChange={(event) => void change(event.target.checked)} />
+        Show a notification of this browser when one of my runs ends and the page is in the background
+      </label>
+      <Notice text={failure} />
+    </section>
   );
 }
 

@@ -9,6 +9,7 @@ import { LEVELS } from "../data/levels";
 import { useLoaded } from "../data/state";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { confirmed } from "../parts/dialog";
+import { Quotas } from "../parts/quotas";
 import { Secret } from "../parts/secret";
 
 export function People() {
@@ -80,6 +81,7 @@ export function People() {
               <th>Name</th>
               <th>Level</th>
               <th>Created</th>
+              <th>Waiting runs and files</th>
               <th>
                 <span className="hidden">Actions</span>
               </th>
@@ -105,6 +107,9 @@ export function People() {
                   />
                 </td>
                 <td>{when(one.created)}</td>
+                <td>
+                  <Quotas of={one.quotas ?? []} names={["queued", "stored"]} />
+                </td>
                 <td className="actions">
                   <button
                     type="button"

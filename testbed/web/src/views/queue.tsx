@@ -4,6 +4,7 @@ import { useEffect } from "react";
 import type { Queue } from "../data/api.gen";
 import { link, useEvents, useLoaded } from "../data/state";
 import { Notice, ScrollRegion, Title } from "../parts/basics";
+import { Reservations } from "../parts/reservations";
 import { State } from "../parts/run_state";
 
 export function QueueView() {
@@ -60,6 +61,7 @@ export function QueueView() {
               </table>
             </ScrollRegion>
           )}
+          {value.real_time && <Reservations />}
         </>
       )}
     </>

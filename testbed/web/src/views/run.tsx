@@ -10,13 +10,14 @@ import { quantitiesOf } from "../data/timeline";
 import { Notice, ScrollRegion, Title } from "../parts/basics";
 import { Calls } from "../parts/calls";
 import { ManualChanges } from "../parts/controls";
+import { Discussion } from "../parts/discussion";
 import { Live } from "../parts/live";
 import { type Marked, Marks } from "../parts/marks";
 import { Replay } from "../parts/replay";
 import { State } from "../parts/run_state";
 import { Timeline } from "../parts/timeline";
 
-const TABS = ["report", "timeline", "picture", "files", "scenario"] as const;
+const TABS = ["report", "timeline", "picture", "files", "scenario", "notes"] as const;
 
 export function RunView({ id }: { id: string }) {
   const loaded = useLoaded<Scenario>(`/runs/${id}`);
@@ -110,13 +111,13 @@ export function RunView({ id }: { id: string }) {
       {ended && (
         <>
           <nav className="tabs" aria-label="Results">
-            {TABS.filter((one) => run.instrument !== "study" || one === "report" || one === "files").map(
-              (one) => (
-                <a key={one} href={link(["runs", id, one])} aria-current={tab === one ? "page" : undefined}>
-                  {one}
-                </a>
-              ),
-            )}
+            {TABS.filter(
+              (one) => run.instrument !== "study" || ["report", "files", "notes"].includes(one),
+            ).map((one) => (
+              <a key={one} href={link(["runs", id, one])} aria-current={tab === one ? "page" : undefined}>
+                {one}
+              </a>
+            ))}
           </nav>
           {tab === "report" && (
             <Report id={id} run={run} state={run.state} flows={run.instrument !== "study"} />
@@ -125,6 +126,7 @@ export function RunView({ id }: { id: string }) {
           {tab === "picture" && <PictureTab id={run.id} />}
           {tab === "files" && <Files id={id} />}
           {tab === "scenario" && <ScenarioTab run={run} />}
+          {tab === "notes" && <Discussion run={run} changed={loaded.reload} />}
         </>
       )}
     </>

@@ -80,6 +80,7 @@ def upgrade() -> None:
     op.add_column("run", sa.Column("bytes", sa.BigInteger(), nullable=False, server_default="0"))
     op.add_column("run", sa.Column("notes", sa.Text(), nullable=False, server_default=""))
     op.create_index("run_goodput", "run", ["goodput"])
+    op.create_index("run_use", "run", ["owner_id", "state", "bytes"])
     op.add_column("configuration", sa.Column("about", sa.String(300), nullable=False, server_default=""))
     op.add_column("configuration", sa.Column("picture", sa.JSON(), nullable=True))
     for table in ("run", "configuration"):
