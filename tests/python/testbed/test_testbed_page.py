@@ -455,9 +455,12 @@ def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Brow
         f"runs/{run}/timeline": "laboratory",
         f"runs/{run}/files": "laboratory",
         f"runs/{run}/scenario": "laboratory",
+        f"runs/{run}/notes": "laboratory",
         "studies": "Studies",
         "queue": "Queue",
         f"compare?run={run}": "Compare",
+        "courses": "Courses",
+        "laboratory": "What this laboratory can do",
         "people": "People",
         "account": "ada",
     }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from rigs.testbeds import SMALL, Served, Watched, bed, browser, create, log_in, until
+from rigs.testbeds import PASSWORD, SMALL, Served, Watched, bed, browser, create, log_in, until
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
@@ -145,3 +145,49 @@ def test_a_changed_configuration_is_saved_under_another_name(bed: Served, ada: P
         page.wait_for_timeout(500)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_a_notice_tells_the_end_of_a_run_which_others_comment(
+    bed: Served, ada: Page, browser: Browser
+) -> None:
+    """The notice links to the run. A member of a course sees the run that is shared with it, and
+    comments on it."""
+    page = ada
+    page.goto(f"{bed.url}/#/courses")
+    page.get_by_label("Name of a new course").fill("Networks 2")
+    page.get_by_role("button", name="Create course").click()
+    link = post(page, bed, "/invitations", level="user")["link"]
+    watched = Watched(browser, ignored="Failed to load resource")
+    bob = watched.page
+    bob.goto(bed.url + link)
+    bob.get_by_label("Name").fill("bob")
+    bob.get_by_label("Password").fill(PASSWORD)
+    bob.get_by_role("button", name="Create account").click()
+    expect(bob.get_by_role("heading", name="Configurations")).to_be_visible()
+    page.get_by_label("Add members to Networks 2").fill("bob")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("list", name="Members of Networks 2")).to_contain_text("bob")
+    accessible(page)
+    number = post(page, bed, "/runs", name="shared", text=SMALL)[0]["number"]
+    page.get_by_role("status").get_by_role("link", name=f"Run {number}: shared").click()
+    expect(page.get_by_role("heading", name=f"Run {number}: shared")).to_be_visible()
+    page.goto(f"{bed.url}/#/runs")
+    page.get_by_label(f"Choose run {number}").check()
+    page.get_by_label("Share chosen runs with").select_option("Networks 2")
+    page.get_by_role("button", name="Share chosen runs").click()
+    expect(page.get_by_text("1 run shared with the course.")).to_be_visible()
+    expect(page.get_by_text("shared with Networks 2").first).to_be_visible()
+    bob.get_by_role("link", name="Runs").click()
+    bob.get_by_role("link", name=f"{number} shared").click()
+    bob.get_by_role("link", name="notes", exact=True).click()
+    bob.get_by_label("New comment").fill("Why no time-outs?")
+    bob.get_by_role("button", name="Comment", exact=True).click()
+    expect(bob.get_by_role("listitem").filter(has_text="Why no time-outs?")).to_contain_text("bob")
+    accessible(bob)
+    bob.goto(f"{bed.url}/#/laboratory")
+    expect(bob.get_by_role("row", name=re.compile("TUN device"))).to_be_visible()
+    accessible(bob)
+    bob.goto(f"{bed.url}/#/account")
+    expect(bob.get_by_label("Stored runs")).to_be_visible()
+    accessible(bob)
+    watched.close()

@@ -1,5 +1,5 @@
-"""Reservations of the machine for runs in real time. During a reservation, only runs in real time of
-its owner start; other instruments are not affected."""
+"""Reservations of the machine for runs in real time. During a reservation, only runs in real time
+of its owner start; other instruments are not affected."""
 
 from __future__ import annotations
 

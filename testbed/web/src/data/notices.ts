@@ -4,7 +4,7 @@
 import { useEffect, useRef, useState } from "react";
 import { FINAL, link, type RunEvent, useEvents } from "./state";
 
-/** An ended run. */
+/** The notice that a run has ended. */
 export interface RunNotice {
   run: string;
   title: string;

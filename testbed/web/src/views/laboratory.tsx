@@ -1,4 +1,4 @@
-// The abilities of the laboratory: its instruments, the limits of the user's level, and its machine.
+// The abilities of the laboratory: instruments, limits of the user's level, and machine.
 
 import type { Laboratory } from "../data/api.gen";
 import { duration, rounded } from "../data/format";
