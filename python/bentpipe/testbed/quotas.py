@@ -35,7 +35,7 @@ def used(rows: Transaction, account: int | None = None) -> Mapping[int, Used]:
     saved = select(Configuration.owner_id, func.count()).group_by(Configuration.owner_id)
     if account is not None:
         runs, saved = runs.where(Run.owner_id == account), saved.where(Configuration.owner_id == account)
-    configurations: dict[int, int] = dict(rows.execute(saved).all())  # type: ignore[arg-type]
+    configurations: dict[int, int] = dict(rows.execute(saved).all())
     of_runs = {owner: (count, queued, size) for owner, count, queued, size in rows.execute(runs)}
     found = {}
     for owner in {*configurations, *of_runs}:

@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
 
-from bentpipe.testbed.tables import Configuration, Run, Session, User
+from bentpipe.testbed.tables import Configuration, Member, Run, Session, User
 from helpers.beds import URL, Bed, _cheap_passwords, launched, saved
 from httpx2 import Client
 from rigs.testbeds import PASSWORD, SMALL
@@ -35,6 +35,7 @@ __all__ = ["_cheap_passwords"]
 #: - reader: the owner of the object, administrators, and everybody if the object is shared;
 #: - copier: readers of the level "user" or above;
 #: - owner: the owner of the object and administrators;
+#: - visible owner: the same, of an object that everybody sees;
 #: - own: the owner only, because the object belongs to the log-in of the caller;
 #: - administrator; in person: an administrator in a browser.
 Right = Literal[
@@ -45,6 +46,7 @@ Right = Literal[
     "reader",
     "copier",
     "owner",
+    "visible owner",
     "own",
     "administrator",
     "in person",
@@ -105,6 +107,24 @@ RIGHTS: Final[dict[str, Right]] = {
     f"GET {RUN}/files/{{path}}": "reader",
     "GET /api/comparison": "reader",
     "GET /api/batches/{batch}/means": "reader",
+    "GET /api/runs/total": "logged in",
+    "GET /api/runs/zip": "reader",
+    "POST /api/runs/bulk": "user",
+    f"GET {RUN}/comments": "reader",
+    f"POST {RUN}/comments": "copier",
+    f"DELETE {RUN}/comments/{{comment}}": "owner",
+    "GET /api/views": "logged in",
+    "PUT /api/views/{name}": "user",
+    "DELETE /api/views/{name}": "own",
+    "GET /api/courses": "logged in",
+    "POST /api/courses": "user",
+    "PUT /api/courses/{course}/members": "owner",
+    "DELETE /api/courses/{course}": "owner",
+    "GET /api/reservations": "logged in",
+    "POST /api/reservations": "user",
+    "DELETE /api/reservations/{reservation}": "visible owner",
+    "GET /api/quotas": "logged in",
+    "GET /api/laboratory": "logged in",
     "GET /api/accounts": "administrator",
     f"PATCH {ACCOUNT}": "in person",
     f"DELETE {ACCOUNT}": "in person",
@@ -118,7 +138,7 @@ RIGHTS: Final[dict[str, Right]] = {
 STREAMS: Final = {"GET /api/events"}
 
 #: Routes about one of Alice's objects, without its id in the path.
-QUERIES: Final = {"GET /api/comparison": {"run": "run"}}
+QUERIES: Final = {"GET /api/comparison": {"run": "run"}, "GET /api/runs/zip": {"run": "run"}}
 
 BODIES: Final[dict[str, Any]] = {
     "POST /api/session": {"name": "alice", "password": PASSWORD},
@@ -138,6 +158,12 @@ BODIES: Final[dict[str, Any]] = {
     f"PATCH {RUN}": {"baseline": True},
     f"POST {RUN}/changes": {"key": "link.wire.rate", "value": "1 Mbit/s"},
     f"POST {RUN}/configuration": {"name": "from a run"},
+    "POST /api/runs/bulk": {"action": "tag", "tag": "t", "matching": {}},
+    f"POST {RUN}/comments": {"text": "Why?"},
+    "PUT /api/views/{name}": {"query": "state=done"},
+    "POST /api/courses": {"name": "another"},
+    "PUT /api/courses/{course}/members": {"members": ["bob"]},
+    "POST /api/reservations": {"starts": time.time() + 86_400, "ends": time.time() + 90_000},
     f"PATCH {ACCOUNT}": {"level": "guest"},
     "POST /api/invitations": {"level": "user"},
 }
@@ -189,6 +215,8 @@ class Kind:
                 return 200 if visible else 404
             case "owner":
                 return 200 if self.alice or is_administrator else 403 if shared else 404
+            case "visible owner":
+                return 200 if self.alice or is_administrator else 403
             case "administrator":
                 return 200 if is_administrator else 403
             case "in person":
@@ -222,7 +250,7 @@ class World:
     """A test bed with an account per level, objects of Alice, and a client of each kind."""
 
     def __init__(self, folder: Path) -> None:
-        self.bed = Bed(folder / "data")
+        self.bed = Bed(folder / "data", real_time=True)
         bed = self.bed
         clients = {
             "administrator": bed.join("administrator", "administrator"),
@@ -273,6 +301,11 @@ class World:
         self.bed.stop()
         run = runs[0]["id"]
         configuration = saved(alice)
+        comment = alice.post(f"/api/runs/{run}/comments", json={"text": "Slow"}).json()
+        course = alice.post("/api/courses", json={"name": "course"}).json()
+        span = {"starts": time.time() + 3600, "ends": time.time() + 7200}
+        reservation = alice.post("/api/reservations", json=span).json()
+        alice.put("/api/views/geo", json={"query": "search=geo"})
         account = next(one["id"] for one in root.get("/api/accounts").json() if one["name"] == "alice")
         reset = root.post(f"/api/accounts/{account}/reset").json()["link"].rpartition("/")[2]
         invited = root.post("/api/invitations", json={"level": "user"}).json()["link"].rpartition("/")[2]
@@ -291,6 +324,9 @@ class World:
             "reset": reset,
             "quantity": f"{trace}.{columns[0]}",
             "path": files[0],
+            "comment": str(comment["id"]),
+            "course": str(course["id"]),
+            "reservation": str(reservation["id"]),
             "table": "flows",
             "call": "up",
             "name": "geo",
@@ -298,13 +334,17 @@ class World:
         }
 
     def restore(self, shared: bool) -> None:
-        """Undoes all changes, and shares or does not share Alice's objects."""
+        """Undoes all changes, and shares or does not share Alice's objects. If shared, everybody is
+        a member of Alice's course."""
         settings = self.bed.settings
         database, runs = self.kept
         _copy(database, settings.file)
         with self.bed.store.writing() as rows:
             for table in (Run, Configuration):
                 rows.execute(update(table).values(shared=shared))
+            course = int(self.values["course"])
+            for user in rows.scalars(select(User.id)).all() if shared else ():
+                rows.add(Member(course_id=course, user_id=user))
         shutil.rmtree(settings.runs)
         shutil.copytree(runs, settings.runs)
 

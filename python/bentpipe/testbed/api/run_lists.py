@@ -115,7 +115,7 @@ def _chosen(rows: Transaction, given: Bulk, who: Caller) -> tuple[list[Run], int
     return found, max(count, len(given.runs or ())) - len(found)
 
 
-def _runs(ids: list[str] | None, matching: Filter | None, who: Caller) -> Select[tuple[str]]:
+def _runs(ids: list[str] | None, matching: Filter | None, who: Caller) -> Select[str]:
     """Returns the query of the ids of the chosen runs that the caller may read. Raises
     :class:`Refused`."""
     if (ids is None) == (matching is None):

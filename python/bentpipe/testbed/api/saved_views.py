@@ -60,7 +60,7 @@ def save_view(name: ViewName, given: ViewQuery, who: UserOrAbove, store: Databas
 
 
 @router.delete("/views/{name}", status_code=204)
-def remove_view(name: ViewName, who: UserOrAbove, store: Database) -> None:
+def remove_view(name: ViewName, who: AnyCaller, store: Database) -> None:
     """Removes a saved view of the caller."""
     with store.writing() as rows:
         row = rows.scalar(select(SavedView).where(SavedView.user_id == who.id, SavedView.name == name))

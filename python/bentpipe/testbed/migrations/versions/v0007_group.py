@@ -12,8 +12,8 @@ depends_on = None
 _OF_ACCOUNT = ["account.id"]
 
 
-def _account(name: str, **more: bool) -> sa.Column[int]:
-    return sa.Column(name, sa.Integer(), nullable=False, **more)
+def _account(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.Integer(), nullable=False)
 
 
 def upgrade() -> None:
