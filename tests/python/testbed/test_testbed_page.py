@@ -557,7 +557,7 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     # Ada's objects are not in Bob's lists.
     page.get_by_role("link", name="Configurations").press("Enter")
     expect(page.get_by_role("link", name="hybla", exact=True)).to_be_visible()
-    expect(page.get_by_role("link", name="laboratory")).to_have_count(0)
+    expect(page.get_by_role("link", name="laboratory", exact=True)).to_have_count(0)
     watched.close()
 
 
