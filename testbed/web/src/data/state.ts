@@ -80,12 +80,12 @@ export function message(error: unknown): string {
 /** The response to a GET request, and a function that repeats the request. An empty path sends no
  * request. A view that opens shows the cached response until the next one arrives; with `current`,
  * it waits for the next one. After a change of the path, `keep` shows the response to the previous
- * path until the next one arrives. */
+ * path until the next one arrives. That response is `stale`. */
 export function useLoaded<T>(
   path: string,
   { current = false, keep = false } = {},
-): { value: T | undefined; error: string; reload: () => void } {
-  const { data, error, refetch } = useQuery<T>({
+): { value: T | undefined; stale: boolean; error: string; reload: () => void } {
+  const { data, error, refetch, isPlaceholderData } = useQuery<T>({
     queryKey: [path],
     enabled: path !== "",
     gcTime: current ? 0 : undefined,
@@ -98,7 +98,7 @@ export function useLoaded<T>(
     before.current = reconnections;
   }, [reconnections, path, refetch]);
   const reload = useCallback(() => void refetch(), [refetch]);
-  return { value: data, error: error ? message(error) : "", reload };
+  return { value: data, stale: isPlaceholderData, error: error ? message(error) : "", reload };
 }
 
 /** The states of a run that has ended. */

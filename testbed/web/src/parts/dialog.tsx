@@ -88,7 +88,14 @@ function AskedField({ label, value, maxLength = 120, optional = false }: NonNull
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <input id={id} ref={input} name="value" defaultValue={value} maxLength={maxLength} required={!optional} />
+      <input
+        id={id}
+        ref={input}
+        name="value"
+        defaultValue={value}
+        maxLength={maxLength}
+        required={!optional}
+      />
     </div>
   );
 }

@@ -39,7 +39,8 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
     ...Object.fromEntries(FILTERS.flatMap((one) => (values.get(one) ? [[one, values.get(one)!]] : []))),
   };
   const filtered = FILTERS.some((one) => values.get(one));
-  const conditions = useSettled(new URLSearchParams(filter).toString());
+  const wanted = new URLSearchParams(filter).toString();
+  const conditions = useSettled(wanted);
   // A page is the first again after a change of the filters.
   const before = useRef(conditions);
   const page = before.current === conditions ? Math.max(1, Number(at) || 1) : 1;
@@ -57,6 +58,8 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
       keep: true,
     },
   );
+  // Rows of the previous filters cannot be chosen all at once.
+  const busy = loaded.stale || wanted !== conditions;
   const counted = useLoaded<Total>(`/runs/total?${conditions}`, { keep: true });
   const reload = () => {
     loaded.reload();
@@ -135,7 +138,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
       </p>
       {rows.length > 0 && (
         <ScrollRegion label="Runs">
-          <table className="runs">
+          <table className="runs" aria-busy={busy}>
             <thead>
               {table.getHeaderGroups().map((group) => (
                 <tr key={group.id}>
@@ -143,6 +146,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                     <input
                       type="checkbox"
                       aria-label="Choose all runs of this page"
+                      disabled={busy}
                       checked={everyOfPage}
                       onChange={(event) => choose(ofPage, event.target.checked)}
                     />
