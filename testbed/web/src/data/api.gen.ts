@@ -232,6 +232,13 @@ export interface Finding {
   found: string;
 }
 
+/** The path of a flow to its destination and back. */
+export interface FlowPath {
+  name: string;
+  there: PathHop[];
+  back: PathHop[];
+}
+
 /** The name of a copied configuration. */
 export interface Fork {
   name: string;

@@ -15,8 +15,8 @@ import {
 import { DropCurve, hasDropCurve } from "./drop_curve";
 import "./form.css";
 import { FieldError, useProblem, useProblemsBelow } from "./problems";
-import { VaryButton } from "./vary";
 import { QuantityField } from "./quantity_field";
+import { VaryButton } from "./vary";
 
 interface FieldProperties {
   /** Path of the key, as in messages about problems. */

@@ -306,57 +306,57 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
       {!dirty && <Notice text={success} kind="good" />}
       <Problems problems={problems} id={applied.id} />
       <VaryOf value={mine ? vary : null}>
-      <ProblemsOf value={problems}>
-        {step === "system" && (
-          <System
-            view={good}
-            stale={view !== null && !view.valid}
-            problems={problems}
-            text={text}
-            setText={mine ? (next) => change({ text: next }, true) : undefined}
-            edit={mine ? edit : undefined}
-            positions={draft.positions}
-            move={
-              mine
-                ? (positions) => {
-                    change({ positions });
-                    place(positions);
-                  }
-                : undefined
-            }
-            chosen={values.get("of") ?? ""}
-            choose={(of) => go(["configuration", applied.id, "system"], { of: of.join(".") }, true)}
-          />
-        )}
-        {step === "connections" && (
-          <Connections
-            view={good}
-            edit={mine ? edit : undefined}
-            chosen={values.get("of") ?? ""}
-            choose={(of) => go(["configuration", applied.id, "connections"], { of: of.join(".") }, true)}
-          />
-        )}
-        {step === "test" && (
-          <TestStep
-            text={text}
-            view={good}
-            impossible={view?.impossible ?? {}}
-            edit={mine ? edit : undefined}
-            id={applied.id}
-            user={user}
-          />
-        )}
-        {step === "launch" && (
-          <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
-        )}
-        {step !== "report" && step !== "launch" && <PreviewPanel preview={preview} />}
-        {step === "report" && (
-          <section>
-            <h2>Runs of this configuration</h2>
-            <RunList of={applied.id} />
-          </section>
-        )}
-      </ProblemsOf>
+        <ProblemsOf value={problems}>
+          {step === "system" && (
+            <System
+              view={good}
+              stale={view !== null && !view.valid}
+              problems={problems}
+              text={text}
+              setText={mine ? (next) => change({ text: next }, true) : undefined}
+              edit={mine ? edit : undefined}
+              positions={draft.positions}
+              move={
+                mine
+                  ? (positions) => {
+                      change({ positions });
+                      place(positions);
+                    }
+                  : undefined
+              }
+              chosen={values.get("of") ?? ""}
+              choose={(of) => go(["configuration", applied.id, "system"], { of: of.join(".") }, true)}
+            />
+          )}
+          {step === "connections" && (
+            <Connections
+              view={good}
+              edit={mine ? edit : undefined}
+              chosen={values.get("of") ?? ""}
+              choose={(of) => go(["configuration", applied.id, "connections"], { of: of.join(".") }, true)}
+            />
+          )}
+          {step === "test" && (
+            <TestStep
+              text={text}
+              view={good}
+              impossible={view?.impossible ?? {}}
+              edit={mine ? edit : undefined}
+              id={applied.id}
+              user={user}
+            />
+          )}
+          {step === "launch" && (
+            <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
+          )}
+          {step !== "report" && step !== "launch" && <PreviewPanel preview={preview} />}
+          {step === "report" && (
+            <section>
+              <h2>Runs of this configuration</h2>
+              <RunList of={applied.id} />
+            </section>
+          )}
+        </ProblemsOf>
       </VaryOf>
     </>
   );
