@@ -108,7 +108,7 @@ def test_the_session_of_the_paper_is_set_up_in_the_panels(
     expect(page.get_by_role("heading", name="Router router1")).to_be_in_viewport()
     queue = page.get_by_role("region", name="Queue towards router2")
     queue.get_by_label("kind").select_option("drop-tail")
-    expect(queue.get_by_label("packets")).to_be_visible()
+    expect(queue.get_by_label("packets", exact=True)).to_be_visible()
     queue.get_by_label("kind").select_option("red-bytes")
     queue.get_by_label("min", exact=True).fill("7.5")
     queue.get_by_label("max", exact=True).fill("22.5 kB")
