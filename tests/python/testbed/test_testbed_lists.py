@@ -127,8 +127,8 @@ def test_runs_are_downloaded_as_one_archive(bed: Bed) -> None:
         assert archive.namelist() == ["run-1/traces/tcp.parquet", "run-2/traces/tcp.parquet"]
         assert archive.read("run-2/traces/tcp.parquet") == b"run 2" * 400_000
     with bed.store.writing() as rows:
-        for run in rows.scalars(select(Run)):
-            run.bytes = 3_000_000_000
+        for row in rows.scalars(select(Run)):
+            row.bytes = 3_000_000_000
     assert ada.get("/api/runs/zip", params=params).status_code == 413
     assert ada.get("/api/runs/zip").status_code == 422
 

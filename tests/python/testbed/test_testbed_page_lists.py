@@ -41,7 +41,7 @@ def post(page: Page, bed: Served, path: str, **body: Any) -> Any:
 def accessible(page: Page) -> None:
     """Checks the page with axe, light and dark."""
     for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa"], "iframes": False}).response
         assert found["violations"] == [], json.dumps(found["violations"])[:2000]
     page.emulate_media(color_scheme="light")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from bentpipe.testbed import queue
+from bentpipe.testbed import queue, quotas
 from bentpipe.testbed.api import runs as launches
 from bentpipe.testbed.rules import OF_LEVEL
 from bentpipe.testbed.tables import Run
@@ -180,7 +180,7 @@ def test_22_the_remaining_time_of_running_runs_counts(bed: Bed) -> None:
 def test_simultaneous_launches_stay_within_the_limit(bed: Bed) -> None:
     """Two launches that check the limit at the same time: only one of them gets the last place."""
     ada = bed.join("ada")
-    check = launches.check_room
+    check = quotas.check_room
 
     def slowly(*given: Any) -> None:
         check(*given)
