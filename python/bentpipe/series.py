@@ -160,6 +160,15 @@ def _no_numbers(frame: pl.DataFrame) -> str | None:
     )
 
 
+def opportunities(file: Path) -> tuple[list[int], list[float]]:
+    """Returns the times of a mahimahi trace's packets in milliseconds, and the delays in seconds of
+    the LeoReplayer file that belongs to the trace; no delays without such a file.
+
+    Raises :class:`bentpipe.InputError`.
+    """
+    return _milliseconds(file), _delays(file)
+
+
 def _milliseconds(file: Path) -> list[int]:
     times: list[int] = []
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):

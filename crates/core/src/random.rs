@@ -63,6 +63,12 @@ impl Stream {
         self.exponential(2.0).sqrt() * math::cos(std::f64::consts::TAU * self.uniform())
     }
 
+    /// Returns a stream of its own for a part of the stage, so that the part's draws do not depend
+    /// on how often the stage draws.
+    pub fn fork(&mut self) -> Stream {
+        Stream(Xoshiro256PlusPlus::seed_from_u64(self.bits()))
+    }
+
     /// Draws 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {

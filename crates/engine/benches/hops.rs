@@ -18,6 +18,7 @@ fn chain(delay: Span) -> u64 {
         quick_start: None,
         holds: None,
         trace: None,
+        slots: None,
         acm: None,
         rate: Rate::from_bits_per_second(100_000_000).into(),
         delay,

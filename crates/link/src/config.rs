@@ -1,7 +1,7 @@
 //! Configuration of one direction of a link, and its checks.
 
 use super::acm::{self, signal::Columns};
-use super::{framing, jitter, series};
+use super::{framing, jitter, series, slots};
 use crate::{channel, queue};
 use bentpipe_core::{ChannelRate, Count, Fraction, Problems, Span};
 use schemars::JsonSchema;
@@ -60,6 +60,10 @@ pub struct Config {
     /// A time series of rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<series::Config>,
+    /// Slots of a scheduled access over low orbits: a hole at the start of each slot, and a rate
+    /// that varies around `rate`. If unset, the rate is constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<slots::Config>,
     /// Adaptive coding and modulation: packets are sent with the MODCOD that the signal allows.
     /// `rate` is then the symbol rate, expressed as the bit rate at one bit per symbol. In an
     /// outage packets wait in the queue. If unset, all packets are sent at `rate`.
@@ -105,6 +109,14 @@ impl Config {
         }
         if let Some(trace) = &self.trace {
             problems.within("trace", |problems| trace.check(problems));
+        }
+        if let Some(slots) = &self.slots {
+            problems.within("slots", |problems| slots.check(problems));
+            for (key, given) in [("trace", self.trace.is_some()), ("acm", self.acm.is_some())] {
+                if given {
+                    problems.add("slots", format!("set the rate, as does {key}; allowed: one of them"));
+                }
+            }
         }
     }
 

@@ -29,8 +29,20 @@ impl Config {
     /// Returns the hop, with the rate of the units in which packets travel.
     fn framed(&self, part: &str, ends: Ends<'_>, traffic: Traffic, framed: Framed, longest: u32) -> Hop {
         // Quick-Start changes the start of a flow, which belongs to the facts of the flow.
-        let Config { rate, delay, jitter, reorder, queue, framing, error, quick_start: _, holds, trace, acm } =
-            self;
+        let Config {
+            rate,
+            delay,
+            jitter,
+            reorder,
+            queue,
+            framing,
+            error,
+            quick_start: _,
+            holds,
+            trace,
+            slots,
+            acm,
+        } = self;
         let packets = rate.bytes_in(traffic.run) / u64::from(traffic.bytes.max(1));
         let mut hop = Hop {
             part: part.to_owned(),
@@ -44,6 +56,14 @@ impl Config {
         };
         if let Some(trace) = trace {
             follow(trace.build(**rate, *delay), trace, traffic.run, &mut hop);
+        }
+        if let Some(slots) = slots {
+            let open = slots.open();
+            hop.rate_bit_s = hop.rate_bit_s.map(|rate| rate * open);
+            hop.notes.push(format!(
+                "its slots vary the rate, of which this is the mean, with a hole every {}",
+                slots.every
+            ));
         }
         if let Some(acm) = acm {
             let symbols = rate.bits_per_second() as f64;

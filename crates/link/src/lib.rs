@@ -35,6 +35,7 @@ pub mod jitter;
 pub mod pace;
 pub mod queue;
 pub mod series;
+pub mod slots;
 #[cfg(test)]
 mod tests;
 pub mod transmitter;
@@ -45,7 +46,7 @@ pub use config::{Config, Ends};
 use self::adaptive::{Adaptive, Started};
 use self::contacts::{ContactState, Openings, StateChange, CUT_OFF};
 use self::framing::{Added, Unit, Verdicts, TOO_LONG};
-use self::series::Playback;
+use self::series::{Playback, Sample};
 use self::transmitter::Transmitter;
 use crate::channel::{Errors, Fate, CORRUPTED};
 use bentpipe_core::{Column, Probe, Rate, Report, Span, Stream, Table, Tables, Time, Whole};
@@ -107,6 +108,39 @@ fn held<'a>(flying: impl Iterator<Item = &'a InFlight>) -> Held {
     held
 }
 
+/// The part that changes the link's rate, delay and errors during the run.
+enum Driver {
+    Series(Playback),
+    Slots(slots::Process),
+}
+
+impl Driver {
+    fn new(config: &Config, stream: &mut Stream) -> Option<Box<Driver>> {
+        let series =
+            config.trace.as_ref().map(|trace| Driver::Series(trace.build(*config.rate, config.delay)));
+        let slots = config.slots.as_ref();
+        let slots = slots.map(|slots| Driver::Slots(slots.build(*config.rate, config.delay, stream.fork())));
+        series.or(slots).map(Box::new)
+    }
+
+    /// Returns the time of the next change.
+    #[inline]
+    fn next(&self) -> Option<Time> {
+        match self {
+            Driver::Series(playback) => playback.next(),
+            Driver::Slots(process) => Some(process.next()),
+        }
+    }
+
+    /// Returns the values from `now` on, if a change is due.
+    fn take(&mut self, now: Time) -> Option<Sample> {
+        match self {
+            Driver::Series(playback) => playback.take(now),
+            Driver::Slots(process) => process.take(now),
+        }
+    }
+}
+
 /// A link in one direction. Input port 0, output port 0.
 pub struct Link {
     name: String,
@@ -124,7 +158,7 @@ pub struct Link {
     longest: u32,
     /// The stage's output port for delivered packets.
     exit: Port,
-    playback: Option<Box<Playback>>,
+    driver: Option<Box<Driver>>,
     /// State of the contacts, if the link is not always open.
     contacts: Option<Box<ContactState>>,
     /// Maximum number of packets in the link.
@@ -143,7 +177,8 @@ pub struct Link {
 impl Link {
     /// Creates a link under the name that results use, with its own random stream. A link with ACM
     /// also needs [`adapting`](Self::adapting), which sets the ends.
-    pub fn new(name: &str, config: &Config, stream: Stream, probe: Option<Probe>) -> Link {
+    pub fn new(name: &str, config: &Config, mut stream: Stream, probe: Option<Probe>) -> Link {
+        let driver = Driver::new(config, &mut stream);
         let framer = config.framing.build(None);
         let mut transmitter =
             Transmitter::new(*config.rate, config.queue.build(*config.rate), framer, stream, probe);
@@ -158,7 +193,7 @@ impl Link {
             verdicts: Verdicts::default(),
             longest: config.framing.longest(),
             exit: Port(0),
-            playback: config.trace.as_ref().map(|trace| Box::new(trace.build(*config.rate, config.delay))),
+            driver,
             contacts: None,
             holds: config.holds.map_or(usize::MAX, |max| max.value() as usize),
             frames: VecDeque::new(),
@@ -207,10 +242,10 @@ impl Link {
         self.not_before.max(sent + self.delay)
     }
 
-    /// Applies the values of the trace at `now`.
+    /// Applies the values of the driver at `now`.
     fn play(&mut self, now: Time) {
-        let Some(playback) = &mut self.playback else { return };
-        let Some(sample) = playback.take(now) else { return };
+        let Some(driver) = &mut self.driver else { return };
+        let Some(sample) = driver.take(now) else { return };
         if let Some(error) = sample.error {
             self.errors = error.errors();
         }
@@ -473,21 +508,21 @@ impl Stage for Link {
     #[inline]
     fn next_wake(&self) -> Option<Time> {
         let first = self.flying.front().map(|first| self.leaves(first.delivery));
-        if self.playback.is_none()
+        if self.driver.is_none()
             && self.contacts.is_none()
             && !self.transmitter.is_buffered()
             && self.jitter.is_none()
         {
             return first;
         }
-        let playback = self.playback.as_ref().and_then(|playback| playback.next());
+        let driver = self.driver.as_ref().and_then(|driver| driver.next());
         let contacts = self.contacts.as_ref().and_then(|contacts| contacts.next());
         let jitter = self.jitter.as_ref().and_then(|line| line.next());
         let begin = match &self.adaptive {
             Some(adaptive) => adaptive.next_begin(&self.transmitter),
             None => self.transmitter.next_begin(),
         };
-        [first, playback, contacts, begin, jitter].into_iter().flatten().min()
+        [first, driver, contacts, begin, jitter].into_iter().flatten().min()
     }
 
     fn hasten(&mut self, now: Time, by: Span) -> Span {
@@ -504,6 +539,9 @@ impl Stage for Link {
     fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         if (before.rate, before.delay) != (after.rate, after.delay) {
+            if let Some(Driver::Slots(process)) = self.driver.as_deref_mut() {
+                process.set(*after.rate, after.delay);
+            }
             self.retime(now, *after.rate, after.delay);
         }
         if before.queue != after.queue {

@@ -15,6 +15,7 @@ fn config() -> Config {
         quick_start: None,
         holds: None,
         trace: None,
+        slots: None,
         acm: None,
         rate: Rate::from_bits_per_second(12_000_000).into(),
         delay: Span::from_millis(250),

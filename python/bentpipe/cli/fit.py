@@ -63,6 +63,15 @@ def fit(
         bool,
         typer.Option("--emulate", help="Also predict by emulation. This takes the duration of the loads."),
     ] = False,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Fit an access to a trace of mahimahi or LeoReplayer instead of replaying the trace: "
+            "leo-scheduled.",
+            show_default=False,
+        ),
+    ] = None,
     out: OutFile = None,
     figure: Annotated[
         Path | None,
@@ -119,6 +128,9 @@ def fit(
         for file in made["files"]:
             typer.echo(f"written  {file}")
         return
+    if kind is not None:
+        _access(trace, kind, out, json)
+        return
     if trace.is_file() and out is not None and not frames.is_frame_trace(trace):
         from bentpipe.measure.fitting import of_series
 
@@ -166,6 +178,28 @@ def fit(
         for note in one.notes:
             print_note(f"* {one.process}: {note}")
     typer.echo(f"error = {inline(best.error)}")
+
+
+def _access(trace: Path, kind: str, out: Path | None, json: bool) -> None:
+    """Writes the scenario of an access that is fitted to a trace."""
+    from bentpipe.errors import InputError, unknown
+    from bentpipe.measure import scheduled
+
+    from .output import of_format, print_json, write_text
+
+    if kind != "leo-scheduled":
+        raise unknown("kind", kind, ("leo-scheduled",))
+    if out is None:
+        raise InputError("a fitted access is a scenario: name the file to write with --out FILE.toml")
+    of_format(out, (".toml",))
+    found = scheduled.fit(scheduled.read(trace))
+    write_text(out, scheduled.scenario(found, trace.name))
+    if json:
+        print_json({"files": [str(out)], "link": found.link()})
+        return
+    for line in found.lines():
+        typer.echo(line)
+    typer.echo(f"written  {out}")
 
 
 def _served(

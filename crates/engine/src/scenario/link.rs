@@ -74,6 +74,10 @@ pub struct LinkPair {
     /// A time series of rate, delay and loss during the run. If unset, they are constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<link::series::Config>,
+    /// Slots of a scheduled access over low orbits: a hole at the start of each slot, and a rate
+    /// that varies around `rate`. If unset, the rate is constant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<link::slots::Config>,
     /// Contacts: the intervals in which the link is open. If unset, it is always open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contacts: Option<link::contacts::Config>,
@@ -110,6 +114,7 @@ impl LinkPair {
             quick_start: self.quick_start,
             holds: self.holds,
             trace: self.trace.clone(),
+            slots: self.slots.clone(),
             acm: self.acm.clone(),
         }
     }

@@ -12,6 +12,7 @@ pub mod gilbert;
 pub mod gilbert_elliott;
 pub mod hidden;
 pub mod list;
+pub mod load;
 pub mod markov;
 pub mod mode;
 pub mod none;
@@ -42,6 +43,7 @@ kinds! {
         "snr" => Snr(snr::Config),
         "trace" => Trace(trace::Config),
         "list" => List(list::Config),
+        "load" => Load(load::Config),
     }
 }
 

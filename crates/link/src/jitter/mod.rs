@@ -12,6 +12,7 @@
 //! Deviation: extra delay is never negative, so `delay` is the minimum delay of a packet (netem
 //! draws around `delay`).
 
+pub mod bursts;
 pub mod exponential;
 pub mod late;
 pub mod levels;
@@ -19,8 +20,10 @@ pub mod none;
 pub mod normal;
 pub mod quantiles;
 pub mod series;
+pub mod spikes;
 pub mod sum;
 pub mod uniform;
+pub mod wander;
 
 use bentpipe_core::{kinds, Problems, Span, Stream, Time, Whole};
 use bentpipe_stage::{Held, Outbox, Packet, Port};
@@ -38,6 +41,9 @@ kinds! {
         "late" => Late(late::Config),
         "levels" => Levels(levels::Config),
         "series" => Series(series::Config),
+        "spikes" => Spikes(spikes::Config),
+        "bursts" => Bursts(bursts::Config),
+        "wander" => Wander(wander::Config),
         "sum" => Sum(sum::Config),
     }
 }
@@ -162,6 +168,9 @@ pub(super) mod tests {
             r#"{"late": {"probability": 0.1, "extra": "50 ms"}}"#,
             r#"{"levels": {"every": "100 ms", "of": {"uniform": {"most": "20 ms"}}}}"#,
             r#"{"sum": {"parts": [{"uniform": {"most": "20 ms"}}, {"exponential": {"mean": "7 ms"}}]}}"#,
+            r#"{"spikes": {"every": "997 ms", "peak": "22 ms", "lasts": "100 ms", "recovery": "300 ms"}}"#,
+            r#"{"bursts": {"least": "1 ms", "most": "9 ms"}}"#,
+            r#"{"wander": {"mean": "2 ms", "deviation": "3 ms", "correlation": "50 ms"}}"#,
             r#"{"series": {"samples": "time,extra\n0,0.01\n1,0.03\n", "repeat": "4 s"}}"#,
         ] {
             let config: Config = serde_json::from_str(text).unwrap();

@@ -69,6 +69,19 @@ ROWS: Final[tuple[Row, ...]] = (
         "effect",
     ),
     Row(
+        "link.error.load link.error.load.idle link.error.load.loaded link.error.load.rate "
+        "link.error.load.window",
+        LINK,
+        ('link.w.error={kind="load",idle=0.001,loaded=0.01,rate="1 Mbit/s",window="1 s"}',),
+        "load",
+    ),
+    Row(
+        "link.error.load.effect",
+        LINK,
+        ('link.w.error={kind="load",idle=0.001,loaded=0.01,rate="1 Mbit/s",effect="stale-checksum"}',),
+        "effect",
+    ),
+    Row(
         "link.error.gilbert-elliott link.error.gilbert-elliott.good_to_bad "
         "link.error.gilbert-elliott.bad_to_good link.error.gilbert-elliott.loss_good "
         "link.error.gilbert-elliott.loss_bad",

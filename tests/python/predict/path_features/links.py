@@ -26,6 +26,17 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("link link.name link.from link.to link.rate", LINK, ("link.w.rate=2 Mbit/s",)),
     Row("link.delay", LINK, ("link.w.delay=20 ms",)),
     Row(
+        "link.slots link.return.slots link.slots.every link.slots.offset link.slots.hole "
+        "link.slots.hole_deviation link.slots.level link.slots.wander link.slots.correlation "
+        "link.slots.noise link.slots.step",
+        LINK,
+        (
+            'link.w.slots={every="5 s",offset="1 s",hole="80 ms",hole_deviation="5 ms",level=0.1,'
+            'wander=0.1,correlation="1 s",noise=0.05,step="50 ms"}',
+        ),
+        "slots",
+    ),
+    Row(
         "link.return.trace.repeat",
         LINK,
         ('link.w.trace={samples="time,rate\\n0,1000000\\n5,3000000",repeat="10 s"}',),
@@ -84,6 +95,17 @@ ROWS: Final[tuple[Row, ...]] = (
                 "series",
                 "samples samples.file repeat",
                 'samples="time,extra\\n0,0.01\\n",repeat="5 s"',
+            ),
+            (
+                "spikes",
+                "every offset peak lasts recovery",
+                'every="3 s",offset="1 s",peak="50 ms",lasts="500 ms",recovery="1 s"',
+            ),
+            ("bursts", "least most", 'least="2 ms",most="8 ms"'),
+            (
+                "wander",
+                "mean deviation correlation",
+                'mean="5 ms",deviation="2 ms",correlation="50 ms"',
             ),
             ("sum", "parts", 'parts=[{kind="exponential",mean="5 ms"}]'),
         )
