@@ -129,6 +129,7 @@ __all__ = [
     "Size",
     "Sizes",
     "SkyplexAccess",
+    "Slots",
     "SpaceFrame",
     "SpacePackets",
     "Spacing",
@@ -690,8 +691,27 @@ class ListError(TypedDict):
     direction has the number 1."""
 
 
+class LoadError(TypedDict):
+    """Error of the kind `load`. Independent packet errors with a probability that rises linearly with the
+    sending rate."""
+
+    effect: NotRequired[Effect]
+    """Treatment of corrupted packets: `"drop"` (the default) loses them. `"stale-checksum"` delivers them
+    with a bit error, which the receiver detects and drops. `"valid-checksum"` delivers them with a bit error
+    in the payload that no checksum reveals."""
+    idle: float
+    """Corruption probability of a packet at a sending rate of 0, 0 to 1."""
+    kind: Literal["load"]
+    loaded: float
+    """Corruption probability of a packet from the sending rate `rate` on, 0 to 1."""
+    rate: Rate
+    """The sending rate at which the probability is `loaded`."""
+    window: NotRequired[Span]
+    """Time constant of the mean of the sending rate. Default 1 s."""
+
+
 #: The error process of a channel, which selects the packets, or units of the framing, to corrupt.
-Error: TypeAlias = 'NoneError | PacketError | BitError | CodedError | GilbertError | GilbertElliottError | MarkovError | SnrStatesError | SnrError | TraceError | ListError | Literal["none", "packet", "bit", "coded", "gilbert", "gilbert-elliott", "markov", "snr-states", "snr", "trace", "list"]'
+Error: TypeAlias = 'NoneError | PacketError | BitError | CodedError | GilbertError | GilbertElliottError | MarkovError | SnrStatesError | SnrError | TraceError | ListError | LoadError | Literal["none", "packet", "bit", "coded", "gilbert", "gilbert-elliott", "markov", "snr-states", "snr", "trace", "list", "load"]'
 
 #: A placement of a query's operators.
 Placed: TypeAlias = 'Literal["nodes", "sink"]'
@@ -1971,6 +1991,46 @@ class SeriesJitter(TypedDict):
     steps, a longer step is refused as a gap."""
 
 
+class SpikesJitter(TypedDict):
+    """Jitter of the kind `spikes`. Extra delay after each point of a grid of times."""
+
+    every: NotRequired[Span]
+    """Time from one spike to the next. Default 15 s, as measured on Starlink."""
+    kind: Literal["spikes"]
+    lasts: NotRequired[Span]
+    """Duration of the peak. Default 0 s."""
+    offset: NotRequired[Span]
+    """Time of the first spike. Default 0 s."""
+    peak: Span
+    """Extra delay at the start of a spike."""
+    recovery: NotRequired[Span]
+    """Time in which the extra delay falls from the peak to 0. Default 0 s."""
+
+
+class BurstsJitter(TypedDict):
+    """Jitter of the kind `bursts`. The wait for the next transmission opportunity. The intervals between
+    opportunities are uniformly distributed."""
+
+    kind: Literal["bursts"]
+    least: Span
+    """Shortest interval between two opportunities."""
+    most: Span
+    """Longest interval between two opportunities."""
+
+
+class WanderJitter(TypedDict):
+    """Jitter of the kind `wander`. Normally distributed extra delay whose autocorrelation falls exponentially
+    with time. Values below 0 s count as 0 s."""
+
+    correlation: Span
+    """Time in which the autocorrelation falls to 1/e."""
+    deviation: Span
+    """Standard deviation, before truncation at 0 s."""
+    kind: Literal["wander"]
+    mean: Span
+    """Mean, before truncation at 0 s."""
+
+
 class SumJitter(TypedDict):
     """Jitter of the kind `sum`. The sum of several extra delays."""
 
@@ -1980,7 +2040,7 @@ class SumJitter(TypedDict):
 
 
 #: The jitter of a link: delay of each packet beyond the link's propagation delay.
-Jitter: TypeAlias = 'NoneJitter | UniformJitter | NormalJitter | ExponentialJitter | QuantilesJitter | LateJitter | LevelsJitter | SeriesJitter | SumJitter | Literal["none", "uniform", "normal", "exponential", "quantiles", "late", "levels", "series", "sum"]'
+Jitter: TypeAlias = 'NoneJitter | UniformJitter | NormalJitter | ExponentialJitter | QuantilesJitter | LateJitter | LevelsJitter | SeriesJitter | SpikesJitter | BurstsJitter | WanderJitter | SumJitter | Literal["none", "uniform", "normal", "exponential", "quantiles", "late", "levels", "series", "spikes", "bursts", "wander", "sum"]'
 
 #: The packets that the average queue of a drop precedence counts.
 Counted: TypeAlias = 'Literal["all", "coupled", "own"]'
@@ -2338,6 +2398,32 @@ Queue: TypeAlias = 'DropTailQueue | DropFrontQueue | RedQueue | RedBytesQueue | 
 ChannelRate: TypeAlias = "str"
 
 
+class Slots(TypedDict):
+    """Slots of a scheduled access over low orbits, with a hole at the start of each slot and a rate that
+    varies within."""
+
+    correlation: NotRequired[Span]
+    """Time in which the autocorrelation of `wander` falls to 1/e. Default 1 s."""
+    every: NotRequired[Span]
+    """Duration of a slot. Default 15 s, as measured on Starlink."""
+    hole: NotRequired[Span]
+    """Mean duration of the hole at the start of each slot, in which the link delivers nothing. Default 0
+    s."""
+    hole_deviation: NotRequired[Span]
+    """Standard deviation of the duration of a hole. Default 0 s."""
+    level: NotRequired[float]
+    """Standard deviation of the level of a slot, relative to the link's rate, 0 to 1. Default 0."""
+    noise: NotRequired[float]
+    """Standard deviation of the noise of each step, relative to the link's rate, 0 to 1. Default 0."""
+    offset: NotRequired[Span]
+    """Start of the first slot. Before, the rate has a level of its own. Default 0 s."""
+    step: NotRequired[Span]
+    """Time from one value of the rate to the next. Default 100 ms."""
+    wander: NotRequired[float]
+    """Standard deviation of the Gauss-Markov process within a slot, relative to the link's rate, 0 to 1.
+    Default 0."""
+
+
 class Trace(TypedDict):
     """Rate, delay and loss of a link as a time series, which replaces the link's own values from the first
     sample on."""
@@ -2380,6 +2466,9 @@ class LinkReturn(TypedDict):
     reorder: NotRequired[bool]
     """True if packets may be reordered: a packet with less extra delay overtakes others. Default false: a
     packet waits for those before it."""
+    slots: NotRequired[Slots]
+    """Slots of a scheduled access over low orbits: a hole at the start of each slot, and a rate that varies
+    around `rate`. If unset, the rate is constant."""
     trace: NotRequired[Trace]
     """A time series of rate, delay and loss during the run. If unset, they are constant."""
 
@@ -2404,6 +2493,7 @@ LinkPair = TypedDict(
         "rate": "ChannelRate",
         "reorder": "NotRequired[bool]",
         "return": "NotRequired[LinkReturn]",
+        "slots": "NotRequired[Slots]",
         "to": "str",
         "trace": "NotRequired[Trace]",
     },

@@ -10,11 +10,12 @@
 //!
 //! with `rate` of the link, the level of the slot, a stationary Gauss-Markov process and white
 //! noise, all of them normal with mean 0. Below a twentieth of the link's rate, the rate is
-//! truncated. The autocorrelation of the rate is therefore that of three processes: noise within a
-//! step, `wander` over its correlation time, and levels over slots.
+//! truncated. The autocorrelation of the rate is therefore that of three processes: noise within
+//! a step, `wander` over its correlation time, and levels over slots.
 //!
-//! Each step, and each end of a hole, is a change as described for [links](crate). The delay of such
-//! an access is a [jitter](crate::jitter) of kind `sum`: `levels`, `wander`, `spikes` and `bursts`.
+//! Each step, and each end of a hole, is a change as described for [links](crate). The delay of
+//! such an access is a [jitter](crate::jitter) of kind `sum`: `levels`, `wander`, `spikes` and
+//! `bursts`.
 
 use crate::series::Sample;
 use bentpipe_core::{math, Problems, Rate, Span, Stream, Time};
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 /// that varies within.
 ///
 /// ```toml
-/// slots = { offset = "12 s", hole = "70 ms", level = 0.2, wander = 0.1, correlation = "1 s", noise = 0.1 }
+/// slots = { offset = "12 s", hole = "70 ms", level = 0.2, wander = 0.1, noise = 0.1 }
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table such as { hole = \"70 ms\", level = 0.2 }")]
@@ -140,7 +141,7 @@ pub struct Process {
     /// Starts of the next slot and of the next step.
     slot: Time,
     step: Time,
-    /// End of the present hole.
+    /// End of the present hole; `None` outside of holes.
     hole: Option<Time>,
 }
 

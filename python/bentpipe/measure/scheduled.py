@@ -38,7 +38,7 @@ Values = NDArray[np.float64]
 @dataclass(frozen=True)
 class Access:
     """Observations of an access: the bytes that could be delivered in each millisecond, and the
-    one-way delays in milliseconds with their times. ``delays`` is empty if they were not observed."""
+    one-way delays in milliseconds with their times. ``delays`` is empty without observations."""
 
     deliveries: Values
     delays: Values
@@ -56,9 +56,11 @@ def read(file: str | Path) -> Access:
     Raises :class:`bentpipe.InputError`.
     """
     times, delays = series.opportunities(Path(file))
-    deliveries = np.bincount(np.asarray(times)) * float(series.OPPORTUNITY_BYTES)
+    deliveries = np.bincount(np.asarray(times)).astype(np.float64) * series.OPPORTUNITY_BYTES
     return Access(
-        deliveries, 1e3 * np.asarray(delays, float), np.arange(len(delays)) * float(series.DELAY_STEP_MS)
+        deliveries,
+        1e3 * np.asarray(delays, float),
+        np.arange(len(delays), dtype=np.float64) * series.DELAY_STEP_MS,
     )
 
 
@@ -82,7 +84,8 @@ def holes(access: Access) -> list[Hole]:
 
 @dataclass(frozen=True)
 class Grid:
-    """The grid of reconfigurations: duration of a slot and start of the first one, in milliseconds."""
+    """The grid of reconfigurations: duration of a slot, and start of the first slot, in
+    milliseconds."""
 
     every: float
     offset: float
@@ -132,14 +135,14 @@ def grid(found: list[Hole]) -> tuple[Grid, list[Hole]] | None:
     if len(chosen) < 3:
         return None
     order = sorted(chosen)
-    at = [chosen[number] for number in order]
-    slope, intercept = np.polyfit(order, starts[at], 1)
-    return Grid(float(slope), float(intercept % slope)), [found[one] for one in at]
+    kept = [chosen[number] for number in order]
+    slope, intercept = np.polyfit(order, starts[kept], 1)
+    return Grid(float(slope), float(intercept % slope)), [found[one] for one in kept]
 
 
 def rates(access: Access, without: list[Hole], step_ms: int = STEP_MS) -> tuple[Values, Values]:
-    """Returns the middle of each step in milliseconds, and its rate in bit/s outside of holes. Steps
-    that are mostly holes are left out."""
+    """Returns the middle of each step in milliseconds, and its rate in bit/s outside of holes.
+    Steps that are mostly holes are left out."""
     open_ms = np.ones(access.end_ms)
     for one in without:
         open_ms[int(one.start) : int(one.start + one.length)] = 0.0
@@ -193,8 +196,8 @@ def _process(within: Values, step: float) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted access. Times are in milliseconds, rates in bit/s; ``level``, ``wander`` and ``noise``
-    are relative to the rate."""
+    """A fitted access. Times are in milliseconds, rates in bit/s; ``level``, ``wander`` and
+    ``noise`` are relative to the rate."""
 
     grid: Grid | None
     hole: float

@@ -1,12 +1,11 @@
-"""Scores a scenario against the trace of a real access: which properties of the access does the
-scenario have?
+"""Scores a scenario against the trace of a real access, property by property.
 
-Both sides are observed alike (:class:`~bentpipe.measure.scheduled.Access`): the bytes that the access
-could deliver per millisecond, and the one-way delay without load every 10 ms. Each observation of
-the scenario consists of two simulations, with a load above its rate and with small packets every 10
-ms. A trace of a minute has only four slots, so its properties vary; the scenario is observed
-several times, each for the duration of the trace, and the trace is compared with the spread of the
-observations.
+Both sides are observed in the same way (:class:`~bentpipe.measure.scheduled.Access`): the bytes
+that the access could deliver per millisecond, and the one-way delay without load every 10 ms. Each
+observation of the scenario consists of two simulations, with a load above its rate and with small
+packets every 10 ms. A trace of a minute has only four slots, so its properties vary. The scenario
+is therefore observed several times, each time for the duration of the trace, and the trace is
+compared with the spread of the observations.
 """
 
 from __future__ import annotations
@@ -98,14 +97,12 @@ def properties(trace: Access) -> list[tuple[str, str, Callable[[Access], float]]
     found: list[tuple[str, str, Callable[[Access], float]]] = [
         ("mean rate", "Mbit/s", lambda one: float(_rates(one).mean()))
     ]
-    for q in QUANTILES:
-        found.append((f"rate, {100 * q:g} % quantile", "Mbit/s", partial(_rate_quantile, q)))
+    found += [(f"rate, {100 * q:g} % quantile", "Mbit/s", partial(_rate_quantile, q)) for q in QUANTILES]
     for lag in AUTOCORRELATION:
         name = f"autocorrelation at {lag * scheduled.STEP_MS / 1e3:g} s"
         found.append((name, "", partial(_rate_autocorrelation, lag)))
     if len(trace.delays):
-        for q in QUANTILES:
-            found.append((f"delay, {100 * q:g} % quantile", "ms", partial(_delay_quantile, q)))
+        found += [(f"delay, {100 * q:g} % quantile", "ms", partial(_delay_quantile, q)) for q in QUANTILES]
     if scheduled.grid(scheduled.holes(trace)):
         found.append(("spacing of holes", "s", _spacing))
         found.append(("length of holes, median", "ms", _length))

@@ -1,5 +1,5 @@
-//! Transmission opportunities: packets leave in bursts, at the next of a sequence of times. The mean
-//! rate of the link is unchanged.
+//! Transmission opportunities: packets leave in bursts, at the next of a sequence of times. The
+//! mean rate of the link does not change.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};

@@ -1,5 +1,5 @@
-//! Delay spikes at a fixed period, as at the reconfigurations of low-orbit accesses: the delay rises
-//! at once, stays at the peak, and falls linearly.
+//! Delay spikes at a fixed period, as at the reconfigurations of low-orbit accesses. The delay
+//! rises at once, stays at the peak, and falls linearly.
 
 use super::{Jitter, Process};
 use bentpipe_core::{Problems, Sample, Span, Stream, Time};
