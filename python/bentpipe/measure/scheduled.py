@@ -261,7 +261,7 @@ class Fit:
         }
 
     def lines(self) -> list[str]:
-        """The fit in words."""
+        """The fitted values in words, a line per group."""
         grid = self.grid
         slots = f"slots of {grid.every / 1e3:.4g} s from {grid.offset / 1e3:.4g} s" if grid else "no slots"
         return [

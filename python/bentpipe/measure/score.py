@@ -58,7 +58,7 @@ class Line:
         return self.low <= self.trace <= self.high
 
     def as_dict(self) -> dict[str, Any]:
-        """The line for JSON."""
+        """The line as a dictionary for JSON."""
         return {
             "name": self.name,
             "unit": self.unit,
