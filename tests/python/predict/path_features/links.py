@@ -11,6 +11,9 @@ def _budget(keys: str) -> str:
     return " ".join(("link.acm.budget", *(f"link.acm.budget.{key}" for key in keys.split())))
 
 
+#: The keys of the slots of a link.
+SLOTS: Final = "every offset hole hole_deviation level wander correlation noise step"
+
 ROWS: Final[tuple[Row, ...]] = (
     Row(
         "link.return.trace link.return.trace.samples link.trace",
@@ -26,9 +29,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("link link.name link.from link.to link.rate", LINK, ("link.w.rate=2 Mbit/s",)),
     Row("link.delay", LINK, ("link.w.delay=20 ms",)),
     Row(
-        "link.slots link.return.slots link.slots.every link.slots.offset link.slots.hole "
-        "link.slots.hole_deviation link.slots.level link.slots.wander link.slots.correlation "
-        "link.slots.noise link.slots.step",
+        " ".join(("link.slots", "link.return.slots", *(f"link.return.slots.{key}" for key in SLOTS.split()))),
         LINK,
         (
             'link.w.slots={every="5 s",offset="1 s",hole="80 ms",hole_deviation="5 ms",level=0.1,'
