@@ -53,6 +53,7 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
         "table": "flows",
         "name": "geo",
         "study": "dama",
+        "call": "0",
     }
     bodies = {
         ("put", "/api/configurations/{configuration}"): {"version": 1, "name": "theirs"},

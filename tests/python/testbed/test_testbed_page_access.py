@@ -270,13 +270,14 @@ def test_the_focus_is_never_lost(bed: Served, ada: Page) -> None:
     expect(page.get_by_role("heading", name="TOML")).to_be_focused()
     page.get_by_role("link", name="Configurations").press("Enter")
     expect(page.get_by_role("heading", level=1, name="Configurations")).to_be_focused()
-    page.get_by_role("button", name="Remove focused").press("Enter")
+    page.get_by_label("Actions of focused").press("Enter")
+    page.get_by_role("button", name="Remove…").press("Enter")
     expect(page.get_by_role("button", name="Remove", exact=True)).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_text("focused was removed.")).to_be_visible()
-    expect(page.get_by_role("button", name="Remove focused")).to_have_count(0)
+    expect(page.get_by_label("Actions of focused")).to_have_count(0)
     expect(page.locator(":focus")).to_have_count(1)
-    assert focused() == "SECTION Configurations"
+    assert focused() == "H1 Configurations"
 
 
 def test_a_choice_in_a_list_does_nothing_by_itself(bed: Served, ada: Page) -> None:

@@ -30,7 +30,9 @@ function restore(): void {
   // An element that is still there lost the focus because the user moved on.
   if (!gone) return;
   around = [];
-  for (const part of outer) {
+  // A dialog is outside of the view that opened it.
+  const view = document.querySelector("main");
+  for (const part of view ? [...outer, view] : outer) {
     const next = part.isConnected && part.matches(PLACES) && place(part);
     if (!next) continue;
     next.focus();

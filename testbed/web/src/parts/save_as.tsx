@@ -6,15 +6,16 @@ import { go, message } from "../data/state";
 import { Notice } from "./basics";
 import { ask } from "./dialog";
 
-/** `saved` is called before the new configuration opens. */
+/** `latest` returns the text of the draft with all input, and `saved` is called before the new
+ * configuration opens. */
 export function SaveAs({
   name,
-  text,
+  latest,
   positions,
   saved,
 }: {
   name: string;
-  text: string;
+  latest: () => Promise<string>;
   positions: unknown;
   saved: () => void;
 }) {
@@ -28,7 +29,7 @@ export function SaveAs({
     });
     if (!wanted) return;
     try {
-      const made = await saveCopy(wanted, text, positions);
+      const made = await saveCopy(wanted, await latest(), positions);
       setFailure("");
       saved();
       go(["configuration", made.id]);

@@ -205,11 +205,13 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
     window.addEventListener("keydown", pressed);
     return () => window.removeEventListener("keydown", pressed);
   }, [mine]);
-  const apply = async () => {
+  /** Returns the text of the draft with the input that waits for a pause in typing. */
+  const typed = async () => {
     flushInput();
     await turn.current;
-    return store({ text: latest.current }, "Applied.");
+    return latest.current;
   };
+  const apply = async () => store({ text: await typed() }, "Applied.");
   const reset = async () => {
     const question = {
       title: "Reset the configuration?",
@@ -246,7 +248,7 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
         )}
         <span className="grow" />
         {user.level !== "guest" && (
-          <SaveAs name={applied.name} text={text} positions={draft.positions} saved={forget} />
+          <SaveAs name={applied.name} latest={typed} positions={draft.positions} saved={forget} />
         )}
         {mine && (
           <>
