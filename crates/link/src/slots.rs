@@ -247,7 +247,7 @@ mod tests {
         assert!((covariance(0) / (level + wander + noise) - 1.0).abs() < 0.05, "{}", covariance(0));
         for lag in [1usize, 5, 10, 20] {
             let seconds = lag as f64 / 10.0;
-            let expected = level * (1.0 - seconds / 15.0) + wander * (-seconds).exp();
+            let expected = level * (1.0 - seconds / 15.0) + wander * math::exp(-seconds);
             assert!((covariance(lag) - expected).abs() < 2.5, "{lag}: {}, not {expected}", covariance(lag));
         }
     }

@@ -12,7 +12,7 @@ from bentpipe.testbed.store import Store
 
 from .callers import AnyCaller, Database
 from .drafts import Draft, scenarios
-from .runs import Instrument
+from .filters import Instrument
 
 router = APIRouter(tags=["drafts"])
 
