@@ -72,7 +72,11 @@ export function Application() {
         </a>
         <nav aria-label="Main">
           {VIEWS.filter((one) => one.label && mayOpen(user, one)).map(({ path, label }) => (
-            <a key={path} href={link(path ? [path] : [])} aria-current={first === path ? "page" : undefined}>
+            <a
+              key={path}
+              href={link(path ? [path] : [])}
+              aria-current={first === path || (path === "" && first === "configuration") ? "page" : undefined}
+            >
               {label}
             </a>
           ))}

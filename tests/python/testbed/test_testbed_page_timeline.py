@@ -43,7 +43,7 @@ def runs(bed: Served, ada: Page) -> list[str]:
         answer = ada.request.post(f"{bed.url}/api/runs", data=given, headers={"Origin": bed.url})
         found.append(answer.json()[0]["id"])
     for run in found:
-        until(lambda run=run: get(ada, bed, f"/runs/{run}")["state"] == "done")  # type: ignore[misc]
+        until(lambda run=run: get(ada, bed, f"/runs/{run}")["state"] == "done")
     return found
 
 

@@ -109,14 +109,19 @@ export function Controls({
       {all.length === 0 && (
         <p className="soft">This scenario has no settings that can be changed during a run.</p>
       )}
-      {all.map((one) => (
-        <SliderField
-          key={one.key}
-          of={one}
-          set={set.get(one.key)}
-          pending={pending.includes(one.key)}
-          change={change}
-        />
+      {grouped(all).map(([part, sliders], place) => (
+        <details key={part} open={place === 0}>
+          <summary>{part}</summary>
+          {sliders.map((one) => (
+            <SliderField
+              key={one.key}
+              of={one}
+              set={set.get(one.key)}
+              pending={pending.includes(one.key)}
+              change={change}
+            />
+          ))}
+        </details>
       ))}
       <details>
         <summary>Any key</summary>
@@ -161,6 +166,16 @@ export function Controls({
       <ManualChanges changes={changes} />
     </>
   );
+}
+
+/** The sliders by part of the scenario, such as "link.satellite". */
+function grouped(all: Slider[]): [string, Slider[]][] {
+  const found = new Map<string, Slider[]>();
+  for (const one of all) {
+    const part = one.key.split(".").slice(0, 2).join(".");
+    found.set(part, [...(found.get(part) ?? []), one]);
+  }
+  return [...found];
 }
 
 /** Interval at which the run's answer is polled, in milliseconds. */

@@ -66,7 +66,7 @@ const Link = memo(function Link(given: EdgeProps<LinkEdge>) {
           {/* biome-ignore lint/a11y/noStaticElementInteractions: the list of parts serves the keyboard */}
           <div
             className={`link-label nodrag nopan${selected ? " chosen" : ""}`}
-            style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}
+            style={{ transform: `translate(-50%, 3px) translate(${x}px, ${y}px)` }}
             onClick={data.choose}
           >
             {name}

@@ -30,7 +30,8 @@ export function Replay({ run, quantities }: { run: string; quantities: string[] 
       staleTime: Number.POSITIVE_INFINITY,
     })),
   });
-  const [step, setStep] = useState(0);
+  // The start of a run shows an idle network.
+  const [step, setStep] = useState(STEPS / 2);
   const [playing, setPlaying] = useState(false);
   useEffect(() => {
     if (!playing) return;

@@ -16,11 +16,9 @@ export const RIGHT_PX = 16;
 const HEIGHT = 150;
 /** Height of a horizontal axis with labels, in pixels. */
 const TIME_AXIS_PX = 46;
-/** Height of the ticks of losses at the top of a panel, in pixels. */
-const TICK_PX = 7;
 
-/** The kinds of marks that are too many for lines. */
-const TICKS: TimelineMark["kind"][] = ["loss", "retransmission"];
+/** The kinds of marks that are too many for lines. Only their rows show them. */
+const FREQUENT: TimelineMark["kind"][] = ["loss", "retransmission"];
 
 export function StackedPlot({
   panel,
@@ -184,7 +182,7 @@ function aligned({ lines }: TimelinePanel, log: boolean): uPlot.AlignedData {
   return uPlot.join(lines.map((line) => [line.time, line.value.map(value)] as uPlot.AlignedData));
 }
 
-/** Draws marks behind the lines: bands, vertical lines, and ticks at the top for losses. */
+/** Draws marks behind the lines: bands and vertical lines. */
 function drawMarks(plot: uPlot, marks: TimelineMark[], dark: boolean): void {
   const { ctx, bbox } = plot;
   const ratio = devicePixelRatio;
@@ -198,10 +196,7 @@ function drawMarks(plot: uPlot, marks: TimelineMark[], dark: boolean): void {
     if (mark.end !== null) {
       ctx.globalAlpha = 0.15;
       ctx.fillRect(from, bbox.top, Math.max(ratio, plot.valToPos(mark.end, "x", true) - from), bbox.height);
-    } else if (TICKS.includes(mark.kind)) {
-      ctx.globalAlpha = 0.5;
-      ctx.fillRect(from, bbox.top, ratio, TICK_PX * ratio);
-    } else {
+    } else if (!FREQUENT.includes(mark.kind)) {
       ctx.globalAlpha = 0.8;
       ctx.lineWidth = ratio;
       ctx.setLineDash([3 * ratio, 3 * ratio]);

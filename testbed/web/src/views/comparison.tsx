@@ -232,9 +232,9 @@ function Differences({
             <tr>
               <th>Flow</th>
               <th>Quantity</th>
-              <th>Baseline {marks[0]}</th>
-              <th>This run {marks[1]}</th>
-              <th>Difference</th>
+              <th className="number">Baseline {marks[0]}</th>
+              <th className="number">This run {marks[1]}</th>
+              <th className="number">Difference</th>
             </tr>
           </thead>
           <tbody>
@@ -242,9 +242,9 @@ function Differences({
               <tr key={`${one.flow} ${one.quantity}`}>
                 <th scope="row">{one.flow}</th>
                 <td>{quantityOf(one)}</td>
-                <td>{rounded(shown(one, one.a))}</td>
-                <td>{rounded(shown(one, one.b))}</td>
-                <td>
+                <td className="number">{rounded(shown(one, one.a))}</td>
+                <td className="number">{rounded(shown(one, one.b))}</td>
+                <td className="number">
                   {one.relative === null
                     ? "–"
                     : `${one.relative > 0 ? "+" : ""}${(100 * one.relative).toFixed(1)} %`}

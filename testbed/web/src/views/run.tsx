@@ -155,24 +155,24 @@ function Report({ id, run, state, flows }: { id: string; run: Marked; state: str
             <thead>
               <tr>
                 <th>Flow</th>
-                <th>Goodput (kbit/s)</th>
-                <th>Predicted (kbit/s)</th>
-                <th>RTT, mean (ms)</th>
-                <th>Predicted (ms)</th>
-                <th>Time-outs</th>
-                <th>Retransmissions</th>
+                <th className="number">Goodput (kbit/s)</th>
+                <th className="number">Predicted (kbit/s)</th>
+                <th className="number">RTT, mean (ms)</th>
+                <th className="number">Predicted (ms)</th>
+                <th className="number">Time-outs</th>
+                <th className="number">Retransmissions</th>
               </tr>
             </thead>
             <tbody>
               {value.flows.slice(0, MAX_FLOWS).map((one) => (
                 <tr key={String(one.flow)}>
                   <th scope="row">{String(one.flow)}</th>
-                  <td>{scaled(one.goodput, 1e-3)}</td>
-                  <td className="soft">{scaled(one.predicted_goodput, 1e-3)}</td>
-                  <td>{scaled(one.rtt_mean, 1e3)}</td>
-                  <td className="soft">{scaled(one.predicted_rtt, 1e3)}</td>
-                  <td>{rounded(one.timeouts)}</td>
-                  <td>{rounded(one.retransmissions)}</td>
+                  <td className="number">{scaled(one.goodput, 1e-3)}</td>
+                  <td className="number soft">{scaled(one.predicted_goodput, 1e-3)}</td>
+                  <td className="number">{scaled(one.rtt_mean, 1e3)}</td>
+                  <td className="number soft">{scaled(one.predicted_rtt, 1e3)}</td>
+                  <td className="number">{rounded(one.timeouts)}</td>
+                  <td className="number">{rounded(one.retransmissions)}</td>
                 </tr>
               ))}
             </tbody>

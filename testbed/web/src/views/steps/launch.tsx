@@ -85,7 +85,8 @@ export function Launch({
         )}
         <span className="soft">
           {instruments.join(", ")}
-          {campaign && ` – the campaign, ${runs} ${runs === 1 ? "run" : "runs"}`}
+          {campaign ? " – the campaign, " : ": "}
+          {runs} {runs === 1 ? "run" : "runs"}
         </span>
         {instruments.includes("simulate") && (
           <label className="check">
@@ -143,29 +144,42 @@ export function Launch({
                 <thead>
                   <tr>
                     <th>Flow</th>
-                    <th>Goodput (kbit/s)</th>
-                    <th>Round trip, mean (ms)</th>
+                    <th className="number">Goodput (kbit/s)</th>
+                    <th className="number">Round trip, mean (ms)</th>
                     <th>Limited by</th>
-                    <th>Note</th>
                   </tr>
                 </thead>
                 <tbody>
                   {view.predictions.map((one) => (
                     <tr key={one.flow}>
                       <th scope="row">{one.flow}</th>
-                      <td>{scaled(one.prediction?.goodput_bit_s, 1e-3)}</td>
-                      <td>{scaled(one.prediction?.round_trip.mean_s, 1e3)}</td>
+                      <td className="number">{scaled(one.prediction?.goodput_bit_s, 1e-3)}</td>
+                      <td className="number">{scaled(one.prediction?.round_trip.mean_s, 1e3)}</td>
                       <td>{one.prediction?.limited_by ?? "–"}</td>
-                      <td className="text">{one.note}</td>
                     </tr>
                   ))}
                 </tbody>
               </table>
             </ScrollRegion>
           )}
-          <ScrollRegion label="Summary of the scenario">
-            <pre>{view.summary.join("\n")}</pre>
-          </ScrollRegion>
+          {view.predictions
+            .filter((one) => one.note)
+            .map((one) => (
+              <div key={one.flow}>
+                <strong>{one.flow}</strong>
+                <ul className="notes">
+                  {one.note.split("; ").map((note) => (
+                    <li key={note}>{note}</li>
+                  ))}
+                </ul>
+              </div>
+            ))}
+          <details>
+            <summary>Details of the scenario</summary>
+            <ScrollRegion label="Summary of the scenario">
+              <pre>{view.summary.join("\n")}</pre>
+            </ScrollRegion>
+          </details>
         </>
       )}
     </section>
