@@ -86,9 +86,10 @@ def _rates(access: Access) -> Values:
 
 
 def autocorrelation(values: Values, lag: int) -> float:
-    """Returns the autocorrelation at a lag of at least 1."""
+    """Returns the autocorrelation at a lag of at least 1; 0 for constant values."""
     rest = values - values.mean()
-    return float((rest[:-lag] * rest[lag:]).mean() / (rest * rest).mean())
+    variance = float((rest * rest).mean())
+    return float((rest[:-lag] * rest[lag:]).mean()) / variance if variance > 0 else 0.0
 
 
 def properties(trace: Access) -> list[tuple[str, str, Callable[[Access], float]]]:

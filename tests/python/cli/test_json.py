@@ -61,6 +61,7 @@ CASES = {
     "variants": "variants cubic",
     "trace": "trace rates.csv rates.parquet",
     "fit": "fit frames.csv --out fitted.toml",
+    "score": "score upload.toml path.up",
     "schema": "schema",
     "predict": "predict upload.toml",
     "simulate": "simulate upload.toml --out again",
@@ -152,6 +153,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert link
     (folder / "many.toml").write_text(small + vary.replace("link.l.", f"link.{link[1]}."), encoding="utf-8")
     (folder / "rates.csv").write_text("time,rate\n0,1000\n1,2000\n", encoding="utf-8")
+    # A mahimahi trace of 2 s, with two packets in each millisecond and then one.
+    times = [*(at // 2 for at in range(2000)), *range(1000, 2000)]
+    (folder / "path.up").write_text("".join(f"{at}\n" for at in times), encoding="utf-8")
     outcomes = np.random.default_rng(1).random(2000) < 0.1
     (folder / "frames.csv").write_text("lost\n" + "".join(f"{int(one)}\n" for one in outcomes))
     (folder / "plan.csv").write_text("id,src,dst,start,end,rate_bps,owlt_s\n1,a,b,0,100,8000,1\n")

@@ -60,7 +60,7 @@ OPENINGS = {
 SYNONYMS = {
     "--jobs": ("--workers", "--processes", "--slots-at-once", "--parallel"),
     "--flow": ("--flows",),
-    "--figure": ("--figures", "--kind", "--plot", "--picture", "--chart"),
+    "--figure": ("--figures", "--plot", "--picture", "--chart"),
     "--out": ("--output", "--outfile", "--folder", "--file", "--target"),
     "--replications": ("--runs", "--repeats", "--repetitions"),
     "--duration": ("--seconds", "--hours", "--length", "--time"),
