@@ -103,6 +103,7 @@ def serving(data: Path, *more: str, port: int | None = None) -> Iterator[Served]
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
+                process.wait()
         assert process.stdout is not None
         process.stdout.close()
 

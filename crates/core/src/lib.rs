@@ -33,7 +33,7 @@ pub use quantity::{
     units, Angle, ChannelRate, Distance, Frequency, Quantity, QuantityError, Rate, RateOrZero, Size, Speed,
     Units, UnitsByBase,
 };
-pub use random::{Stream, Streams};
+pub use random::{GaussMarkov, Stream, Streams};
 pub use text_or_table::TEXT_OR_TABLE;
 pub use time::{Span, Time};
 pub use trace::{Column, Glimpse, Probe, Recorder, Report, Row, Seen, Sink, Table, Tables};

@@ -76,6 +76,30 @@ impl Stream {
     }
 }
 
+/// A stationary Gauss-Markov process with mean 0 and standard deviation 1. Its autocorrelation
+/// falls to 1/e over one unit of distance, which may be a time or a length.
+#[derive(Clone, Debug, Default)]
+pub struct GaussMarkov(Option<f64>);
+
+impl GaussMarkov {
+    /// Moves by a distance of at least 0, and returns the value there. The first value is drawn
+    /// independently of the distance. Each move is one exact step of the first-order
+    /// autoregression.
+    #[inline]
+    pub fn advance(&mut self, by: f64, stream: &mut Stream) -> f64 {
+        let value = match self.0 {
+            None => stream.normal(),
+            Some(value) if by <= 0.0 => value,
+            Some(value) => {
+                let kept = math::exp(-by);
+                kept * value + (1.0 - kept * kept).sqrt() * stream.normal()
+            }
+        };
+        self.0 = Some(value);
+        value
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -132,6 +132,14 @@ impl Driver {
         }
     }
 
+    /// Sets the rate and the delay of the link's own keys, and returns those that apply now.
+    fn set(&mut self, rate: Rate, delay: Span) -> (Rate, Span) {
+        match self {
+            Driver::Series(playback) => playback.set(rate, delay),
+            Driver::Slots(process) => (process.set(rate, delay), delay),
+        }
+    }
+
     /// Returns the values from `now` on, if a change is due.
     fn take(&mut self, now: Time) -> Option<Sample> {
         match self {
@@ -539,10 +547,9 @@ impl Stage for Link {
     fn change(&mut self, now: Time, change: Change<'_>, out: &mut Outbox) {
         let (before, after) = change.of::<Config>();
         if (before.rate, before.delay) != (after.rate, after.delay) {
-            if let Some(Driver::Slots(process)) = self.driver.as_deref_mut() {
-                process.set(*after.rate, after.delay);
-            }
-            self.retime(now, *after.rate, after.delay);
+            let own = (*after.rate, after.delay);
+            let (rate, delay) = self.driver.as_mut().map_or(own, |driver| driver.set(own.0, own.1));
+            self.retime(now, rate, delay);
         }
         if before.queue != after.queue {
             let waiting = self.transmitter.set_queue(after.queue.build(*after.rate));

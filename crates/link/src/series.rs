@@ -122,6 +122,18 @@ impl Playback {
         self.times.get(self.next).map(|at| self.began + at.since(Time::ZERO))
     }
 
+    /// Sets the rate and the delay of the link's own keys, and returns those that apply now. A
+    /// column of the series takes precedence over its key.
+    pub fn set(&mut self, rate: Rate, delay: Span) -> (Rate, Span) {
+        if self.rates.is_none() {
+            self.rate = rate;
+        }
+        if self.delays.is_none() {
+            self.delay = delay;
+        }
+        (self.rate, self.delay)
+    }
+
     /// Returns the last of the samples that are due, if any is due.
     pub fn take(&mut self, now: Time) -> Option<Sample> {
         let mut error = None;

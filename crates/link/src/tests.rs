@@ -57,6 +57,29 @@ fn waiting_packets_are_not_reported_as_transmitted() {
     assert_eq!(reported(6), [3.0, 4500.0, 0.5]);
 }
 
+/// A series resets only its own columns: changes of other keys outlive its samples, and do not end
+/// its present sample.
+#[test]
+fn a_change_and_a_series_keep_each_other() {
+    let traced = |samples: &str| {
+        let json = format!(r#"{{"samples": {samples:?}}}"#);
+        Config { trace: Some(serde_json::from_str(&json).unwrap()), ..config() }
+    };
+    let mut before = traced("time,delay\n0,0.1\n2,0.2\n");
+    let after = Config { rate: Rate::from_bits_per_second(24_000_000).into(), ..before.clone() };
+    let mut bench = bench(&before);
+    change(&mut bench, Time::ZERO + Span::from_secs(1), &mut before, after);
+    offer(&mut bench, Time::ZERO + Span::from_secs(3), 0);
+    assert_eq!(deliveries(&mut bench), [(0, 3_200_500_000)]);
+
+    let mut before = traced("time,rate\n0,6000000\n");
+    let after = Config { delay: Span::from_millis(100), ..before.clone() };
+    let mut bench = self::bench(&before);
+    change(&mut bench, Time::ZERO + Span::from_secs(1), &mut before, after);
+    offer(&mut bench, Time::ZERO + Span::from_millis(1500), 0);
+    assert_eq!(deliveries(&mut bench), [(0, 1_602_000_000)]);
+}
+
 /// Changes the link's configuration to `after` at `now`.
 fn change(bench: &mut Bench<Link>, now: Time, before: &mut Config, after: Config) {
     bench.change(now, 0, before, &after);

@@ -72,7 +72,10 @@ def _picture(text: str, level: str) -> dict[str, Any] | None:
 
 
 def _is_distant(link: Mapping[str, Any]) -> bool:
-    """Returns true for a link with the delay of a satellite or of deep space."""
+    """Returns true for a link over a satellite, by the rule of the editor's picture
+    (``isSatelliteLink`` in ``testbed/web/src/data/things.ts``)."""
+    if link.get("contacts") or link.get("acm"):
+        return True
     delay = link.get("delay")
     try:
         return isinstance(delay, str) and base_value(delay) >= MIN_DELAY_S

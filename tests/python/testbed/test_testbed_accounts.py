@@ -54,6 +54,7 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
         "name": "geo",
         "study": "dama",
         "call": "0",
+        "reservation": "1",
     }
     bodies = {
         ("put", "/api/configurations/{configuration}"): {"version": 1, "name": "theirs"},

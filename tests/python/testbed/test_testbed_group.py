@@ -70,8 +70,7 @@ def test_the_laboratory_names_its_abilities_without_paths(bed: Bed, monkeypatch:
     assert all("guest" in one["reason"] for one in of_guest)
 
 
-def reserve(client: Client, starts: float, ends: float, **more: str) -> Response:
-    now = time.time()
+def reserve(client: Client, now: float, starts: float, ends: float, **more: str) -> Response:
     return client.post("/api/reservations", json={"starts": now + starts, "ends": now + ends, **more})
 
 
@@ -79,15 +78,16 @@ def test_reservations_do_not_overlap_and_belong_to_their_owner(tmp_path: Path) -
     bed = Bed(tmp_path / "data", real_time=True)
     ada, bob = bed.join("ada"), bed.join("bob")
     gil, root = bed.join("gil", "guest"), bed.join("root", "administrator")
-    made = reserve(ada, 600, 1200, note="Figure 17").json()
+    now = time.time()
+    made = reserve(ada, now, 600, 1200, note="Figure 17").json()
     assert (made["user"], made["mine"], made["note"]) == ("ada", True, "Figure 17")
     for starts, ends in ((0, 601), (700, 800), (1199, 2000), (0, 3000)):
-        answer = reserve(bob, starts, ends)
+        answer = reserve(bob, now, starts, ends)
         assert (answer.status_code, "ada" in said(answer)) == (409, True)
-    assert reserve(bob, 1200, 1300).status_code == 201
+    assert reserve(bob, now, 1200, 1300).status_code == 201
     for starts, ends in ((50, 50), (-100, -50), (2000, 2000 + 13 * 3600), (61 * 86_400, 61 * 86_400 + 60)):
-        assert reserve(bob, starts, ends).status_code == 422
-    assert reserve(gil, 5000, 5100).status_code == 403
+        assert reserve(bob, now, starts, ends).status_code == 422
+    assert reserve(gil, now, 5000, 5100).status_code == 403
     assert [(one["user"], one["mine"]) for one in bob.get("/api/reservations").json()] == [
         ("ada", False),
         ("bob", True),
@@ -98,7 +98,7 @@ def test_reservations_do_not_overlap_and_belong_to_their_owner(tmp_path: Path) -
     assert ada.delete(at).status_code == 404
     bed.store.close()
     off = Bed(tmp_path / "off")
-    assert reserve(off.join("ada"), 600, 1200).status_code == 409
+    assert reserve(off.join("ada"), now, 600, 1200).status_code == 409
     off.store.close()
 
 
@@ -122,7 +122,8 @@ def test_a_reservation_keeps_others_from_the_real_clock(tmp_path: Path) -> None:
         return name
 
     assert claimed() == "real"
-    made = reserve(ada, 60, 3600).json()
+    now = time.time()
+    made = reserve(ada, now, 60, 3600).json()
     assert claimed() == "hers"
     with bed.store.writing() as rows:
         for run in rows.scalars(select(Run).where(Run.name == "real")):
@@ -130,7 +131,7 @@ def test_a_reservation_keeps_others_from_the_real_clock(tmp_path: Path) -> None:
     # It ends before the reservation.
     assert claimed() == "real"
     ada.delete(f"/api/reservations/{made['id']}")
-    reserve(bob, -10, 3600)
+    reserve(bob, now, -10, 3600)
     with bed.store.writing() as rows:
         rows.delete(rows.scalars(select(Run).where(Run.name == "real")).one())
     assert claimed() is None

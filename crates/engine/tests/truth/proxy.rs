@@ -8,6 +8,8 @@ use crate::run::{self, goodput, untraced, value, Run};
 use bentpipe_core::Time;
 use proptest::prelude::*;
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 /// Returns a scenario with a download from a server over a gateway and a satellite link with losses
 /// to a user. `app` and `congestion` are keys of the download, and `more` is additional text.
@@ -284,7 +286,8 @@ transport = "udp"
         let loaded = crate::bad_scenarios::loaded(&snoop).unwrap_or_else(|error| panic!("{error}"));
         loaded.refuse(loaded.value.check_emulated(programs)).expect("the model handles frames");
     }
-    let bundles = include_str!("../../../../examples/dtn-proxy.toml").to_owned();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/dtn-proxy.toml");
+    let bundles = fs::read_to_string(file).expect("the example exists");
     let two = "[[flow]]\nname = \"second\"\nfrom = \"user\"\nto = \"server\"\napp = \"bulk\"\ntransport = \"tcp\"\n";
     let one_of_two = good.replace("node = \"gateway\"", "node = \"gateway\"\nflows = [\"download\"]") + two;
     let cases = [

@@ -12,17 +12,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Duration of a level. Default 15 s, as measured on Starlink.
-    #[serde(default = "every")]
+    #[serde(default = "crate::slots::slot")]
     pub every: Span,
     /// Time of the first change. Default 0 s.
     #[serde(default)]
     pub offset: Span,
     /// The distribution from which each level of extra delay is drawn.
     pub of: Box<super::Config>,
-}
-
-fn every() -> Span {
-    Span::from_secs(15)
 }
 
 impl Sample for Config {

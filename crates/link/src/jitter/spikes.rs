@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Time from one spike to the next. Default 15 s, as measured on Starlink.
-    #[serde(default = "every")]
+    #[serde(default = "crate::slots::slot")]
     pub every: Span,
     /// Time of the first spike. Default 0 s.
     #[serde(default)]
@@ -24,10 +24,6 @@ pub struct Config {
     /// Time in which the extra delay falls from the peak to 0. Default 0 s.
     #[serde(default)]
     pub recovery: Span,
-}
-
-fn every() -> Span {
-    Span::from_secs(15)
 }
 
 impl Sample for Config {

@@ -1,7 +1,7 @@
 //! Extra delay that wanders around a mean: a stationary Gauss-Markov process, truncated at 0 s.
 
 use super::{Jitter, Process};
-use bentpipe_core::{math, Problems, Sample, Span, Stream, Time};
+use bentpipe_core::{math, GaussMarkov, Problems, Sample, Span, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,26 +25,22 @@ impl Sample for Config {
 struct Wander {
     config: Config,
     /// The present value in standard deviations, and its time.
-    state: Option<(f64, Time)>,
+    value: GaussMarkov,
+    at: Time,
 }
 
 impl Process for Wander {
     fn extra(&mut self, now: Time, stream: &mut Stream) -> f64 {
-        let x = match self.state {
-            None => stream.normal(),
-            Some((x, at)) => {
-                let kept = math::exp(-now.since(at).as_secs_f64() / self.config.correlation.as_secs_f64());
-                kept * x + (1.0 - kept * kept).sqrt() * stream.normal()
-            }
-        };
-        self.state = Some((x, now));
+        let by = now.since(self.at).as_secs_f64() / self.config.correlation.as_secs_f64();
+        self.at = now;
+        let x = self.value.advance(by, stream);
         (self.config.mean.as_secs_f64() + self.config.deviation.as_secs_f64() * x).max(0.0)
     }
 }
 
 impl Jitter for Config {
     fn build(&self) -> Option<Box<dyn Process>> {
-        Some(Box::new(Wander { config: self.clone(), state: None }))
+        Some(Box::new(Wander { config: self.clone(), value: GaussMarkov::default(), at: Time::ZERO }))
     }
 
     fn mean(&self) -> f64 {

@@ -80,20 +80,23 @@ class TimelineMark(BaseModel):
 
 
 class PictureNode(BaseModel):
-    """A node of the picture of a network."""
+    """A node of the picture of a network, and the path of its part in the scenario."""
 
     id: str
     label: str
-    kind: str
+    kind: Literal["host", "router", "proxy", "network", "group"]
+    path: list[str]
 
 
 class PictureEdge(BaseModel):
-    """An edge of the picture of a network, between two nodes."""
+    """An edge of the picture of a network, between two nodes, and the path of its part in the
+    scenario."""
 
     id: str
     from_: Annotated[str, Field(alias="from")]
     to: str
     label: str
+    path: list[str]
 
 
 class PathHop(BaseModel):

@@ -517,19 +517,24 @@ export interface Pending {
   expires: number;
 }
 
-/** An edge of the picture of a network, between two nodes. */
+/**
+ * An edge of the picture of a network, between two nodes, and the path of its part in the
+ * scenario.
+ */
 export interface PictureEdge {
   id: string;
   from: string;
   to: string;
   label: string;
+  path: string[];
 }
 
-/** A node of the picture of a network. */
+/** A node of the picture of a network, and the path of its part in the scenario. */
 export interface PictureNode {
   id: string;
   label: string;
-  kind: string;
+  kind: "host" | "router" | "proxy" | "network" | "group";
+  path: string[];
 }
 
 /**

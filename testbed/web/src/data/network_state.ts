@@ -121,41 +121,21 @@ function greatestUntil(samples: Samples, at: number): number | null {
   return most;
 }
 
-/** The nodes along the hops of a flow. A network of terminals is a node between two of them. */
-export function nodesAlong(hops: PathHop[], nodes: Set<string>): string[] {
-  const found: string[] = [];
-  for (const hop of hops) {
-    if (found.length === 0) found.push(hop.from);
-    if (nodes.has(`network ${hop.network}`)) found.push(`network ${hop.network}`);
-    found.push(hop.to);
-  }
-  return found;
+/** The parts of the picture that a hop crosses: its ends, and the network or satellite between
+ * them. `satellites` are those of links, by the name of the link. */
+export function stops(
+  { part, from, to, network }: Pick<PathHop, "part" | "from" | "to" | "network">,
+  nodes: Set<string>,
+  satellites: Map<string, string>,
+): string[] {
+  const middle = nodes.has(`network ${network}`)
+    ? `network ${network}`
+    : satellites.get(part.replace(/\.return$/, ""));
+  return [from, middle, to].filter((one): one is string => one !== undefined && nodes.has(one));
 }
 
-/** Positions of nodes as column and row: columns follow the paths of flows, so that sources are at
- * the left. */
-export function columns({ nodes, edges, flows }: RunNetwork): Map<string, [number, number]> {
-  const known = new Set(nodes.map((one) => one.id));
-  const column = new Map<string, number>();
-  for (const flow of flows) {
-    nodesAlong(flow.there, known).forEach((node, place) => {
-      if (known.has(node)) column.set(node, Math.max(column.get(node) ?? 0, place));
-    });
-  }
-  // The others stand next to a neighbour.
-  for (const node of nodes) {
-    if (column.has(node.id)) continue;
-    const edge = edges.find((one) => one.from === node.id || one.to === node.id);
-    const other = edge && (edge.from === node.id ? edge.to : edge.from);
-    column.set(node.id, other === undefined ? 0 : (column.get(other) ?? 0));
-  }
-  const rows = new Map<number, number>();
-  const found = new Map<string, [number, number]>();
-  for (const { id } of nodes) {
-    const at = column.get(id)!;
-    found.set(id, [at, rows.get(at) ?? 0]);
-    rows.set(at, (rows.get(at) ?? 0) + 1);
-  }
-  const most = Math.max(1, ...rows.values());
-  return new Map([...found].map(([id, [at, row]]) => [id, [at, row + (most - rows.get(at)!) / 2]]));
+/** The parts of the picture along the hops of a flow. */
+export function nodesAlong(hops: PathHop[], nodes: Set<string>, satellites: Map<string, string>): string[] {
+  const all = hops.flatMap((hop) => stops(hop, nodes, satellites));
+  return all.filter((one, place) => one !== all[place - 1]);
 }

@@ -208,6 +208,9 @@ export function csvText(panels: TimelinePanel[], [from, to]: [number, number]): 
   return csv([["run", "of", "quantity", "unit", "time (s)", "value"], ...rows]);
 }
 
+/** The kinds of marks that are too many for lines. Only their rows show them. */
+export const FREQUENT: TimelineMark["kind"][] = ["loss", "retransmission"];
+
 /** The kinds of marks, in the order of their rows, with their names. */
 export const MARK_KINDS: { kind: TimelineMark["kind"]; label: string; short: string }[] = [
   { kind: "loss", label: "packets dropped by queues", short: "drops" },

@@ -1,16 +1,19 @@
 // The positions of the parts of a picture: in layers, from the senders to the receivers.
 
 import { Graph, layout as layered } from "@dagrejs/dagre";
-import type { PictureData, Positions } from "../data/draft";
+import type { PictureData, PictureNode, Positions } from "../data/draft";
 
 /** Larger pictures are drawn in columns, because layers take seconds to compute. */
 const MAX_LAYERED = 150;
 
+/** The height of a node, and of a satellite with its label. */
 const HEIGHT = 46;
+const SATELLITE = 86;
 
-/** The estimated width of a node, from its label. */
-function widthOf(label: string): number {
-  return Math.min(220, 58 + 8.2 * label.length);
+/** The estimated size of a node, from its label. */
+export function sizeOf({ kind, label, detail }: PictureNode): { width: number; height: number } {
+  if (kind !== "satellite") return { width: Math.min(220, 58 + 8.2 * label.length), height: HEIGHT };
+  return { width: Math.max(60, 7.8 * Math.max(label.length, detail?.length ?? 0)), height: SATELLITE };
 }
 
 /**
@@ -34,10 +37,8 @@ export function layout(
   // Rows keep the order of the graph, so the stations of satellites come first.
   const satellites = new Set(data.nodes.filter((one) => one.kind === "satellite").map((one) => one.id));
   const order = (...ids: string[]) => (ids.some((id) => satellites.has(id)) ? 0 : 1);
-  for (const { id, kind, label, detail } of [...data.nodes].sort((a, b) => order(a.id) - order(b.id))) {
-    const width =
-      kind === "satellite" ? Math.max(60, 7.8 * Math.max(label.length, detail?.length ?? 0)) : widthOf(label);
-    graph.setNode(id, { width, height: kind === "satellite" ? SATELLITE : HEIGHT });
+  for (const node of [...data.nodes].sort((a, b) => order(a.id) - order(b.id))) {
+    graph.setNode(node.id, sizeOf(node));
   }
   const edges = [...data.edges].sort((a, b) => order(a.from, a.to) - order(b.from, b.to));
   for (const { id, from, to } of edges) {
@@ -75,9 +76,6 @@ function linkSatellites(data: PictureData): { id: string; from: string; to: stri
     return from !== undefined && to !== undefined ? [{ id, from, to }] : [];
   });
 }
-
-/** The height of a satellite with its label. */
-const SATELLITE = 86;
 
 /** Places satellites above the other nodes, in the middle of their stations and apart from each
  * other. */

@@ -114,7 +114,7 @@ export function Live({ run }: { run: Scenario }) {
             />
           )}
           {started && network && picture && (
-            <LivePicture network={network} state={picture.state} at={picture.at} />
+            <LivePicture network={network} data={resolved} state={picture.state} at={picture.at} />
           )}
           {plots.map(({ title, series }) => (
             <section key={title}>

@@ -3,18 +3,23 @@
 
 import { useMemo, useState } from "react";
 import type { RunNetwork } from "../data/api.gen";
+import type { PictureNode } from "../data/draft";
+import { drawing } from "../data/drawing";
 import { rounded } from "../data/format";
-import { columns, type FlowState, nodesAlong, type PartState } from "../data/network_state";
+import { type FlowState, nodesAlong, type PartState, stops } from "../data/network_state";
 import { significant } from "../data/numbers";
+import type { Table } from "../data/schema";
+import { directions } from "../data/things";
 import { ScrollRegion } from "./basics";
 import { lineColour, useDark } from "./colours";
+import { Icon } from "./icons";
+import { layout, sizeOf } from "./layout";
 import "./live_picture.css";
 
-const COLUMN_PX = 250;
-const ROW_PX = 120;
-const NODE = { width: 120, height: 34 };
-const MARGIN = { x: 70, y: 62 };
+const MARGIN_PX = 30;
 const QUEUE = { width: 9, height: 30 };
+/** Size of the symbol of a satellite, in pixels. */
+const SYMBOL_PX = 34;
 /** Filled part of a queue above which it is drawn although no flow sends data through it. */
 const MIN_FILL = 0.02;
 /** Distance between the paths of two flows, in pixels. */
@@ -47,45 +52,48 @@ function partText(part: PartState): string {
 
 export function LivePicture({
   network,
+  data,
   state,
   at,
 }: {
   network: RunNetwork;
+  /** The scenario with all defaults. */
+  data: Table;
   state: { parts: PartState[]; flows: FlowState[] };
   at: number;
 }) {
   const dark = useDark();
   const [told, setTold] = useState("");
-  const places = useMemo(() => columns(network), [network]);
-  const nodes = useMemo(() => new Set(network.nodes.map((one) => one.id)), [network]);
-  if (network.nodes.length === 0) return null;
-  const pixels = (id: string): [number, number] => {
-    const [column, row] = places.get(id) ?? [0, 0];
-    return [MARGIN.x + column * COLUMN_PX, MARGIN.y + row * ROW_PX];
+  const { drawn, places, satellites } = useMemo(() => arranged(network, data), [network, data]);
+  if (drawn.nodes.length === 0) return null;
+  const nodes = new Set(drawn.nodes.map((one) => one.id));
+  const pixels = (id: string): Point => places.get(id)!;
+  const along = (part: PartState) => {
+    const all = stops(part, nodes, satellites).map(pixels);
+    // A network is the medium of all its stations.
+    return nodes.has(`network ${part.network}`) ? all.slice(0, 2) : all;
   };
-  const all = [...places.values()];
-  const width = 2 * MARGIN.x + COLUMN_PX * Math.max(0, ...all.map(([column]) => column));
-  const height = 2 * MARGIN.y + ROW_PX * Math.max(0, ...all.map(([, row]) => row));
+  const box = boxOf(drawn.nodes, places);
   const showing = state.parts.find((one) => one.part === told);
   return (
     <section className="live-picture" aria-label="Live picture">
       <ScrollRegion label="Picture of the network with its load">
         <svg
-          viewBox={`0 0 ${width} ${height}`}
-          style={{ minWidth: Math.min(width, 720), maxWidth: 1.3 * width }}
+          viewBox={`${box.left} ${box.top} ${box.width} ${box.height}`}
+          style={{ minWidth: Math.min(box.width, 620), maxWidth: 1.3 * box.width }}
         >
           <title>{`The network at ${significant(at, 4)} s`}</title>
-          {network.edges.map((edge) => {
+          {drawn.edges.map((edge) => {
             const [from, to] = [pixels(edge.from), pixels(edge.to)];
             return <line key={edge.id} className="wire" x1={from[0]} y1={from[1]} x2={to[0]} y2={to[1]} />;
           })}
           {state.parts
             .filter((one) => one.flows.length > 0)
             .map((part) => (
-              <Load key={part.part} part={part} along={along(part, nodes).map(pixels)} />
+              <Load key={part.part} part={part} along={along(part)} />
             ))}
           {network.flows.map((flow, number) => {
-            const points = nodesAlong(flow.there, nodes).filter((one) => nodes.has(one));
+            const points = nodesAlong(flow.there, nodes, satellites);
             const offset = (number - (network.flows.length - 1) / 2) * FLOW_GAP_PX;
             const rate = state.flows[number]?.rate ?? 0;
             return (
@@ -97,28 +105,21 @@ export function LivePicture({
               />
             );
           })}
-          {network.nodes.map((node) => {
-            const [x, y] = pixels(node.id);
-            return (
-              <g key={node.id} className={`live-node ${node.kind}`} transform={`translate(${x} ${y})`}>
-                <rect
-                  x={-NODE.width / 2}
-                  y={-NODE.height / 2}
-                  width={NODE.width}
-                  height={NODE.height}
-                  rx={node.kind === "host" ? 6 : 16}
-                />
-                <text y={4}>{node.label.length > 18 ? `${node.label.slice(0, 17)}…` : node.label}</text>
-              </g>
-            );
-          })}
+          {drawn.nodes.map((node) => (
+            <DrawnNode key={node.id} node={node} at={pixels(node.id)} />
+          ))}
+          {state.parts
+            .filter((one) => one.flows.length > 0)
+            .map((part) => (
+              <LoadLabel key={part.part} part={part} along={along(part)} />
+            ))}
           {state.parts
             .filter((one) => one.flows.length > 0 || (one.fill ?? 0) > MIN_FILL || one.dropped > 0)
             .map((part) => (
               <Queue
                 key={part.part}
                 part={part}
-                along={along(part, nodes).map(pixels)}
+                along={along(part)}
                 tell={(on) => setTold(on ? part.part : "")}
               />
             ))}
@@ -139,26 +140,89 @@ export function LivePicture({
   );
 }
 
-/** The nodes at both ends of a part in the picture. */
-function along(part: PartState, nodes: Set<string>): [string, string] {
-  const network = `network ${part.network}`;
-  return [part.from, nodes.has(network) ? network : part.to];
+type Point = [number, number];
+
+/** The picture with its satellites, the centre of each node, and the satellites of links. */
+function arranged(network: RunNetwork, data: Table) {
+  const drawn = drawing(network, data, []);
+  const corners = layout(drawn, {}, directions(drawn, data), false);
+  const places = new Map(
+    drawn.nodes.map((node): [string, Point] => {
+      const [[left, top], { width, height }] = [corners[node.id]!, sizeOf(node)];
+      return [node.id, [left + width / 2, top + height / 2]];
+    }),
+  );
+  const satellites = new Map(
+    drawn.nodes.flatMap(({ id, kind, path }): [string, string][] =>
+      kind === "satellite" && path[0] === "link" ? [[path[1] ?? "", id]] : [],
+    ),
+  );
+  return { drawn, places, satellites };
 }
 
-const shifted = ([x, y]: [number, number], offset: number) => `${x},${y + offset}`;
+/** The part of the plane that contains all nodes. */
+function boxOf(nodes: PictureNode[], places: Map<string, Point>) {
+  const sides = nodes.map((node) => {
+    const [[x, y], { width, height }] = [places.get(node.id)!, sizeOf(node)];
+    return { left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 };
+  });
+  const left = Math.min(...sides.map((one) => one.left)) - MARGIN_PX;
+  const top = Math.min(...sides.map((one) => one.top)) - MARGIN_PX;
+  const width = Math.max(...sides.map((one) => one.right)) + MARGIN_PX - left;
+  const height = Math.max(...sides.map((one) => one.bottom)) + MARGIN_PX - top;
+  return { left, top, width, height };
+}
+
+function DrawnNode({ node, at: [x, y] }: { node: PictureNode; at: Point }) {
+  const { width, height } = sizeOf(node);
+  if (node.kind === "satellite") {
+    return (
+      <g className="live-node satellite">
+        <circle cx={x} cy={y} r={SYMBOL_PX / 2 + 3} />
+        <g transform={`translate(${x - SYMBOL_PX / 2} ${y - SYMBOL_PX / 2})`}>
+          <Icon kind="satellite" size={SYMBOL_PX} />
+        </g>
+        {node.path[0] !== "link" && (
+          <text x={x} y={y + SYMBOL_PX}>
+            {node.label}
+          </text>
+        )}
+      </g>
+    );
+  }
+  return (
+    <g className={`live-node ${node.kind}`} transform={`translate(${x} ${y})`}>
+      <rect x={-width / 2} y={-height / 2} width={width} height={height} rx={node.kind === "host" ? 6 : 16} />
+      <text y={5}>{node.label.length > 20 ? `${node.label.slice(0, 19)}…` : node.label}</text>
+    </g>
+  );
+}
+
+const shifted = ([x, y]: Point, offset: number) => `${x},${y + offset}`;
+
+function loadOf(part: PartState): number {
+  return part.rate > 0 ? Math.min(1, part.used / part.rate) : 0;
+}
 
 /** The load of one direction of a link as a line, wider with a higher load. */
-function Load({ part, along: [from, to] }: { part: PartState; along: [number, number][] }) {
-  if (!from || !to) return null;
-  const load = part.rate > 0 ? Math.min(1, part.used / part.rate) : 0;
-  const middle: [number, number] = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
+function Load({ part, along }: { part: PartState; along: Point[] }) {
+  if (along.length < 2) return null;
+  const points = along.map((one) => one.join(",")).join(" ");
   return (
-    <g className={`load ${loadClass(part)}`}>
-      <line x1={from[0]} y1={from[1]} x2={to[0]} y2={to[1]} strokeWidth={3 + 13 * load} />
-      <text x={middle[0]} y={middle[1] - 12}>
-        {part.part} <tspan>{Math.round(100 * load)} %</tspan>
-      </text>
-    </g>
+    <polyline className={`load ${loadClass(part)}`} points={points} strokeWidth={3 + 13 * loadOf(part)} />
+  );
+}
+
+/** The name and the load of a link: above the middle of its line, or above its satellite. */
+function LoadLabel({ part, along: [from, to, end] }: { part: PartState; along: Point[] }) {
+  if (!from || !to) return null;
+  const [x, y] = end
+    ? [to[0], to[1] - SYMBOL_PX / 2 - 8]
+    : [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2 - 14];
+  return (
+    <text className="load-label" x={x} y={y}>
+      {part.part} <tspan>{Math.round(100 * loadOf(part))} %</tspan>
+    </text>
   );
 }
 
@@ -169,12 +233,12 @@ function Queue({
   tell,
 }: {
   part: PartState;
-  along: [number, number][];
+  along: Point[];
   tell: (on: boolean) => void;
 }) {
   if (!from || !to) return null;
   const length = Math.hypot(to[0] - from[0], to[1] - from[1]) || 1;
-  const step = NODE.width / 2 + 22;
+  const step = length / 2;
   // Queues of the two directions stand on opposite sides of the line.
   const side = to[0] >= from[0] ? 1 : -1;
   const x = from[0] + ((to[0] - from[0]) / length) * step;

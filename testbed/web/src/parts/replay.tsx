@@ -2,9 +2,10 @@
 
 import { useQueries } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { RunNetwork, Series } from "../data/api.gen";
+import type { RunNetwork, Scenario, Series } from "../data/api.gen";
 import { type NetworkSamples, type Samples, stateAt } from "../data/network_state";
 import { significant } from "../data/numbers";
+import type { Table } from "../data/schema";
 import { useLoaded } from "../data/state";
 import { Notice } from "./basics";
 import { LivePicture } from "./live_picture";
@@ -19,14 +20,14 @@ const QUANTITIES: Record<keyof NetworkSamples, string[]> = {
 const STEPS = 400;
 const STEP_MS = 50;
 
-export function Replay({ run, quantities }: { run: string; quantities: string[] }) {
-  const network = useLoaded<RunNetwork>(`/runs/${run}/network`);
+export function Replay({ run, quantities }: { run: Scenario; quantities: string[] }) {
+  const network = useLoaded<RunNetwork>(`/runs/${run.id}/network`);
   const known = Object.values(QUANTITIES)
     .flat()
     .filter((one) => quantities.includes(one));
   const loaded = useQueries({
     queries: known.map((one) => ({
-      queryKey: [`/runs/${run}/series/${one}`],
+      queryKey: [`/runs/${run.id}/series/${one}`],
       staleTime: Number.POSITIVE_INFINITY,
     })),
   });
@@ -86,7 +87,12 @@ export function Replay({ run, quantities }: { run: string; quantities: string[] 
           {significant(at, 4)} s of {significant(end, 4)} s
         </output>
       </div>
-      <LivePicture network={network.value} state={stateAt(network.value, samples, at)} at={at} />
+      <LivePicture
+        network={network.value}
+        data={run.resolved as Table}
+        state={stateAt(network.value, samples, at)}
+        at={at}
+      />
     </>
   );
 }

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import type { TimelineMark } from "../data/api.gen";
 import { valueRange } from "../data/figure";
 import { rounded } from "../data/format";
-import type { TimelinePanel } from "../data/timeline";
+import { FREQUENT, type TimelinePanel } from "../data/timeline";
 import { axisOf, LOGARITHMIC } from "./axes";
 import { dashOf, lineColour, markColour, useDark } from "./colours";
 
@@ -16,9 +16,6 @@ export const RIGHT_PX = 16;
 const HEIGHT = 150;
 /** Height of a horizontal axis with labels, in pixels. */
 const TIME_AXIS_PX = 46;
-
-/** The kinds of marks that are too many for lines. Only their rows show them. */
-const FREQUENT: TimelineMark["kind"][] = ["loss", "retransmission"];
 
 export function StackedPlot({
   panel,

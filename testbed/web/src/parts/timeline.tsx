@@ -12,6 +12,7 @@ import { message, useValue } from "../data/state";
 import {
   csvText,
   defaultPanels,
+  FREQUENT,
   MARK_KINDS,
   type PanelKind,
   panelOf,
@@ -352,7 +353,7 @@ function figureOf(
       })),
     })),
     marks: marks
-      .filter((one) => one.kind !== "loss" && one.kind !== "retransmission")
+      .filter((one) => !FREQUENT.includes(one.kind))
       .map((one) => ({ ...one, label: `${label[one.kind]}: ${one.label}`, colour: markColour(one.kind) })),
   };
 }

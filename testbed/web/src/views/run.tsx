@@ -123,7 +123,7 @@ export function RunView({ id }: { id: string }) {
             <Report id={id} run={run} state={run.state} flows={run.instrument !== "study"} />
           )}
           {tab === "timeline" && <TimelineTab run={run} />}
-          {tab === "picture" && <PictureTab id={run.id} />}
+          {tab === "picture" && <PictureTab run={run} />}
           {tab === "files" && <Files id={id} />}
           {tab === "scenario" && <ScenarioTab run={run} />}
           {tab === "notes" && <Discussion run={run} changed={loaded.reload} />}
@@ -275,12 +275,12 @@ function TimelineTab({ run }: { run: Entry }) {
   );
 }
 
-function PictureTab({ id }: { id: string }) {
-  const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
+function PictureTab({ run }: { run: Scenario }) {
+  const { value, error } = useLoaded<Results>(`/runs/${run.id}/results`);
   const quantities = useMemo(() => quantitiesOf(value), [value]);
   if (error) return <Notice text={error} />;
   if (!value) return <p aria-busy="true">Loading…</p>;
-  return <Replay run={id} quantities={quantities} />;
+  return <Replay run={run} quantities={quantities} />;
 }
 
 /** The resolved scenario of the run, and a button that opens it as a configuration with the manual

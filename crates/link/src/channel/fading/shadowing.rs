@@ -2,10 +2,9 @@
 //! correlation decreases with the distance moved.
 //!
 //! Over a distance x the correlation is exp(-x / d). Source: M. Gudmundson, "Correlation model for
-//! shadow fading in mobile radio systems", Electronics Letters 27(23), 1991. Between two moments
-//! the process takes one exact step of this first-order autoregression.
+//! shadow fading in mobile radio systems", Electronics Letters 27(23), 1991.
 
-use bentpipe_core::{math, Distance, Problems, Real, Stream};
+use bentpipe_core::{math, Distance, GaussMarkov, Problems, Real, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,28 +47,28 @@ pub struct Shadow {
     deviation: f64,
     /// Decorrelation distances moved per second.
     pace: f64,
-    /// Time in seconds and value in units of the deviation.
-    last: Option<(f64, f64)>,
+    /// Time of the last value, in seconds.
+    last: f64,
+    /// Value in units of the deviation.
+    value: GaussMarkov,
 }
 
 impl Shadow {
     /// Creates the process before its first value, at a speed in metres per second.
     pub fn new(config: &Config, speed: f64) -> Shadow {
-        Shadow { deviation: config.deviation_db.value(), pace: speed / config.distance.metres(), last: None }
+        Shadow {
+            deviation: config.deviation_db.value(),
+            pace: speed / config.distance.metres(),
+            last: 0.0,
+            value: GaussMarkov::default(),
+        }
     }
 
     /// Returns the deviation in dB at a time in seconds, which is not before that of the last call.
     pub fn at(&mut self, time: f64, stream: &mut Stream) -> f64 {
-        let value = match self.last {
-            None => stream.normal(),
-            Some((last, value)) if last >= time => value,
-            Some((last, value)) => {
-                let kept = math::exp(-self.pace * (time - last));
-                kept * value + (1.0 - kept * kept).sqrt() * stream.normal()
-            }
-        };
-        self.last = Some((time, value));
-        self.deviation * value
+        let by = self.pace * (time - self.last);
+        self.last = time;
+        self.deviation * self.value.advance(by, stream)
     }
 }
 
