@@ -67,9 +67,18 @@ def fit(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Fit an access to a trace of mahimahi or LeoReplayer instead of replaying the trace: "
-            "leo-scheduled.",
+            help="Fit an access to a trace of mahimahi or LeoReplayer, or to the history of a dish "
+            "(.json), instead of replaying it: leo-scheduled.",
             show_default=False,
+        ),
+    ] = None,
+    back: Annotated[
+        Path | None,
+        typer.Option(
+            "--return",
+            metavar="TRACE",
+            help="With --kind: the trace of the return direction, such as bw_2.txt.",
+            show_default="the same as TRACE",
         ),
     ] = None,
     out: OutFile = None,
@@ -129,8 +138,10 @@ def fit(
             typer.echo(f"written  {file}")
         return
     if kind is not None:
-        _access(trace, kind, out, json)
+        _access(trace, back, kind, out, json)
         return
+    if back is not None:
+        raise InputError("--return belongs to an access: add --kind leo-scheduled")
     if trace.is_file() and out is not None and not frames.is_frame_trace(trace):
         from bentpipe.measure.fitting import of_series
 
@@ -180,10 +191,10 @@ def fit(
     typer.echo(f"error = {inline(best.error)}")
 
 
-def _access(trace: Path, kind: str, out: Path | None, json: bool) -> None:
-    """Writes the scenario of an access that is fitted to a trace."""
+def _access(trace: Path, back: Path | None, kind: str, out: Path | None, json: bool) -> None:
+    """Writes the scenario of an access that is fitted to a trace or to the history of a dish."""
     from bentpipe.errors import InputError, unknown
-    from bentpipe.measure import scheduled
+    from bentpipe.measure import dish, scheduled
 
     from .output import of_format, print_json, write_text
 
@@ -192,12 +203,24 @@ def _access(trace: Path, kind: str, out: Path | None, json: bool) -> None:
     if out is None:
         raise InputError("a fitted access is a scenario: name the file to write with --out FILE.toml")
     of_format(out, (".toml",))
-    found = scheduled.fit(scheduled.read(trace))
-    write_text(out, scheduled.scenario(found, trace.name))
+    link: dict[str, object]
+    if trace.suffix == ".json":
+        if back is not None:
+            raise InputError(f"{trace} is a history with both directions: leave out --return")
+        history = dish.fit(dish.read(trace))
+        text, link, lines = dish.scenario(history, trace.name), history.link(), history.lines()
+    else:
+        found = scheduled.fit(scheduled.read(trace))
+        other = scheduled.fit(scheduled.read(back), found.grid) if back is not None else None
+        text, link, lines = scheduled.scenario(found, trace.name, other), found.link(), found.lines()
+        if other is not None:
+            link["return"] = other.link()
+            lines += ["return direction:", *other.lines()]
+    write_text(out, text)
     if json:
-        print_json({"files": [str(out)], "link": found.link()})
+        print_json({"files": [str(out)], "link": link})
         return
-    for line in found.lines():
+    for line in lines:
         typer.echo(line)
     typer.echo(f"written  {out}")
 

@@ -29,6 +29,8 @@ HOLE_FACTOR: Final = 3.0
 GRID_MS: Final = 200.0
 #: Slots are searched with these durations, in milliseconds.
 SLOT_MS: Final = (5_000.0, 60_000.0)
+#: Means of normal parts of the delay, in standard deviations: few draws are truncated at 0.
+MEAN_DEVIATIONS: Final = 3.0
 #: Largest lag for the autocorrelation of the rate, in steps.
 LAGS: Final = 20
 
@@ -154,7 +156,7 @@ def rates(access: Access, without: list[Hole], step_ms: int = STEP_MS) -> tuple[
     return middles[kept], 8e3 * sent[kept] / used[kept]
 
 
-def _spread(values: Values, slots: NDArray[np.int64], lags: int) -> tuple[float, Values]:
+def spread(values: Values, slots: NDArray[np.int64], lags: int) -> tuple[float, Values]:
     """Returns the variance of the slots' levels and the autocovariance within slots, both without
     the bias of short slots."""
     within = np.zeros(lags)
@@ -179,19 +181,25 @@ def _spread(values: Values, slots: NDArray[np.int64], lags: int) -> tuple[float,
     return max(0.0, float(np.var(means, ddof=1)) - of_mean), within + of_mean
 
 
-def _process(within: Values, step: float) -> tuple[float, float, float]:
+def process(within: Values, step: float) -> tuple[float, float, float]:
     """Returns variance and correlation time of an exponential autocovariance at the lags above 0,
     and the variance of the noise, which only lag 0 has."""
     lags = np.arange(1, len(within)) * step
     best = (np.inf, 0.0, step)
     for correlation in np.geomspace(step / 2, step * len(within) * 2, 60):
         shape = np.exp(-lags / correlation)
-        variance = max(0.0, float((shape @ within[1:]) / (shape @ shape)))
+        variance = float((shape @ within[1:]) / (shape @ shape))
+        variance = min(max(0.0, variance), float(within[0]))
         error = float(((within[1:] - variance * shape) ** 2).sum())
         if error < best[0]:
             best = (error, variance, float(correlation))
     _, variance, correlation = best
     return variance, correlation, max(0.0, float(within[0]) - variance)
+
+
+def ms(value: float) -> str:
+    """Returns milliseconds as the text of a scenario."""
+    return f"{value:.6g} ms"
 
 
 @dataclass(frozen=True)
@@ -221,9 +229,6 @@ class Fit:
         """The keys of one direction of a link."""
         every, offset = (self.grid.every, self.grid.offset) if self.grid else (15_000.0, 0.0)
 
-        def ms(value: float) -> str:
-            return f"{value:.6g} ms"
-
         least, most = self.bursts
         parts: list[dict[str, object]] = [{"kind": "bursts", "least": ms(least), "most": ms(most)}]
         if self.delay_deviation > 0.01:
@@ -233,7 +238,7 @@ class Fit:
             parts.append(
                 {
                     "kind": "wander",
-                    "mean": ms(2 * self.delay_wander),
+                    "mean": ms(MEAN_DEVIATIONS * self.delay_wander),
                     "deviation": ms(self.delay_wander),
                     "correlation": ms(self.delay_correlation),
                 }
@@ -274,12 +279,24 @@ class Fit:
         ]
 
 
-def scenario(found: Fit, name: str) -> str:
-    """Returns a scenario as TOML, with the fitted access between a server and a user. The trace
-    has one direction, so the return direction has the same keys."""
+def scenario(found: Fit, name: str, back: Fit | None = None) -> str:
+    """Returns a scenario as TOML, with the fitted access between a server and a user. Without
+    ``back``, the return direction has the same keys."""
+    queue = {"queue": {"kind": "drop-front", "packets": 500}}
+    link: dict[str, object] = {**found.link(), **queue}
+    lines = found.lines()
+    if back is not None:
+        link["return"] = {**back.link(), **queue}
+        lines += ["return direction:", *back.lines()]
+    return link_scenario(link, lines, name)
+
+
+def link_scenario(link: dict[str, object], lines: list[str], name: str) -> str:
+    """Returns the scenario of a download over a link with these keys. The lines describe its
+    origin."""
     from bentpipe.scenario.scenarios import toml_text
 
-    link = {"name": "access", "from": "server", "to": "user", **found.link()}
+    back = link.pop("return", None)
     flow: dict[str, object] = {
         "name": "download",
         "from": "server",
@@ -289,41 +306,47 @@ def scenario(found: Fit, name: str) -> str:
     }
     parts: list[tuple[str, dict[str, object]]] = [
         ("", {"name": f"Access as in {name}", "duration": "60 s"}),
-        ("[[link]]\n", {**link, "queue": {"kind": "drop-front", "packets": 500}}),
+        ("[[link]]\n", {"name": "access", "from": "server", "to": "user", **link}),
         ("[[flow]]\n", flow),
     ]
-    about = [f"Fitted to {name} by `bentpipe fit --kind leo-scheduled`", *found.lines()]
+    if isinstance(back, dict):
+        parts.insert(2, ("[link.return]\n", back))
+    about = [f"Fitted to {name} by `bentpipe fit --kind leo-scheduled`", *lines]
     comments = "".join(f"# {line[0].upper()}{line[1:]}.\n" for line in about)
     return comments + "\n".join(f"{head}{toml_text(table).rstrip()}\n" for head, table in parts)
 
 
-def fit(access: Access) -> Fit:
-    """Fits the access. Raises :class:`bentpipe.InputError` for an observation of less than three
+def fit(access: Access, of_other: Grid | None = None) -> Fit:
+    """Fits the access. ``of_other`` is the grid of the other direction, for an access whose own
+    holes show none. Raises :class:`bentpipe.InputError` for an observation of less than three
     slots."""
     found = holes(access)
     known = grid(found)
-    if known is None:
+    if known is None and of_other is None:
         raise InputError(
             f"the trace has {len(found)} holes, and fewer than three of them on a grid; "
             "allowed: a trace of at least three slots of a scheduled access"
         )
-    slots, of_grid = known
+    slots, of_grid = known or (of_other or Grid(0.0, 0.0), [])
     times, values = rates(access, of_grid)
-    level, within = _spread(values, slots.slots(times), LAGS)
-    wander, correlation, noise = _process(within, STEP_MS)
+    level, within = spread(values, slots.slots(times), LAGS)
+    wander, correlation, noise = process(within, STEP_MS)
     rate = float(values.mean())
-    lengths = np.array([one.length for one in of_grid])
+    lengths = np.array([one.length for one in of_grid] or [0.0])
     used = np.flatnonzero(access.deliveries)
     begins = used[np.r_[True, np.diff(used) > 1]]
     intervals = np.diff(begins)
-    least, most = (float(value) for value in np.quantile(intervals, [0.05, 0.95]))
+    # Intervals across holes do not count. A uniform distribution has the mean and the deviation.
+    intervals = intervals[intervals < min((one.length for one in found), default=np.inf)]
+    half = 3**0.5 * float(intervals.std())
+    least, most = max(0.1, float(intervals.mean()) - half), float(intervals.mean()) + half
     delays = _delays(access, slots, float(lengths.mean()), least, most)
     return Fit(
         grid=slots,
         # The first packet after a hole has the peak of the delay, which lengthens the hole at the
         # receiver.
-        hole=max(1.0, float(lengths.mean()) - delays["peak"]),
-        hole_deviation=float(lengths.std(ddof=1)),
+        hole=max(1.0, float(lengths.mean()) - delays["peak"]) if of_grid else 0.0,
+        hole_deviation=float(lengths.std(ddof=1)) if of_grid else 0.0,
         rate=rate,
         level=float(np.sqrt(level)) / rate,
         wander=float(np.sqrt(wander)) / rate,
@@ -349,17 +372,17 @@ def _delays(access: Access, slots: Grid, hole: float, least: float, most: float)
     since = (times - slots.offset) % slots.every
     quiet = (since > 500) & (since < slots.every - 200)
     number = slots.slots(times)
-    level, within = _spread(delays[quiet], number[quiet], LAGS)
+    level, within = spread(delays[quiet], number[quiet], LAGS)
     burst_mean = (least**2 + least * most + most**2) / (3 * (least + most))
     second = (least + most) * (least**2 + most**2) / 4 / (3 * (least + most) / 2)
     burst_variance = second - burst_mean**2
-    variance, correlation, noise = _process(within, series.DELAY_STEP_MS)
+    variance, correlation, noise = process(within, series.DELAY_STEP_MS)
     # The part without correlation is that of bursts; the rest of it joins the process.
     wander = float(np.sqrt(max(0.0, variance + noise - burst_variance)))
     deviation = float(np.sqrt(level))
     rest = float(delays[quiet].mean())
-    levels = 2 * deviation
-    base = max(0.0, rest - burst_mean - 2 * wander - levels)
+    levels = MEAN_DEVIATIONS * deviation
+    base = max(0.0, rest - burst_mean - MEAN_DEVIATIONS * wander - levels)
     peaks, recoveries = [], []
     for start in slots.starts(access.end_ms):
         # Packets that were sent in the hole arrive together at its end; their delay is a wait.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: Quantiles of rate and delay.
 QUANTILES: Final = (0.05, 0.5, 0.95)
 #: Lags of the autocorrelation in steps of 100 ms.
-AUTOCORRELATION: Final = (1, 5, 10)
+AUTOCORRELATION: Final = (1, 5, 10, 100)
 #: Number of observations of the scenario.
 REPLICATIONS: Final = 10
 #: Packets of the load in bytes, with the headers of IP and UDP.

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import bentpipe
 import numpy as np
 import pytest
+from bentpipe.cli import app
 from bentpipe.errors import InputError
-from bentpipe.measure import scheduled, score
+from bentpipe.measure import dish, fitting, scheduled, score
 from bentpipe.scenario.scenarios import load
+from typer.testing import CliRunner
 
 KNOWN = """name = "Known"
 duration = "60 s"
@@ -48,8 +54,6 @@ def observed() -> scheduled.Access:
 
 
 def scheduled_text() -> dict[str, object]:
-    import tomllib
-
     return tomllib.loads(KNOWN)
 
 
@@ -102,3 +106,149 @@ def test_a_trace_without_slots_is_refused() -> None:
     steady = scheduled.Access(np.full(60_000, 1500.0), np.array([]), np.array([]))
     with pytest.raises(InputError, match="fewer than three of them on a grid"):
         scheduled.fit(steady)
+
+
+def written(folder: Path, number: int, access: scheduled.Access) -> Path:
+    """Writes an observation as a trace of LeoReplayer."""
+    opportunities = np.repeat(np.arange(access.end_ms), np.round(access.deliveries / 1500).astype(int))
+    file = folder / f"bw_{number}.txt"
+    file.write_text("\n".join(map(str, opportunities[opportunities > 0])) + "\n", encoding="utf-8")
+    delays = [f"{access.delays[access.delay_times >= at][0]:.3f}" for at in range(0, access.end_ms - 500, 10)]
+    (folder / f"delay_{number}.txt").write_text("\n".join(delays) + "\n", encoding="utf-8")
+    return file
+
+
+def minute(observed: scheduled.Access) -> scheduled.Access:
+    """The first minute of an observation."""
+    kept = observed.delay_times < 60_000
+    return scheduled.Access(observed.deliveries[:60_000], observed.delays[kept], observed.delay_times[kept])
+
+
+def test_both_directions_share_the_grid(observed: scheduled.Access, tmp_path: Path) -> None:
+    """The return direction is too slow to show its holes, so it takes the grid of the other."""
+    down = minute(observed)
+    # A packet every 30 to 90 ms.
+    slow = np.zeros(down.end_ms)
+    slow[np.cumsum(np.random.default_rng(1).integers(30, 90, down.end_ms // 90))] = 1500.0
+    files = [written(tmp_path, 1, down), written(tmp_path, 2, replace(down, deliveries=slow))]
+    out = tmp_path / "access.toml"
+    call = ["fit", "--kind", "leo-scheduled", str(files[0]), "--return", str(files[1]), "--out", str(out)]
+    result = CliRunner().invoke(app, call)
+    assert result.exit_code == 0, result.output
+    there = tomllib.loads(out.read_text(encoding="utf-8"))["link"][0]
+    back = there["return"]
+    assert [back["slots"][key] for key in ("every", "offset")] == [
+        there["slots"][key] for key in ("every", "offset")
+    ]
+    rate = 8e3 * slow.sum() / np.flatnonzero(slow)[-1]
+    assert 1e3 * int(back["rate"].removesuffix(" kbit/s")) == pytest.approx(rate, rel=0.05)
+
+
+def controls(scenario: dict[str, Any], congestion: str) -> tuple[float, int]:
+    """Returns goodput and retransmissions of five downloads, which start at different times."""
+    link = scenario["link"][0]
+    flow = {"name": "download", "from": link["from"], "to": link["to"], "app": "bulk"}
+    goodput, again = 0.0, 0
+    for start in (0, 3, 7, 11, 13):
+        run = bentpipe.simulate(
+            scenario
+            | {"duration": f"{start + 40} s", "seed": start + 1}
+            | {"link": [link | {"queue": {"kind": "drop-front", "packets": 500}}]}
+            | {
+                "flow": [
+                    flow | {"start": f"{start} s", "transport": {"kind": "tcp", "congestion": congestion}}
+                ]
+            }
+        )
+        row = run.flows.to_dicts()[0]
+        goodput, again = goodput + row["goodput"], again + row["retransmissions"]
+    return goodput, again
+
+
+@pytest.mark.parametrize("congestion", ["reno", "cubic", "bbr"])
+def test_controls_behave_as_over_the_replayed_trace(
+    observed: scheduled.Access, congestion: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path, 1, minute(observed))
+    replay, fitted = tmp_path / "replay.toml", tmp_path / "fitted.toml"
+    fitting.of_series(file, replay)
+    fitted.write_text(scheduled.scenario(scheduled.fit(scheduled.read(file)), file.name), encoding="utf-8")
+    (real, lost), (model, again) = (controls(load(one).data, congestion) for one in (replay, fitted))
+    assert model == pytest.approx(real, rel=0.15)
+    assert 2 / 3 <= (again + 1) / (lost + 1) <= 1.5, (again, lost)
+
+
+def history(seed: int, phase: int) -> dict[str, Any]:
+    """Returns the answer of a dish after an hour: a level of the round-trip time in each slot,
+    losses of 1 %, and outages of 5 s on average that begin 36 times per hour."""
+    source = np.random.default_rng(seed)
+    count, size = 3600, 900
+    slot = (np.arange(count) - (count - size) - phase) // 15
+    rtt = 45 + source.normal(0, 6, count)[slot] + source.normal(0, 1.5, count)
+    loss = np.where(source.random(count) < 0.1, 0.1, 0.0)
+    out = False
+    for at in range(count):
+        out = source.random() < (0.8 if out else 0.01)
+        loss[at] = 1.0 if out else loss[at]
+    values = {
+        "popPingLatencyMs": np.where(loss < 1, rtt, 0.0),
+        "popPingDropRate": loss,
+        "downlinkThroughputBps": np.full(count, 20e6),
+        "uplinkThroughputBps": np.full(count, 3e6),
+    }
+    # The ring buffer: sample k is at k modulo the length.
+    rings = {name: np.roll(all_of[-size:], count % size).tolist() for name, all_of in values.items()}
+    return {"apiVersion": "25", "dishGetHistory": {"current": str(count), **rings}}
+
+
+@pytest.mark.parametrize("phase", [0, 7])
+def test_the_history_of_a_dish_becomes_an_access(phase: int, tmp_path: Path) -> None:
+    file, out = tmp_path / "history.json", tmp_path / "access.toml"
+    answer = history(phase, phase)
+    file.write_text(json.dumps(answer), encoding="utf-8")
+    result = CliRunner().invoke(app, ["fit", "--kind", "leo-scheduled", str(file), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    found = dish.fit(dish.read(file))
+    assert found.phase == phase
+    # 60 slots.
+    assert found.level == pytest.approx(6.0, rel=0.3)
+    assert found.wander == pytest.approx(1.5, rel=0.2)
+    assert found.loss == pytest.approx((0.01, 1.0), abs=0.002)
+    out_s = dish.read(file).loss == 1
+    starts = int((~out_s[:-1] & out_s[1:]).sum())
+    assert found.begins == pytest.approx(starts / (~out_s).sum(), rel=0.01)
+    assert found.ends == pytest.approx(starts / out_s.sum(), rel=0.25)
+    link = load(out).data["link"][0]
+    assert (link["rate"], link["return"]["rate"]) == ("20 Mbit/s", "3 Mbit/s")
+
+    ends = [("down", "server", "user"), ("up", "user", "server")]
+    app_of = {"kind": "cbr", "rate": "8 kbit/s", "datagram": "100 B"}
+    flows = [
+        {"name": name, "from": one, "to": other, "app": app_of, "transport": "udp"}
+        for name, one, other in ends
+    ]
+    rows = bentpipe.simulate(load(out).data | {"duration": "3600 s", "flow": flows}).flows.to_dicts()
+    rtt, loss = dish.read(file).rtt, dish.read(file).loss
+    assert 1e3 * sum(row["delay_mean"] for row in rows) == pytest.approx(float(np.nanmean(rtt)), abs=1.2)
+    delivered = np.prod([1 - row["loss"] for row in rows])
+    assert 1 - delivered == pytest.approx(loss.mean(), abs=0.03)
+
+
+def test_a_history_with_another_notation_and_a_short_one(tmp_path: Path) -> None:
+    """protobuf can also write the names of the messages with underscores, and after a start the
+    ring buffer is not full."""
+    answer = history(1, 3)["dishGetHistory"]
+    names = {"popPingLatencyMs": "pop_ping_latency_ms", "popPingDropRate": "pop_ping_drop_rate"}
+    names |= {
+        "downlinkThroughputBps": "downlink_throughput_bps",
+        "uplinkThroughputBps": "uplink_throughput_bps",
+    }
+    other = {"current": 30} | {names[name]: answer[name] for name in names}
+    file = tmp_path / "history.json"
+    file.write_text(json.dumps({"dish_get_history": other}), encoding="utf-8")
+    assert dish.read(file).loss.tolist() == answer["popPingDropRate"][:30]
+    with pytest.raises(InputError, match="seconds with a reply; allowed: at least 60"):
+        dish.fit(dish.read(file))
+    file.write_text('{"dishGetStatus": {}}', encoding="utf-8")
+    with pytest.raises(InputError, match="has no current"):
+        dish.read(file)
