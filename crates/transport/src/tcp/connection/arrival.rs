@@ -139,17 +139,17 @@ impl Connection {
             Some(stamps) if self.timestamps => header::echoed(now, stamps.echo()),
             _ => None,
         };
-        let mut is_newer = false;
+        let report = match self.ecn.kind {
+            Ecn::Accurate => self.report(segment),
+            Ecn::Off | Ecn::Classic => None,
+        };
         if let (Some(stamps), true) = (segment.timestamps, self.timestamps) {
-            is_newer = self.sender.note_timestamps(stamps.value(), stamps.echo());
+            self.sender.note_timestamps(stamps.value(), stamps.echo());
         }
         let window = segment.window;
         let echo_flag = segment.flags.0 & (SegmentFlags::ECE.0 | SegmentFlags::SYN.0) == SegmentFlags::ECE.0;
         let ece = echo_flag && self.ecn.kind == Ecn::Classic;
-        let report = match self.ecn.kind {
-            Ecn::Accurate => self.report(segment, is_newer),
-            Ecn::Off | Ecn::Classic => None,
-        };
+        let report = report.as_ref();
         let ack = Ack { position, window, sequence: start, occupies, sack: &[], echo, ece, report };
         let news = match &segment.options {
             None => self.sender.acknowledge(now, &ack),
@@ -175,11 +175,13 @@ impl Connection {
     /// Returns the accurate feedback in a segment. The flags of a SYN-ACK, and of the
     /// acknowledgment of a SYN-ACK, have another meaning (RFC 9768, section 3.2.2).
     #[cold]
-    fn report(&mut self, segment: &Segment, is_newer: bool) -> Option<Report> {
+    fn report(&mut self, segment: &Segment) -> Option<Report> {
         if segment.flags.contains(SegmentFlags::SYN) || std::mem::take(&mut self.ecn.skips_report) {
             return None;
         }
         let bytes = segment.options.as_ref().and_then(|options| options.ecn_bytes);
+        let stamps = segment.timestamps.filter(|_| self.timestamps);
+        let is_newer = stamps.is_some_and(|stamps| self.sender.is_newer(stamps.value()));
         Some(Report { ace: segment.flags.ace(), bytes, is_newer })
     }
 

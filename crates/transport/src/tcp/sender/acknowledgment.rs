@@ -10,14 +10,16 @@ use bentpipe_congestion::interface::{AckSample, CA_CWR, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 
 impl Sender {
-    /// Records a segment's timestamps: the other end's, and the echoed one. Returns true if the
-    /// other end's is newer than the previous one.
+    /// Records a segment's timestamps: the other end's, and the echoed one.
     #[inline]
-    pub fn note_timestamps(&mut self, value: u32, echo: u32) -> bool {
-        let is_newer = value.wrapping_sub(self.state.rcv_tsval) as i32 > 0;
+    pub fn note_timestamps(&mut self, value: u32, echo: u32) {
         self.state.rcv_tsval = value;
         self.state.rcv_tsecr = echo;
-        is_newer
+    }
+
+    /// Returns true if a timestamp is newer than the last one of the other end.
+    pub fn is_newer(&self, value: u32) -> bool {
+        value.wrapping_sub(self.state.rcv_tsval) as i32 > 0
     }
 
     /// Records the ranges that the next acknowledgment names as missing.
@@ -86,7 +88,7 @@ impl Sender {
             // A duplicate SACK also counts as a delivery, as in Linux since 4.6.
             delivered += dsack.segments(self.state.mss_cache);
         }
-        let marks = match &ack.report {
+        let marks = match ack.report {
             Some(report) => self.decode(report, delivered),
             None => 0,
         };
@@ -105,7 +107,9 @@ impl Sender {
         if ack.ece {
             self.state.delivered_ce = self.state.delivered_ce.wrapping_add(delivered);
         }
-        self.state.delivered_ce = self.state.delivered_ce.wrapping_add(marks);
+        if marks > 0 {
+            self.state.delivered_ce = self.state.delivered_ce.wrapping_add(marks);
+        }
         if outstanding {
             if self.has_cong_control {
                 self.control(now, &tally, delivered, newest_rtt, &before);

@@ -68,7 +68,7 @@ pub struct Ack<'a> {
     /// True if the acknowledgment reports congestion (ECE).
     pub ece: bool,
     /// Accurate feedback of congestion, if in use.
-    pub report: Option<Report>,
+    pub report: Option<&'a Report>,
 }
 
 /// The sending half of one connection.
