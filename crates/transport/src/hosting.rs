@@ -300,8 +300,8 @@ impl Hosted {
     /// report.
     pub fn report(&self, now: Time, site: &Site, report: &mut Report) {
         let flow = &site.name;
-        self.app.report(flow, report);
         let lasted = if site.start < now { now.since(site.start) } else { Span::ZERO };
+        self.app.report(flow, lasted, report);
         self.app.report_incoming(&site.incoming(), lasted, report);
         let Transactions { took, broken_off, bytes, rates } = &self.transactions;
         let pending = self.app.pending();

@@ -245,7 +245,7 @@ mod tests {
             app.arrived(Time::ZERO, 0, &arrival, &mut Vec::new(), &mut stream, &mut Actions::default());
         }
         let mut report = Report::default();
-        app.report("f", &mut report);
+        app.report("f", Span::ZERO, &mut report);
         let value = |column: &str| report.value("flow_datagrams", "f", column).unwrap();
         // 2, 4 and 5 are missing; 1 arrived after 3.
         assert_eq!(

@@ -58,6 +58,14 @@ def _set_up(flow: FlowResult) -> list[str] | None:
     return [number(time) for time in times]
 
 
+def _video(flow: FlowResult) -> list[str] | None:
+    """Returns the cells of a video; None for other flows."""
+    if flow.video_stalls is None:
+        return None
+    times = [number(flow.video_startup), str(flow.video_stalls), number(flow.video_stalled)]
+    return [*times, _scaled(flow.video_bitrate, 1e-3)]
+
+
 def _tasks(flow: FlowResult) -> list[str]:
     """Returns the numbers of started, finished and unfinished pages, files, mails or calls."""
     return ["-" if count is None else str(count) for count in (flow.started, flow.finished, flow.unfinished)]
@@ -75,13 +83,14 @@ def _datagrams(flow: FlowResult) -> list[str] | None:
 _TASKS: Final = ("started", "finished", "unfinished")
 
 #: Tables of quality for users: times of transfers, pages, files or messages, loss and delay of
-#: datagrams, and the quality and set-up of calls. Each has columns, and a function for the texts of
+#: datagrams, and the quality of calls and videos. Each has columns, and a function for the texts of
 #: a flow, which returns None for a flow that is not in the table.
 _OF_USERS: Final[Sequence[tuple[Sequence[str], Callable[[FlowResult], list[str] | None]]]] = (
     (("transfer\ns", "predicted\ns"), _transfer),
     (("transaction\nmean, ms", "p95\nms", *_TASKS), _transactions),
     (("loss\n%", "delay\nmean, ms", "p95\nms"), _datagrams),
     (("MOS", "lost or\nlate, %", "mouth to\near, ms", *_TASKS), _quality),
+    (("start-up\ns", "stalls", "stalled\ns", "bit rate\nkbit/s"), _video),
     (("post-dial\ndelay, s", "p95\ns", "answered\nafter, s"), _set_up),
 )
 

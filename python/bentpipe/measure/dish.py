@@ -31,8 +31,8 @@ from .scheduled import LAGS, MEAN_DEVIATIONS, Grid, Values, link_scenario, ms, p
 SLOT_S: Final = 15
 #: Fraction of lost pings from which a second counts as an outage.
 OUTAGE: Final = 0.5
-#: Least difference between the steps of the delay at the grid and elsewhere, in standard errors. None
-#: of 3000 histories of 15 minutes with independent delays reached it.
+#: Least difference between the steps of the delay at the grid and elsewhere, in standard errors.
+#: None of 3000 histories of 15 minutes with independent delays reached it.
 LEAST_CONTRAST: Final = 4.0
 #: Least number of seconds with a reply.
 LEAST_REPLIES: Final = 4 * SLOT_S

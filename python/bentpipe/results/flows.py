@@ -45,8 +45,10 @@ class FlowResult:
     transfer to the delivery of its last byte. ``post_dial_delay`` and ``post_dial_delay_p95`` are
     the mean and the 95th percentile of the time until the caller of a call hears that it rings, and
     ``answer_delay`` is the mean time until the caller knows that it is answered; None for a flow
-    without answered calls. All times are in seconds. ``predicted_goodput`` and ``predicted_rtt``
-    are for the mean delay.
+    without answered calls. Of a video, ``video_startup`` is the time until playback started,
+    ``video_stalls`` and ``video_stalled`` are the number and the total duration of its stalls, and
+    ``video_bitrate`` is the mean bit rate of its segments in bit/s. All times are in seconds.
+    ``predicted_goodput`` and ``predicted_rtt`` are for the mean delay.
     """
 
     flow: str
@@ -73,6 +75,10 @@ class FlowResult:
     post_dial_delay: float | None
     post_dial_delay_p95: float | None
     answer_delay: float | None
+    video_startup: float | None
+    video_stalls: int | None
+    video_stalled: float | None
+    video_bitrate: float | None
     timeouts: int | None
     retransmissions: int | None
     completed: float | None
@@ -156,6 +162,10 @@ def _result(
         post_dial_delay=_value(calls, "post_dial_delay_mean"),
         post_dial_delay_p95=_value(calls, "post_dial_delay_p95"),
         answer_delay=_value(calls, "answer_mean"),
+        video_startup=_value(row, "video_startup"),
+        video_stalls=_count(row, "video_stalls"),
+        video_stalled=_value(row, "video_stalled"),
+        video_bitrate=_value(row, "video_bitrate"),
         timeouts=_count(row, "timeouts"),
         retransmissions=_count(row, "retransmissions"),
         completed=_value(row, "completed"),

@@ -329,7 +329,7 @@ impl App for Source {
         datagram.len().min(NUMBER)
     }
 
-    fn report(&self, flow: &str, report: &mut Report) {
+    fn report(&self, flow: &str, _: Span, report: &mut Report) {
         let per = |value: f64, count: u64| if count == 0 { f64::NAN } else { value / count as f64 };
         let longest = if self.reported == 0 { f64::NAN } else { self.longest.as_secs_f64() };
         let values = [
@@ -431,7 +431,7 @@ mod tests {
             }
         }
         let mut report = Report::default();
-        source.report("f", &mut report);
+        source.report("f", Span::ZERO, &mut report);
         (sent, report)
     }
 

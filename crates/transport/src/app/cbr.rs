@@ -212,7 +212,7 @@ impl App for Sink {
         }
     }
 
-    fn report(&self, flow: &str, report: &mut Report) {
+    fn report(&self, flow: &str, _: Span, report: &mut Report) {
         if self.stamped > 0 {
             let missing = self.sent.saturating_sub(self.stamped + self.unstamped);
             let values = [missing as f64, self.overtaken as f64, self.corrupted as f64];

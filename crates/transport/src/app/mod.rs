@@ -10,6 +10,7 @@ pub mod bundles;
 pub mod calls;
 pub mod cbr;
 pub mod command;
+pub mod dash;
 pub mod draw;
 pub mod email;
 pub mod ftp;
@@ -32,6 +33,7 @@ kinds! {
         "bundles" => Bundles(bundles::Config),
         "cbr" => Cbr(cbr::Config),
         "command" => Command(command::Config),
+        "dash" => Dash(dash::Config),
         "email" => Email(email::Config),
         "ftp" => Ftp(ftp::Config),
         "http" => Http(http::Config),
@@ -332,9 +334,10 @@ pub trait App: Send {
         false
     }
 
-    /// Writes the application's report about `flow` at the end of the run. The row of a table whose
-    /// entity is a flow becomes columns of the flow.
-    fn report(&self, _flow: &str, _report: &mut Report) {}
+    /// Writes the application's report about `flow` at the end of the run; `lasted` is the time
+    /// since the start of the flow. The row of a table whose entity is a flow becomes columns of
+    /// the flow.
+    fn report(&self, _flow: &str, _lasted: Span, _report: &mut Report) {}
 
     /// Returns the number of requested transactions that are neither complete nor aborted.
     fn pending(&self) -> u64 {

@@ -250,7 +250,7 @@ impl App for Source {
         u64::from(self.phase == Phase::Trial)
     }
 
-    fn report(&self, flow: &str, report: &mut Report) {
+    fn report(&self, flow: &str, _: Span, report: &mut Report) {
         for (number, row) in self.rows.iter().enumerate() {
             let mean: f64 = row.times.iter().sum::<f64>() / f64::from(TRIALS);
             let variance =

@@ -30,7 +30,7 @@ fn run(config: &str, time: impl Fn(u64) -> Span) -> (Vec<(u64, u64, f64)>, u64, 
         };
     }
     let mut report = Report::default();
-    ends[0].report("np", &mut report);
+    ends[0].report("np", Span::ZERO, &mut report);
     let (mut rows, mut pending) = (Vec::new(), 0);
     for (table, _, values) in report.rows() {
         match table.name {
@@ -111,7 +111,7 @@ fn a_run_that_ends_early_names_the_unfinished_block() {
     let config: Config = serde_json::from_str(r#"{"first": "1 MB"}"#).unwrap();
     let source = super::Source::new(&config);
     let mut report = Report::default();
-    source.report("np", &mut report);
+    source.report("np", Span::ZERO, &mut report);
     let rows: Vec<_> = report
         .rows()
         .iter()

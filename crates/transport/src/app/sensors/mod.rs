@@ -148,7 +148,7 @@ impl App for Sink {
         }
     }
 
-    fn report(&self, flow: &str, report: &mut Report) {
+    fn report(&self, flow: &str, _: Span, report: &mut Report) {
         if let Some((field, _)) = &self.running {
             results::report(flow, field, self.delays, report);
         }

@@ -29,7 +29,7 @@ fn served(config: &Config, until: Time) -> (u64, Report) {
         }
     }
     let mut report = Report::default();
-    app.report("f", &mut report);
+    app.report("f", Span::ZERO, &mut report);
     (sent, report)
 }
 
