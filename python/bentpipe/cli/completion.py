@@ -26,6 +26,13 @@ def profiles(incomplete: str) -> list[tuple[str, str]]:
     return [(one.name, one.about) for one in profiles().values() if one.name.startswith(incomplete)]
 
 
+def tools(incomplete: str) -> list[str]:
+    """Returns the tools that begin with ``incomplete``, to which paths are exported."""
+    from bentpipe.tools import TOOLS
+
+    return [name for name in TOOLS if name.startswith(incomplete)]
+
+
 def starting_points(incomplete: str) -> list[tuple[str, str]]:
     """Returns presets and profiles that begin with ``incomplete``."""
     return [*presets(incomplete), *profiles(incomplete)]
