@@ -60,10 +60,10 @@ def export(
             show_default=False,
         ),
     ] = None,
-    host: Annotated[
+    client: Annotated[
         str | None,
         typer.Option(
-            "--host",
+            "--client",
             metavar="NAME",
             help="The client's end of the path, for --to. If unset, as for `bentpipe run`.",
             show_default=False,
@@ -86,14 +86,14 @@ def export(
     files name the losses of fidelity.
     """
     if to is not None:
-        _export_path(run, to, file, host, overrides or [], json=json, table=rows or flow)
+        _export_path(run, to, file, client, overrides or [], json=json, table=rows or flow)
         return
     from bentpipe.cli.output import of_format, print_json
     from bentpipe.errors import InputError
     from bentpipe.results.export import ENDINGS, table_of_run, write
     from bentpipe.results.runs import open_run
 
-    for option, value in (("--host", host), ("--set", (overrides or [None])[0])):
+    for option, value in (("--client", client), ("--set", (overrides or [None])[0])):
         if value is not None:
             raise InputError(f"{option} {value}: allowed only with --to")
     if file is None:
@@ -135,7 +135,7 @@ def _export_path(
     scenario: str,
     tool: str,
     folder: Path | None,
-    host: str | None,
+    client: str | None,
     overrides: list[str],
     *,
     json: bool,
@@ -152,7 +152,7 @@ def _export_path(
         raise InputError(f"--rows and --flow ({table}): not allowed with --to, which exports a path")
     if tool not in TOOLS:
         raise unknown("tool", tool, TOOLS)
-    wanted = target(scenario, overrides, host)
+    wanted = target(scenario, overrides, client)
     folder = folder or Path(f"{wanted.label}-{tool}")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; allowed: a folder")

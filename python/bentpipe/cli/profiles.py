@@ -23,9 +23,9 @@ def profiles(
             show_default=False,
         ),
     ] = None,
-    measure: Annotated[
+    simulate: Annotated[
         bool,
-        typer.Option("--measure", help="Simulate the profile, and add the quantiles of this simulation."),
+        typer.Option("--simulate", help="Simulate the profile, and add the quantiles of this simulation."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -50,10 +50,10 @@ def profiles(
             print_table(["profile", "description"], rows, text_columns=2)
         return
     profile = profile_named(name)
-    measured = quantiles(profile) if measure else {}
+    measured = quantiles(profile) if simulate else {}
     if json:
         document = {"name": profile.name, "about": profile.about, **profile.head}
-        print_json(document | ({"measured": measured} if measure else {}))
+        print_json(document | ({"measured": measured} if simulate else {}))
         return
     _print(profile, measured)
 

@@ -437,15 +437,15 @@ def test_the_command_writes_a_folder_and_refuses_what_it_cannot_export(
     assert code == 0 and Path("mine-netem/netem.sh").is_file() and "losses of fidelity" in said
     assert call("mine.toml", "--to", "netem", "--json", "other")[0] == 0 and Path("other/netem.sh").is_file()
     # The other end of the path as the client exchanges both directions.
-    assert call("mine.toml", "--to", "netem", "--host", "server", "turned")[0] == 0
+    assert call("mine.toml", "--to", "netem", "--client", "server", "turned")[0] == 0
     assert "user (server)" in Path("turned/netem.sh").read_text()
     for arguments, wanted in {
         ("mine.toml", "--to", "ns2"): 'unknown tool "ns2"; allowed: containerlab',
-        ("mine.toml", "--to", "netem", "--host", "x"): 'unknown host "x" in mine.toml; allowed: server, user',
+        ("mine.toml", "--to", "netem", "--client", "x"): 'unknown host "x" in mine.toml; allowed: server, user',
         ("mine.toml", "--to", "netem", "mine.toml"): "mine.toml: is a file; allowed: a folder",
         ("mine.toml", "--to", "netem", "--rows", "tcp"): "not allowed with --to",
         ("run",): "FILE is missing",
-        ("run", "a.csv", "--host", "user"): "--host user: allowed only with --to",
+        ("run", "a.csv", "--client", "user"): "--client user: allowed only with --to",
     }.items():
         code, said = call(*arguments)
         assert (code, wanted in said) == (2, True), said
