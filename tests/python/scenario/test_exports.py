@@ -441,7 +441,13 @@ def test_the_command_writes_a_folder_and_refuses_what_it_cannot_export(
     assert "user (server)" in Path("turned/netem.sh").read_text()
     for arguments, wanted in {
         ("mine.toml", "--to", "ns2"): 'unknown tool "ns2"; allowed: containerlab',
-        ("mine.toml", "--to", "netem", "--client", "x"): 'unknown host "x" in mine.toml; allowed: server, user',
+        (
+            "mine.toml",
+            "--to",
+            "netem",
+            "--client",
+            "x",
+        ): 'unknown host "x" in mine.toml; allowed: server, user',
         ("mine.toml", "--to", "netem", "mine.toml"): "mine.toml: is a file; allowed: a folder",
         ("mine.toml", "--to", "netem", "--rows", "tcp"): "not allowed with --to",
         ("run",): "FILE is missing",
