@@ -48,8 +48,8 @@ class Way:
         left = 8.0 * size
         # The data leave at the rates of the steps that they take.
         while True:
-            state = self._state(begin)
-            until = begin + STEP_MS / 1e3
+            state, left_s = self._state(begin)
+            until = begin + left_s
             if self._direction.constant or state.rate_bit_s * (until - begin) >= left:
                 break
             left -= state.rate_bit_s * (until - begin)
@@ -61,11 +61,14 @@ class Way:
 
     def delay_s(self, now: float) -> float:
         """Returns the delay of the path without load."""
-        return self._state(now).delay_s
+        return self._state(now)[0].delay_s
 
-    def _state(self, now: float) -> State:
+    def _state(self, now: float) -> tuple[State, float]:
+        """Returns the state of the step at a time, and the rest of the step in seconds."""
         at_ms = 1e3 * ((now - self._start) % self._duration_s)
-        return self._direction.state(at_ms, at_ms + STEP_MS)
+        # A time at the end of a step, except for rounding, belongs to the next step.
+        begin_ms = (at_ms + 1e-6) // STEP_MS * STEP_MS
+        return self._direction.state(begin_ms, begin_ms + STEP_MS), (begin_ms + STEP_MS - at_ms) / 1e3
 
 
 class Relay:
