@@ -50,7 +50,8 @@ def target(argument: str, overrides: Sequence[str] = (), host: str | None = None
         scenario = load(argument, overrides)
     if host is not None and host not in scenario.nodes:
         raise unknown("host", host, scenario.nodes, argument)
-    origin, destination = ends(scenario.data)
+    # A group of flows begins at the first of its nodes.
+    origin, destination = ends(scenario.data | ({"flow": scenario.flows} if scenario.flows else {}))
     near = host or origin
     far = destination if near != destination else origin
     simulated = _simulated_nodes(scenario) - {near, far}

@@ -38,6 +38,8 @@ REPLICATIONS: Final = 10
 #: Packets of the load in bytes, with the headers of IP and UDP.
 PACKET: Final = 1500
 HEADERS: Final = 28
+#: Parts of a scenario that belong to its flows.
+OF_FLOWS: Final = ("flow", "campaign", "record", "proxy", "edge", "service")
 
 
 @dataclass(frozen=True)
@@ -155,13 +157,12 @@ def ends_of(scenario: Scenario, flow: str) -> tuple[str, str]:
 
 def observe(scenario: Scenario, ends: tuple[str, str], duration_s: float, run: int = 0) -> Access:
     """Observes the path from one node to another by two simulations, each of ``duration_s``, with
-    the random numbers of the replication ``run``. The flows of the scenario are left out.
+    the random numbers of the replication ``run``. The flows of the scenario are left out, and the
+    parts that serve certain flows (``OF_FLOWS``).
 
-    Raises :class:`bentpipe.InputError` if there is no path.
+    Raises :class:`bentpipe.InputError` if there is no path, or if no packet arrives.
     """
-    document = {
-        key: value for key, value in scenario.data.items() if key not in ("flow", "campaign", "record")
-    }
+    document = {key: value for key, value in scenario.data.items() if key not in OF_FLOWS}
     document["duration"] = f"{duration_s} s"
     document["record"] = {"traces": ["datagram"]}
     slowest = min(hop["rate_bit_s"]["mean"] for hop in hops(document, ends))
@@ -172,6 +173,10 @@ def observe(scenario: Scenario, ends: tuple[str, str], duration_s: float, run: i
     end = round(1e3 * duration_s)
     deliveries = np.zeros(end)
     times, _ = _received(document, ends, load, run)
+    if not len(times):
+        raise InputError(
+            f"no packet arrives from {ends[0]} to {ends[1]} within {duration_s:g} s; allowed: a longer duration"
+        )
     np.add.at(deliveries, np.floor(1e3 * times).astype(int).clip(0, end - 1), PACKET)
     times, delays = _received(document, ends, probes, run)
     return Access(deliveries, 1e3 * delays, 1e3 * (times - delays))
@@ -184,7 +189,8 @@ def hops(document: dict[str, Any], ends: tuple[str, str]) -> list[Any]:
     """
     from bentpipe.scenario.facts import facts
 
-    there = facts(_alone(document, ends, {"kind": "bulk"}))["flows"][0]["there"]
+    without = {key: value for key, value in document.items() if key not in OF_FLOWS}
+    there = facts(_alone(without, ends, {"kind": "bulk"}))["flows"][0]["there"]
     if not there:
         raise InputError(f"there is no path from {ends[0]} to {ends[1]}, or it crosses no link")
     return list(there)

@@ -74,7 +74,8 @@ class Profile:
     def scenario_text(self) -> str:
         """The scenario as TOML with one flow: the text without the tables ``profile``, preceded by
         the sources as comments."""
-        kept, inside = [], False
+        kept: list[str] = []
+        inside = False
         for line in self.text.splitlines():
             if line.startswith("["):
                 inside = line.startswith("[profile")

@@ -224,8 +224,9 @@ def _losses(scenario: Scenario, down: Direction, up: Direction) -> list[str]:
     found = []
     if scenario.flows:
         found.append("The flows of the scenario are left out: the path is observed without other traffic.")
-    if scenario.data.get("proxy"):
-        found.append("The proxies of the scenario are left out.")
+    for key, what in (("proxy", "proxies"), ("edge", "DiffServ edges"), ("service", "services")):
+        if scenario.data.get(key):
+            found.append(f"The {what} of the scenario are left out.")
     for way in (down, up):
         ends = f"{way.origin} to {way.destination}"
         if way.queue_kind != "drop-tail":

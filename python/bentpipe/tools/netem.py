@@ -10,12 +10,12 @@ import math
 from typing import Final
 
 from .course import Course, Direction, State
-from .shell import comments, script
+from .shell import OUTAGE, comments, netem_values, script
 
 STEP_MS: Final = 100
 LOSSES: Final = ("HTB counts the Ethernet header. The rates make up for it in packets of 1500 bytes.",)
 CHANGING: Final = (
-    "In a step without any delivery, packets are lost instead of waiting.",
+    OUTAGE,
     "A change takes some milliseconds, and the first one starts when the script starts.",
 )
 #: Shortest time of the bursts that HTB allows: more than the delay of a timer.
@@ -59,9 +59,7 @@ def files(course: Course) -> dict[str, str]:
 
 def _values(way: Direction, state: State) -> list[object]:
     """Returns rate, burst, delay, limit and loss of a direction as numbers."""
-    down = state.rate_bit_s <= 0
-    rate = way.mean.rate_bit_s if down else state.rate_bit_s
-    counted = round(rate * (1500 + ETHERNET) / 1500)
-    loss = 100 if down else 100 * way.loss
+    delay_us, _, loss = netem_values(way, state)
+    counted = round((state.rate_bit_s or way.mean.rate_bit_s) * (1500 + ETHERNET) / 1500)
     burst = max(2 * (1500 + ETHERNET), math.ceil(counted * BURST_S / 8))
-    return [counted, burst, round(1e6 * state.delay_s), way.held_packets(state), f"{loss:.6g}"]
+    return [counted, burst, delay_us, way.held_packets(state), loss]

@@ -5,24 +5,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from .course import Course, Direction
-from .shell import comments, script
+from .course import Course
+from .shell import ON_ARRIVAL, OUTAGE, comments, netem_values, script
 
 STEP_MS: Final = 1000
 LOSSES: Final = ("netem's limit is 1000 packets in flight and in the queue together: netlab cannot set it.",)
 CHANGING: Final = (
-    "In a step without any delivery, packets are lost instead of waiting.",
-    "netem schedules a packet when it arrives, so a new rate does not reach packets that wait.",
+    OUTAGE,
+    ON_ARRIVAL,
 )
 
 _TOPOLOGY: Final = """\
 provider: clab
 defaults.device: linux
-nodes: [ {client}, {server} ]
+nodes: [ client, server ]
 links:
-- {client}:
+- client:
     tc: {up}
-  {server}:
+  server:
     tc: {down}
 """
 _PREPARE: Final = """\
@@ -30,34 +30,25 @@ _PREPARE: Final = """\
 """
 _APPLY: Final = """\
     # Delay in ms, rate in kbit/s, loss in %, of both directions.
-    netlab tc set --node {server} --interface eth1 --delay "$1" --rate "$2" --loss "$3"
-    netlab tc set --node {client} --interface eth1 --delay "$4" --rate "$5" --loss "$6"
+    netlab tc set --node server --interface eth1 --delay "$1" --rate "$2" --loss "$3"
+    netlab tc set --node client --interface eth1 --delay "$4" --rate "$5" --loss "$6"
 """
 
 
 def files(course: Course) -> dict[str, str]:
     """Returns the ``topology.yml`` of the first step, and the script ``change.sh``."""
-    names = {"client": course.client, "server": course.server}
-    steps = course.steps(STEP_MS)
-    rows = [
-        [
-            step.at_ms,
-            *_values(course.down, step.down.rate_bit_s, step.down.delay_s),
-            *_values(course.up, step.up.rate_bit_s, step.up.delay_s),
-        ]
-        for step in steps
-    ]
+    rows = []
+    for step in course.steps(STEP_MS):
+        row: list[object] = [step.at_ms]
+        for way, state in ((course.down, step.down), (course.up, step.up)):
+            delay_us, *others = netem_values(way, state)
+            row += [f"{delay_us / 1e3:g}", *others]
+        rows.append(row)
     head = comments(course, LOSSES, CHANGING, STEP_MS)
-    attributes = [
+    down, up = (
         "{{ delay: {}ms, rate: {}, loss: {} }}".format(*values) for values in (rows[0][1:4], rows[0][4:])
-    ]
+    )
     return {
-        "topology.yml": head + _TOPOLOGY.format(**names, down=attributes[0], up=attributes[1]),
-        "change.sh": script(head, _PREPARE, _APPLY.format(**names), rows),
+        "topology.yml": head + _TOPOLOGY.format(down=down, up=up),
+        "change.sh": script(head, _PREPARE, _APPLY, rows),
     }
-
-
-def _values(way: Direction, rate_bit_s: float, delay_s: float) -> list[object]:
-    """Returns delay in milliseconds, rate in kbit/s and loss in percent."""
-    loss = 100 if rate_bit_s <= 0 else 100 * way.loss
-    return [f"{1e3 * delay_s:.6g}", max(1, round(rate_bit_s / 1e3)), f"{loss:.6g}"]

@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from .course import Course, Step
-from .shell import comments
+from .shell import ON_ARRIVAL, OUTAGE, comments, netem_values
 
 STEP_MS: Final = 1000
 LOSSES: Final = (
     "A link has the same values in both directions: the rate, loss and queue to the client, the mean delay.",
 )
 CHANGING: Final = (
-    "In a step without any delivery, packets are lost instead of waiting.",
-    "netem schedules a packet when it arrives, so a new rate does not reach packets that wait.",
+    OUTAGE,
+    ON_ARRIVAL,
 )
 #: Start of the first epoch. NetSatBench counts the others from it.
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,13 +43,16 @@ def files(course: Course) -> dict[str, str]:
 
 
 def _link(course: Course, step: Step) -> dict[str, Any]:
-    delay_s = (step.down.delay_s + step.up.delay_s) / 2
+    (down_us, rate, loss), (up_us, _, _) = (
+        netem_values(course.down, step.down),
+        netem_values(course.up, step.up),
+    )
     return {
         "endpoint1": CLIENT,
         "endpoint2": SERVER,
-        "rate": f"{max(1, round(step.down.rate_bit_s / 1e3))}kbit",
-        "loss": 100 if step.down.rate_bit_s <= 0 else round(100 * course.down.loss, 6),
-        "delay": f"{1e6 * delay_s:.0f}us",
+        "rate": f"{rate}kbit",
+        "loss": float(loss),
+        "delay": f"{(down_us + up_us) // 2}us",
         "limit": course.down.held_packets(step.down),
     }
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bentpipe import _native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .course import Course
+    from .course import Course, Direction, State
+
+#: Losses of tools that impose paths that change by netem.
+OUTAGE: Final = "In a step without any delivery, packets are lost instead of waiting."
+ON_ARRIVAL: Final = (
+    "netem schedules a packet when it arrives, so a new rate does not reach packets that wait."
+)
 
 #: Applies each line of a table at its time, in milliseconds from the start.
 _LOOP = """\
@@ -44,6 +50,13 @@ def comments(
         *(f"- {one}" for one in found),
     ]
     return "\n".join(f"{mark} {line}".rstrip() for line in lines) + "\n"
+
+
+def netem_values(way: Direction, state: State) -> tuple[int, int, str]:
+    """Returns delay in microseconds, rate in kbit/s and loss in percent. In an outage, everything
+    is lost."""
+    loss = 100 if state.rate_bit_s <= 0 else 100 * way.loss
+    return round(1e6 * state.delay_s), max(1, round(state.rate_bit_s / 1e3)), f"{loss:.6g}"
 
 
 def script(head: str, prepare: str, apply: str, rows: Sequence[Sequence[object]]) -> str:

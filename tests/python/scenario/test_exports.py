@@ -243,8 +243,8 @@ def test_containerlab_sets_both_interfaces(changing: Course, tmp_path: Path) -> 
         if words[:4] == ["containerlab", "tools", "netem", "set"]
     ]
     down = [one for one in given if one.n == "clab-path-server"]
-    up = [one for one in given if one.n == "clab-path-user"]
-    assert {one.i for one in given} == {"eth1"} and set(topology["topology"]["nodes"]) == {"user", "server"}
+    up = [one for one in given if one.n == "clab-path-client"]
+    assert {one.i for one in given} == {"eth1"} and set(topology["topology"]["nodes"]) == {"client", "server"}
     assert (down[0].loss, up[0].delay, up[0].rate) == ("2", "20000us", "2000")
     assert [microseconds(one.delay) for one in (down[0], down[-1])] == pytest.approx(
         [30_000, 50_000], abs=200
@@ -258,13 +258,13 @@ def test_netlab_starts_with_the_first_step(changing: Course, tmp_path: Path) -> 
     calls = called("netlab", changing, tmp_path, [])
     topology = yaml.safe_load((tmp_path / "topology.yml").read_text())
     (link,) = topology["links"]
-    assert set(link) == set(topology["nodes"]) == {"user", "server"}
+    assert set(link) == set(topology["nodes"]) == {"client", "server"}
     # The attributes that docs/links.md lists.
     documented = {"delay", "jitter", "loss", "corrupt", "duplicate", "reorder", "rate"}
     assert all(set(end["tc"]) <= documented for end in link.values())
     assert float(link["server"]["tc"]["delay"].removesuffix("ms")) == pytest.approx(30, abs=0.2)
     assert link["server"]["tc"]["loss"] == 2
-    assert link["user"]["tc"] == {"delay": "20ms", "rate": 2000, "loss": 0}
+    assert link["client"]["tc"] == {"delay": "20ms", "rate": 2000, "loss": 0}
     parser = argparse.ArgumentParser()
     for option in ("--node", "--interface", *(f"--{one}" for one in documented)):
         parser.add_argument(option)
