@@ -153,8 +153,8 @@ class Satellite:
             time.sleep(0.01)
 
     def collect(self, folder: Path) -> list[Path]:
-        """Writes what explains a failure into a folder: the counters of the network as JSON and as
-        a table, and the captured packets. Returns the files."""
+        """Writes what explains a failure into a folder: the counters of the network, and the
+        captured packets. Returns the files."""
         counters = folder / "counters.json"
         counters.write_text(_call("net", "watch", self.id, "--once", "--json").stdout, encoding="utf-8")
         written = [counters]
@@ -285,7 +285,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--bentpipe-artifacts",
         metavar="FOLDER",
         default="bentpipe-artifacts",
-        help="Folder for the files of failed tests: report, counters, capture and scenario.",
+        help="Folder for the files of failed tests: report, counters and capture.",
     )
     group.addoption(
         "--bentpipe-simulated",
@@ -346,6 +346,8 @@ def pytest_runtest_makereport(
     # GitLab shows such lines of a JUnit file as links.
     links = "".join(f"[[ATTACHMENT|{one}]]\n" for one in files)
     report.sections.append(("bentpipe", f"{state}{links}"))
+    # The JUnit file has the sections of standard output of later reports.
+    item.add_report_section("call", "stdout of bentpipe", f"{state}{links}")
     item.user_properties.append(("bentpipe artifacts", str(folder)))
     return report
 

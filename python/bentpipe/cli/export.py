@@ -93,7 +93,7 @@ def export(
     from bentpipe.results.export import ENDINGS, table_of_run, write
     from bentpipe.results.runs import open_run
 
-    for option, value in (("--client", client), ("--set", (overrides or [None])[0])):
+    for option, value in (("--client", client), ("--set", overrides[0] if overrides else None)):
         if value is not None:
             raise InputError(f"{option} {value}: allowed only with --to")
     if file is None:

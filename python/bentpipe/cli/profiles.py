@@ -10,6 +10,8 @@ from . import completion
 from .common import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bentpipe.profiles import Profile
 
 
@@ -82,7 +84,7 @@ def _print(profile: Profile, measured: dict[str, list[float]]) -> None:
         print_note(line)
 
 
-def _table(head: dict[str, Any], measured: dict[str, list[float]]) -> tuple[list[str], list[list[str]]]:
+def _table(head: Mapping[str, Any], measured: dict[str, list[float]]) -> tuple[list[str], list[list[str]]]:
     """Returns headings and rows of the table of quantities."""
     from bentpipe.profiles import STATISTICS, UNITS
     from bentpipe.quantities import number

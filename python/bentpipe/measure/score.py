@@ -94,7 +94,8 @@ def rates_in_steps(access: Access, packets: int = 20) -> Values:
     used = access.deliveries[first:]
     step = max(scheduled.STEP_MS, round(packets * PACKET / used.mean()))
     whole = len(used) // step * step
-    return used[:whole].reshape(-1, step).sum(1) * 8 / step / 1e3
+    rates: Values = used[:whole].reshape(-1, step).sum(1) * 8 / step / 1e3
+    return rates
 
 
 def autocorrelation(values: Values, lag: int) -> float:

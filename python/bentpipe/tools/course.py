@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bentpipe.measure.scheduled import Access, Values
     from bentpipe.scenario.scenarios import Scenario
 
-#: Longest observation in seconds.
+#: Longest observation in seconds, after the delay of the first packet.
 LONGEST_S: Final = 600.0
 #: Bytes of a probe's packet: 100 bytes, and the headers of UDP and IP.
 PROBE: Final = 128
@@ -147,7 +147,8 @@ def course(scenario: Scenario, client: str, server: str) -> Course:
 
     Raises :class:`bentpipe.InputError` if there is no path.
     """
-    duration_s = min(base_value(scenario.data["duration"]), LONGEST_S)
+    delay_s = sum(hop["delay_s"]["mean"] for hop in hops(scenario.data, (server, client)))
+    duration_s = min(base_value(scenario.data["duration"]), LONGEST_S + delay_s)
     down = _direction(scenario, (server, client), duration_s)
     up = _direction(scenario, (client, server), duration_s)
     return Course(scenario.name, client, server, duration_s, down, up, tuple(_losses(scenario, down, up)))
@@ -198,7 +199,7 @@ def _rates(access: Access, mean_bit_s: float) -> tuple[Values, Values | None]:
         return np.array([mean_bit_s]), None
     # The end of the observation, in which the first packets were under way, continues the last
     # step.
-    deliveries = np.concatenate([deliveries, deliveries[len(deliveries) - first :]])
+    deliveries = np.concatenate([deliveries, deliveries[max(0, len(deliveries) - first) :]])
     steps = deliveries[: len(deliveries) // STEP_MS * STEP_MS].reshape(-1, STEP_MS).sum(1)
     return steps * 8e3 / STEP_MS, deliveries
 
@@ -210,7 +211,8 @@ def _delays(access: Access, serialised_s: float, duration_s: float) -> Values:
     if np.ptp(delays) < SAME_DELAY_S:
         return np.array([float(delays.mean())])
     grid = np.arange(0, 1e3 * duration_s, 10.0)
-    return np.interp(grid, access.delay_times, delays)
+    values: Values = np.interp(grid, access.delay_times, delays)
+    return values
 
 
 def _packets(queue: dict[str, Any]) -> int:

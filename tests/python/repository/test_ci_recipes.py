@@ -116,6 +116,8 @@ def test_a_failed_test_leaves_report_counters_and_capture(option: str, tmp_path:
     properties = {one.get("name"): one.get("value") for one in case.iter("property")}
     assert properties["bentpipe path"] == path
     assert properties["bentpipe artifacts"] == str(folder.relative_to(tmp_path))
+    output = case.findtext("system-out") or ""
+    assert all(f"[[ATTACHMENT|{file.relative_to(tmp_path)}]]" in output for file in files.values()), output
     if not option:
         # The capture has whole packets of the page: each record says how many bytes follow.
         data = files["capture.pcap"].read_bytes()
