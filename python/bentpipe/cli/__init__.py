@@ -22,7 +22,7 @@ with quietly():
 SECTIONS: Final = {
     "Describe a network": Section(
         "A scenario describes links, nodes and traffic in a TOML file.",
-        ("new", "check", "show", "variants", "trace", "fit", "score", "schema"),
+        ("new", "profiles", "check", "show", "variants", "trace", "fit", "score", "schema"),
     ),
     "Run it": Section(
         "All instruments read the same scenario and write the same tables.",

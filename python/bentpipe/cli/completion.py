@@ -19,6 +19,25 @@ def presets(incomplete: str) -> list[tuple[str, str]]:
     return [(name, about) for name, about, _ in _native.presets() if name.startswith(incomplete)]
 
 
+def profiles(incomplete: str) -> list[tuple[str, str]]:
+    """Returns the profiles that begin with ``incomplete``, each with its description."""
+    from bentpipe.profiles import profiles
+
+    return [(one.name, one.about) for one in profiles().values() if one.name.startswith(incomplete)]
+
+
+def tools(incomplete: str) -> list[str]:
+    """Returns the tools that begin with ``incomplete``, to which paths are exported."""
+    from bentpipe.tools import TOOLS
+
+    return [name for name in TOOLS if name.startswith(incomplete)]
+
+
+def starting_points(incomplete: str) -> list[tuple[str, str]]:
+    """Returns presets and profiles that begin with ``incomplete``."""
+    return [*presets(incomplete), *profiles(incomplete)]
+
+
 def overrides(ctx: typer.Context, incomplete: str) -> list[str]:
     """Returns the keys that begin with ``incomplete``, of the scenario among the previous words. A
     complete key has its current value. Returns nothing without a readable scenario, since

@@ -1,4 +1,5 @@
-"""``bentpipe export``: exports a table of a run for other programs and for papers."""
+"""``bentpipe export``: exports a table of a run for other programs and for papers, or the path of a
+scenario for other tools."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import TROUBLE, Json
+from . import completion
+from .common import TROUBLE, Json, Overrides
 
 if TYPE_CHECKING:
     from bentpipe.results.runs import Run
@@ -17,16 +19,23 @@ _NP_OUT = ".out"
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", show_default=False)],
-    file: Annotated[
-        Path,
+    run: Annotated[
+        str,
         typer.Argument(
-            metavar="FILE",
-            help="The file to write. Its ending selects the format: .csv, .parquet, .xlsx, .json, .md, "
-            ".tex, or .out for the results of NetPIPE.",
+            metavar="RUN|SCENARIO",
+            help="The run's folder. With --to, a scenario file, or the name of a profile or preset.",
             show_default=False,
         ),
     ],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="The file to write. Its ending selects the format: .csv, .parquet, .xlsx, .json, .md, "
+            ".tex, or .out for the results of NetPIPE. With --to, the folder to write.",
+            show_default="with --to SCENARIO-TOOL, otherwise required",
+        ),
+    ] = None,
     rows: Annotated[
         str | None,
         typer.Option(
@@ -41,9 +50,29 @@ def export(
             metavar="NAME", help="The flow for a .out file, if several run NetPIPE.", show_default=False
         ),
     ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOOL",
+            help="The tool for which a scenario's path is exported: netem, mahimahi, containerlab, netlab, "
+            "toxiproxy, quic-network-simulator, leoreplayer, netsatbench or devtools.",
+            autocompletion=completion.tools,
+            show_default=False,
+        ),
+    ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option(
+            "--client",
+            metavar="NAME",
+            help="The client's end of the path, for --to. If unset, as for `bentpipe run`.",
+            show_default=False,
+        ),
+    ] = None,
+    overrides: Overrides = None,
     json: Json = False,
 ) -> None:
-    """Export a table of a run for other programs or papers.
+    """Export a table of a run, or the path of a scenario for other tools.
 
     The file is CSV, Parquet, a spreadsheet, JSON, or a table in Markdown or LaTeX. Values are in
     base units: seconds, bytes and bit/s.
@@ -51,18 +80,30 @@ def export(
     A .out file has the format of NetPIPE's np.out. Each line has the size of the block in bytes,
     the throughput in units of 2^20 bit/s, and the time in seconds. The exit code is 1 if the run
     ended before NetPIPE finished.
+
+    With --to, imposes the path of a scenario by another tool: its rates, delays, losses and queues,
+    over time if the tool can. The path is observed in simulations without the scenario's flows. The
+    files name the losses of fidelity.
     """
+    if to is not None:
+        _export_path(run, to, file, client, overrides or [], json=json, table=rows or flow)
+        return
     from bentpipe.cli.output import of_format, print_json
     from bentpipe.errors import InputError
     from bentpipe.results.export import ENDINGS, table_of_run, write
     from bentpipe.results.runs import open_run
 
+    for option, value in (("--client", client), ("--set", overrides[0] if overrides else None)):
+        if value is not None:
+            raise InputError(f"{option} {value}: allowed only with --to")
+    if file is None:
+        raise InputError("FILE is missing: name the file to write, or the tool by --to")
     np_out = of_format(file, [*ENDINGS, _NP_OUT]) == _NP_OUT
     if np_out and rows is not None:
         raise InputError(f"--rows {rows}: not allowed for a {_NP_OUT} file, which has the results of NetPIPE")
     if flow is not None and not np_out:
         raise InputError(f"--flow {flow}: allowed only for a {_NP_OUT} file; other files have all flows")
-    opened = open_run(run)
+    opened = open_run(Path(run))
     pending = _write_np_out(opened, flow, file) if np_out else 0
     if not np_out:
         write(table_of_run(opened, rows or "flows"), file)
@@ -88,3 +129,37 @@ def _write_np_out(run: Run, flow: str | None, file: Path) -> int:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     return pending(run, flow)
+
+
+def _export_path(
+    scenario: str,
+    tool: str,
+    folder: Path | None,
+    client: str | None,
+    overrides: list[str],
+    *,
+    json: bool,
+    table: str | None,
+) -> None:
+    """Exports the path of a scenario, and prints the written files and the losses of fidelity."""
+    from bentpipe.cli.output import print_json
+    from bentpipe.errors import InputError, unknown
+    from bentpipe.live.target import target
+    from bentpipe.tools import TOOLS, export
+    from bentpipe.tools.course import course
+
+    if table is not None:
+        raise InputError(f"--rows and --flow ({table}): not allowed with --to, which exports a path")
+    if tool not in TOOLS:
+        raise unknown("tool", tool, TOOLS)
+    wanted = target(scenario, overrides, client)
+    folder = folder or Path(f"{wanted.label}-{tool}")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; allowed: a folder")
+    written = export(course(wanted.scenario, wanted.near, wanted.far), tool, folder)
+    if json:
+        print_json({"tool": tool, "client": wanted.near, "server": wanted.far, "written": written})
+        return
+    for file in written if len(written) < 10 else [folder]:
+        typer.echo(f"written  {file}", err=True)
+    typer.echo("note     comments in the files, or FIDELITY.txt, name the losses of fidelity", err=True)

@@ -16,8 +16,8 @@ Wanted = Annotated[
     str,
     typer.Argument(
         metavar="SCENARIO|PRESET",
-        help="A scenario file, or a preset's name or an unambiguous beginning of it.",
-        autocompletion=completion.presets,
+        help="A scenario file, a profile's name, or a preset's name or an unambiguous beginning of it.",
+        autocompletion=completion.starting_points,
         show_default=False,
     ),
 ]

@@ -20,9 +20,10 @@ def new(
     preset: Annotated[
         str | None,
         typer.Argument(
-            metavar="PRESET",
-            help="The preset, or an unambiguous beginning of its name. If unset, lists the presets.",
-            autocompletion=completion.presets,
+            metavar="PRESET|PROFILE",
+            help="The preset, or an unambiguous beginning of its name, or a profile. If unset, lists the "
+            "presets; `bentpipe profiles` lists the profiles.",
+            autocompletion=completion.starting_points,
             show_default=False,
         ),
     ] = None,
@@ -32,16 +33,21 @@ def new(
             "--out",
             "-o",
             metavar="FILE",
-            help="The file to write, or - for standard output. If unset, PRESET.toml.",
+            help="The file to write, or - for standard output. If unset, NAME.toml.",
             show_default=False,
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the presets.")] = False,
     json: Json = False,
 ) -> None:
-    """Write a commented scenario that starts from a preset."""
+    """Write a commented scenario that starts from a preset or profile.
+
+    A scenario from a preset names it, and can override its values. A profile becomes a scenario
+    with the source of each value.
+    """
     from bentpipe import _native
-    from bentpipe.scenario.starters import preset_named, scenario_from
+    from bentpipe.profiles import profiles
+    from bentpipe.scenario.starters import SCHEMA, preset_named, scenario_from
 
     from .output import of_format, print_json, print_table, write_text
 
@@ -56,11 +62,14 @@ def new(
                 text_columns=2,
             )
         return
-    preset = preset_named(preset)
-    about, text = presets[preset]
+    profile = profiles().get(preset)
+    preset = preset if profile else preset_named(preset)
+    about, text = (profile.about, profile.text) if profile else presets[preset]
     if out is not None:
         of_format(out, (".toml",))
-    scenario = scenario_from(preset, about, text, editor=True)
+    scenario = (
+        f"{SCHEMA}\n{profile.scenario_text}" if profile else scenario_from(preset, about, text, editor=True)
+    )
     file = out or Path(f"{preset}.toml")
     if json:
         print_json({"name": preset, "about": about, "toml": scenario})

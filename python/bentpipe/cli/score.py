@@ -44,10 +44,11 @@ def score(
 
     given = load(scenario, overrides or [])
     observed = scheduled.read(trace)
+    ends = scores.ends_of(given, flow)
     seen = []
     with Bar(f"simulating {given.name}", Stop()) as bar:
         for run in range(scores.REPLICATIONS):
-            seen.append(scores.observe(given, flow, observed.end_ms / 1e3, run))
+            seen.append(scores.observe(given, ends, observed.end_ms / 1e3, run))
             bar.advance((run + 1) / scores.REPLICATIONS)
     lines = scores.score(observed, seen)
     inside = sum(line.inside for line in lines)

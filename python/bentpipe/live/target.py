@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bentpipe import _native
 from bentpipe.errors import InputError, unknown
-from bentpipe.scenario.scenarios import Scenario, load
+from bentpipe.profiles import profiles
+from bentpipe.scenario.scenarios import Scenario, ScenarioText, load
 from bentpipe.scenario.starters import ends, preset_named
 
 
@@ -16,7 +18,7 @@ from bentpipe.scenario.starters import ends, preset_named
 class Target:
     """The description of a network to bring up."""
 
-    #: The name of the preset, or the name of the scenario file without its ending.
+    #: The name of the preset or profile, or the name of the scenario file without its ending.
     label: str
     scenario: Scenario
     #: The nodes at which programs can run.
@@ -30,22 +32,26 @@ class Target:
 
 
 def target(argument: str, overrides: Sequence[str] = (), host: str | None = None, mtu: int = 1500) -> Target:
-    """Returns the target for ``argument``, which is the name of a preset, an unambiguous prefix of
-    such a name, or the path of a scenario file.
+    """Returns the target for ``argument``, which is the name of a profile, the name of a preset, an
+    unambiguous prefix of such a name, or the path of a scenario file.
 
     ``host`` is the node at which the command runs. By default it is the first of these that exists:
     the source of the first flow, the first station of a Wi-Fi network, the beginning of the first
     link, or the first terminal. The other end provides Internet access.
     """
-    preset = None if _is_file_name(argument) else _preset(argument)
-    if preset is not None:
+    profile = profiles().get(argument)
+    preset = None if profile is not None or _is_file_name(argument) else _preset(argument)
+    if profile is not None:
+        scenario = load(ScenarioText(profile.scenario_text, f"profile {argument}"), overrides)
+    elif preset is not None:
         # The keys ``name`` and ``duration`` are required, but have no effect on a live network.
         scenario = load({"name": preset, "duration": "1 h", "preset": preset}, overrides)
     else:
         scenario = load(argument, overrides)
     if host is not None and host not in scenario.nodes:
         raise unknown("host", host, scenario.nodes, argument)
-    origin, destination = ends(scenario.data)
+    # A group of flows begins at the first of its nodes.
+    origin, destination = ends(scenario.data | ({"flow": scenario.flows} if scenario.flows else {}))
     near = host or origin
     far = destination if near != destination else origin
     simulated = _simulated_nodes(scenario) - {near, far}
@@ -78,11 +84,14 @@ def _is_file_name(argument: str) -> bool:
 
 def _preset(argument: str) -> str | None:
     try:
-        return preset_named(argument, "preset or scenario file")
+        return preset_named(argument)
     except InputError:
         if Path(argument).is_file():
             return None
-        raise
+        names = [name for name, _, _ in _native.presets()]
+        if any(argument and name.startswith(argument) for name in names):
+            raise
+        raise unknown("preset, profile or scenario file", argument, [*names, *profiles()]) from None
 
 
 def _simulated_nodes(scenario: Scenario) -> set[str]:

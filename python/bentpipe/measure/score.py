@@ -38,6 +38,8 @@ REPLICATIONS: Final = 10
 #: Packets of the load in bytes, with the headers of IP and UDP.
 PACKET: Final = 1500
 HEADERS: Final = 28
+#: Parts of a scenario that belong to its flows.
+OF_FLOWS: Final = ("flow", "campaign", "record", "proxy", "edge", "service")
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,17 @@ def score(trace: Access, scenario: Sequence[Access]) -> list[Line]:
 
 def _rates(access: Access) -> Values:
     return scheduled.rates(access, [])[1] / 1e6
+
+
+def rates_in_steps(access: Access, packets: int = 20) -> Values:
+    """Returns the rates in Mbit/s, in steps of 100 ms or, on slow paths, of the mean time of
+    ``packets`` packets. The first step is left out, because the path is still empty."""
+    first = int(np.flatnonzero(access.deliveries)[0])
+    used = access.deliveries[first:]
+    step = max(scheduled.STEP_MS, round(packets * PACKET / used.mean()))
+    whole = len(used) // step * step
+    rates: Values = used[:whole].reshape(-1, step).sum(1) * 8 / step / 1e3
+    return rates
 
 
 def autocorrelation(values: Values, lag: int) -> float:
@@ -132,48 +145,72 @@ def _length(access: Access) -> float:
     return float(np.median([one.length for one in found[1]])) if found else np.nan
 
 
-def observe(scenario: Scenario, flow: str, duration_s: float, run: int = 0) -> Access:
-    """Observes the path of a flow in its direction by two simulations, each of ``duration_s``, with
-    the random numbers of the replication ``run``. An empty name stands for the first flow.
+def ends_of(scenario: Scenario, flow: str) -> tuple[str, str]:
+    """Returns the nodes at which a flow begins and ends. An empty name stands for the first flow.
 
     Raises :class:`bentpipe.InputError` for a scenario without the flow.
     """
-    document = scenario.data
-    flows = [one for one in document.get("flow", []) if flow in ("", one["name"])]
+    flows = [one for one in scenario.data.get("flow", []) if flow in ("", one["name"])]
     if not flows:
         raise InputError(f'the scenario has no flow "{flow}"' if flow else "the scenario has no flow")
-    ends = {key: flows[0][key] for key in ("from", "to")}
-    slowest = min(hop["rate_bit_s"]["mean"] for hop in _hops(scenario, str(flows[0]["name"])))
+    return flows[0]["from"], flows[0]["to"]
+
+
+def observe(scenario: Scenario, ends: tuple[str, str], duration_s: float, run: int = 0) -> Access:
+    """Observes the path from one node to another by two simulations, each of ``duration_s``, with
+    the random numbers of the replication ``run``. The flows of the scenario are left out, and the
+    parts that serve certain flows (``OF_FLOWS``).
+
+    Raises :class:`bentpipe.InputError` if there is no path, or if no packet arrives.
+    """
+    document = {key: value for key, value in scenario.data.items() if key not in OF_FLOWS}
+    document["duration"] = f"{duration_s} s"
+    document["record"] = {"traces": ["datagram"]}
+    slowest = min(hop["rate_bit_s"]["mean"] for hop in hops(document, ends))
     # Three times the mean rate keeps the queue full.
     load = {"kind": "cbr", "rate": f"{3 * slowest:.0f} bit/s", "datagram": f"{PACKET - HEADERS} B"}
-    probes = {"kind": "cbr", "rate": "80 kbit/s", "datagram": "100 B"}
+    # On slow paths, packets every 10 ms would be a load.
+    probes = {"kind": "cbr", "rate": f"{min(80e3, slowest / 10):.0f} bit/s", "datagram": "100 B"}
     end = round(1e3 * duration_s)
     deliveries = np.zeros(end)
-    times, _ = _received(document, ends, load, duration_s, run)
+    times, _ = _received(document, ends, load, run)
+    if not len(times):
+        raise InputError(
+            f"no packet arrives from {ends[0]} to {ends[1]} within {duration_s:g} s; allowed: a longer duration"
+        )
     np.add.at(deliveries, np.floor(1e3 * times).astype(int).clip(0, end - 1), PACKET)
-    times, delays = _received(document, ends, probes, duration_s, run)
+    times, delays = _received(document, ends, probes, run)
     return Access(deliveries, 1e3 * delays, 1e3 * (times - delays))
 
 
-def _hops(scenario: Scenario, flow: str) -> list[Any]:
+def hops(document: dict[str, Any], ends: tuple[str, str]) -> list[Any]:
+    """Returns the facts of the hops from one node to another.
+
+    Raises :class:`bentpipe.InputError` if there is no path.
+    """
     from bentpipe.scenario.facts import facts
 
-    there = next(one["there"] for one in facts(scenario)["flows"] if one["name"] == flow)
+    without = {key: value for key, value in document.items() if key not in OF_FLOWS}
+    there = facts(_alone(without, ends, {"kind": "bulk"}))["flows"][0]["there"]
     if not there:
-        raise InputError(f"the flow {flow} has no path, or crosses no link")
+        raise InputError(f"there is no path from {ends[0]} to {ends[1]}, or it crosses no link")
     return list(there)
 
 
+def _alone(document: dict[str, Any], ends: tuple[str, str], app: dict[str, Any]) -> dict[str, Any]:
+    """Returns the scenario with a single flow."""
+    transport = "tcp" if app["kind"] == "bulk" else "udp"
+    flow = {"name": "probe", "from": ends[0], "to": ends[1], "app": app, "transport": transport}
+    return document | {"flow": [flow]}
+
+
 def _received(
-    document: dict[str, Any], ends: dict[str, str], app: dict[str, Any], duration_s: float, run: int
+    document: dict[str, Any], ends: tuple[str, str], app: dict[str, Any], run: int
 ) -> tuple[Values, Values]:
     """Simulates one flow alone. Returns times of arrival and one-way delays in seconds."""
     import bentpipe
 
-    alone = {key: value for key, value in document.items() if key not in ("flow", "campaign", "record")}
-    alone["duration"] = f"{duration_s} s"
-    alone["record"] = {"traces": ["datagram"]}
-    alone["flow"] = [{"name": "probe", **ends, "app": app, "transport": "udp"}]
     with tempfile.TemporaryDirectory() as folder:
-        trace = bentpipe.simulate(alone, out=Path(folder) / "run", run=run).trace("datagram")
+        simulated = bentpipe.simulate(_alone(document, ends, app), out=Path(folder) / "run", run=run)
+        trace = simulated.trace("datagram")
         return trace["time"].to_numpy(), trace["delay"].to_numpy()

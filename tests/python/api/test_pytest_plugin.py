@@ -62,6 +62,51 @@ def test_that_does_not_end(satellite):
     time.sleep(1000)
 """
 
+#: Tests for a machine that cannot emulate. A page over 60 ms each way takes two round trips: the
+#: handshake, and the request.
+SIMULATED = """
+import subprocess
+import time
+import pytest
+
+FETCH = "import sys, urllib.request; print(len(urllib.request.urlopen(sys.argv[1]).read()))"
+LOCAL = {"link.sat.delay": "60 ms", "link.sat.return.delay": "60 ms"}
+
+@pytest.mark.bentpipe("geo-ka", overrides=LOCAL)
+def test_a_page_crosses_the_path(satellite):
+    assert satellite.simulated
+    serve = ("python3", "-u", "-m", "http.server", "--bind", "127.0.0.1", "0")
+    server = satellite.popen(*serve, host="server", stdout=subprocess.PIPE)
+    port = int(server.stdout.readline().split(" port ")[1].split()[0])
+    begin = time.monotonic()
+    page = satellite.run("python3", "-c", FETCH, f"http://{satellite.address('server', port)}/")
+    assert int(page.stdout) > 0 and time.monotonic() - begin >= 0.24
+
+@pytest.mark.bentpipe("geo-ka")
+def test_a_program_has_only_its_own_environment(satellite):
+    assert satellite.run("env", env={"FOO": "a b", "PATH": "/usr/bin:/bin"}).stdout.split("\\n")[0] == "FOO=a b"
+
+@pytest.mark.bentpipe("geo-ka")
+def test_of_addresses(satellite):
+    assert satellite.hosts
+
+@pytest.mark.bentpipe("geo-ka")
+def test_of_a_change(satellite):
+    satellite.set(**{"link.sat.rate": "1 Mbit/s"})
+
+@pytest.mark.bentpipe("geo-ka", simulated=False)
+def test_of_an_emulated_network(satellite):
+    pass
+
+@pytest.mark.bentpipe("geo-ka")
+def test_of_a_missing_host(satellite):
+    satellite.address("nobody", 80)
+
+@pytest.mark.bentpipe("geo-ka", overrides={"link.sat.rate": "fast"})
+def test_of_a_wrong_value(satellite):
+    pass
+"""
+
 #: An unprivileged user.
 NOBODY = 65534
 
@@ -157,3 +202,35 @@ def variables(folder: Path) -> dict[str, str]:
 def networks_in(folder: Path) -> list[str]:
     """Returns the names of leftovers of networks, and of networks that are up."""
     return sorted({file.stem for file in (folder / "state").iterdir() if file.name != "lock"})
+
+
+@needs("python3")
+@pytest.mark.parametrize("missing", [False, True], ids=["by option", "without the device"])
+def test_the_simulated_path_replaces_the_network(missing: bool, tmp_path: Path) -> None:
+    """The output says so, and tests that need the network itself are skipped."""
+    (tmp_path / "test_one.py").write_text(SIMULATED)
+    words = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "test_one.py"]
+    reason = "the option --bentpipe-simulated is set"
+    if missing:
+        if os.geteuid() != 0:
+            pytest.skip("hides the device, as root")
+        hide = 'mount --bind /dev/null /dev/net/tun && exec "$@"'
+        words, reason = ["unshare", "--mount", "sh", "-c", hide, "sh", *words], "TUN"
+    else:
+        words.append("--bentpipe-simulated")
+    done = subprocess.run(
+        words, cwd=tmp_path, env=variables(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert "2 failed, 2 passed, 3 skipped" in done.stdout or (
+        "1 failed, 2 passed, 3 skipped, 1 error" in done.stdout
+    ), done.stdout + done.stderr
+    (path,) = (line for line in done.stdout.splitlines() if line.startswith("bentpipe: simulated path: "))
+    assert reason in path
+    for message in (
+        "hosts have addresses only in an emulated network",
+        "only an emulated network can be changed",
+        "host nobody is unknown; allowed: server, user",
+        "link.sat.rate",
+    ):
+        assert message in done.stdout, message
+    assert "Traceback" not in done.stdout

@@ -75,6 +75,7 @@ OTHER = [
         "machine pep --mark x",
         "run nothing -- true",
     ),
+    *("profiles no-such-profile", "export good.toml --to no-such-tool", "export no-such-file --to netem"),
     *(
         "campaign run good.toml",
         "campaign run good.toml --vary seed=-1,2",

@@ -23,7 +23,7 @@ from parity.pieces import PAIR, flow
 from rigs import commands
 
 COMMANDS = (
-    *("new", "check", "show", "variants", "trace", "fit", "score", "schema"),
+    *("new", "profiles", "check", "show", "variants", "trace", "fit", "score", "schema"),
     *("predict", "simulate", "emulate", "measure", "reflect", "campaign", "reproduce"),
     *("report", "plot", "export", "compare", "explain", "run", "shell", "net"),
     *("voice", "space", "dtn", "sensors", "serve", "lab", "docs", "machine"),

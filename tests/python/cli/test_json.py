@@ -56,6 +56,7 @@ UNTRIED = {"machine kernel use", "machine kernel remove"}
 #: A small case of each command, without --json. The files are in ``place``.
 CASES = {
     "new": "new",
+    "profiles": "profiles moon-relay",
     "check": "check upload.toml",
     "show": "show upload.toml",
     "variants": "variants cubic",

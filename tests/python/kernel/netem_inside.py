@@ -26,11 +26,12 @@ POWER_OFF = 0x4321FEDC
 #: From <linux/sockios.h> and <linux/ethtool.h>.
 ETHTOOL = 0x8946
 SET_SEGMENTATION = 0x1F
-#: From <linux/tcp.h>: the limits of window and unsent data, the offset of the acknowledged bytes in
-#: struct tcp_info.
+#: From <linux/tcp.h>: the limits of window and unsent data, and the offsets of the acknowledged
+#: bytes and of the minimum round-trip time in struct tcp_info.
 WINDOW_CLAMP = 10
 NOTSENT_LOWAT = 25
 BYTES_ACKED = 120
+MIN_RTT = 148
 #: From <asm-generic/socket.h>.
 RECEIVE_BUFFER_FORCE = 33
 #: The receive window of bentpipe's flow.
@@ -57,10 +58,8 @@ def enter(name: str) -> None:
         assert LIBC.setns(file.fileno(), NEW_NETWORK) == 0
 
 
-def prepare(delay_ms: float, rate: int, packets: int) -> None:
-    """Creates hosts a and b, whose interfaces delay departing packets, and between them m, whose
-    interfaces have rate and queue. A drop in a host's own interface behaves differently: the kernel
-    reports it to TCP immediately."""
+def connect() -> None:
+    """Creates hosts a and b, and between them m."""
     for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")):
         subprocess.run(["mount", "-t", kind, kind, place], check=False)
     for name in "abm":
@@ -92,10 +91,6 @@ def prepare(delay_ms: float, rate: int, packets: int) -> None:
             run("ip", "-n", name, "link", "set", device, "address", "02:00:00:00:00:01", "arp", "off")
             run("ip", "-n", name, "link", "set", device, "up")
         run("ip", "-n", host, "route", "add", "default", "via", f"10.0.{net}.2")
-        delay = f"delay {delay_ms / 2}ms limit 1000000"
-        run("tc", "-n", host, "qdisc", "add", "dev", "out", "root", "netem", *delay.split())
-        bottleneck = f"rate {rate} -{ETHERNET} limit {packets + 1}"
-        run("tc", "-n", "m", "qdisc", "add", "dev", f"to-{host}", "root", "netem", *bottleneck.split())
     enter("m")
     write("/proc/sys/net/ipv4/ip_forward", "1")
     for host in "ab":
@@ -103,6 +98,18 @@ def prepare(delay_ms: float, rate: int, packets: int) -> None:
         do_not_segment("out")
         for name, value in SYSCTLS.items():
             write(f"/proc/sys/net/ipv4/{name}", value)
+
+
+def prepare(delay_ms: float, rate: int, packets: int) -> None:
+    """Makes the interfaces of the hosts delay departing packets, and gives the interfaces of m rate
+    and queue. A drop in a host's own interface behaves differently: the kernel reports it to TCP
+    immediately."""
+    connect()
+    for host in "ab":
+        delay = f"delay {delay_ms / 2}ms limit 1000000"
+        run("tc", "-n", host, "qdisc", "add", "dev", "out", "root", "netem", *delay.split())
+        bottleneck = f"rate {rate} -{ETHERNET} limit {packets + 1}"
+        run("tc", "-n", "m", "qdisc", "add", "dev", f"to-{host}", "root", "netem", *bottleneck.split())
 
 
 def do_not_segment(device: str) -> None:
@@ -128,8 +135,9 @@ def receive(listening: socket.socket) -> None:
         pass
 
 
-def transfer(congestion: str, seconds: float) -> int:
-    """Sends until the time is over. Returns the bytes acknowledged."""
+def transfer(congestion: str, seconds: float) -> tuple[int, int]:
+    """Sends until the time is over. Returns the bytes acknowledged, and the minimum round-trip time
+    in microseconds."""
     enter("b")
     listening = socket.create_server(("10.0.2.1", 5001))
     listening.setsockopt(socket.SOL_SOCKET, RECEIVE_BUFFER_FORCE, 4 * WINDOW)
@@ -151,7 +159,9 @@ def transfer(congestion: str, seconds: float) -> int:
                     sender.send(data, socket.MSG_MORE)
         info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
         # The kernel counts the SYN too.
-        return int(struct.unpack_from("<Q", info, BYTES_ACKED)[0]) - 1
+        (acknowledged,) = struct.unpack_from("<Q", info, BYTES_ACKED)
+        (rtt_us,) = struct.unpack_from("<I", info, MIN_RTT)
+        return acknowledged - 1, rtt_us
 
 
 if __name__ == "__main__":
@@ -160,7 +170,7 @@ if __name__ == "__main__":
         # User-Mode Linux appends a word to its command line.
         variant, delay, rate, packets, seconds = sys.argv[1:6]
         prepare(float(delay), int(rate), int(packets))
-        print("acknowledged", transfer(variant, float(seconds)), flush=True)
+        print("acknowledged", transfer(variant, float(seconds))[0], flush=True)
     except BaseException:  # noqa: BLE001 - the guest ends before Python would say it
         traceback.print_exc()
     finally:

@@ -348,7 +348,7 @@ def test_a_preset_is_named_by_a_beginning_that_is_its_own() -> None:
         (["run", "gee", "--", "true"], 'did you mean "geo"'),
         (["run", "mar", "--set", "nonsense", "--", "true"], '--set: "nonsense"'),
         (["run", "i", "--", "true"], "iridium or iridium-next"),
-        (["run", "", "--", "true"], "unknown preset or scenario file"),
+        (["run", "", "--", "true"], "unknown preset, profile or scenario file"),
         (["net", "up", "missing.toml"], "missing.toml"),
         (["net", "up", "geo", "--name", "../x"], "is not a valid network id"),
         (["net", "up", "geo", "--host-at", "sever=127.0.0.2"], 'did you mean "server"'),

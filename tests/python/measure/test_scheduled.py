@@ -45,11 +45,15 @@ transport = "tcp"
 """
 
 
+#: The path that is observed.
+ENDS = ("server", "user")
+
+
 @pytest.fixture(scope="module")
 def observed() -> scheduled.Access:
     """Ten minutes of the known access, with delays in steps of 10 ms as in the files of
     LeoReplayer."""
-    found = score.observe(load(scheduled_text()), "", 600.0)
+    found = score.observe(load(scheduled_text()), ENDS, 600.0)
     return replace(found, delay_times=np.floor(found.delay_times / 10) * 10)
 
 
@@ -82,7 +86,7 @@ TOLERANCES = {"Mbit/s": (0.1, 0.0), "": (0.0, 0.1), "ms": (0.0, 2.0), "s": (0.0,
 def test_the_fitted_scenario_behaves_as_the_trace(observed: scheduled.Access, tmp_path: Path) -> None:
     file = tmp_path / "fitted.toml"
     file.write_text(scheduled.scenario(scheduled.fit(observed), "trace"), encoding="utf-8")
-    fitted = score.observe(load(file), "", 600.0, 1)
+    fitted = score.observe(load(file), ENDS, 600.0, 1)
     for name, unit, of in score.properties(observed):
         relative, absolute = TOLERANCES[unit]
         most = 20.0 if name.startswith("length") else absolute
@@ -92,7 +96,7 @@ def test_the_fitted_scenario_behaves_as_the_trace(observed: scheduled.Access, tm
 def test_an_access_without_slots_gets_a_low_score(observed: scheduled.Access) -> None:
     constant = ["link.access.jitter=none", "link.access.slots.hole=0 s", "link.access.slots.level=0.0"]
     plain = load(scheduled_text(), constant)
-    lines = score.score(observed, [score.observe(plain, "", 60.0, run) for run in range(4)])
+    lines = score.score(observed, [score.observe(plain, ENDS, 60.0, run) for run in range(4)])
     outside = {line.name for line in lines if not line.inside}
     assert outside >= {
         "rate, 5 % quantile",
