@@ -51,10 +51,11 @@ class Thumbnail(BaseModel):
 
 
 class Template(BaseModel):
-    """A scenario from which a new configuration can start, with its group on the page. The blank
-    one has no group and no picture."""
+    """A scenario from which a new configuration can start, with its title and its group on the
+    page. The blank one has no group and no picture."""
 
     name: str
+    title: str
     about: str
     group: str
     picture: Thumbnail | None
@@ -141,15 +142,18 @@ def templates(_: AnyCaller) -> list[Template]:
 
 @cache
 def _templates() -> list[Template]:
-    found = [Template(name="blank", about="Draw nodes and links yourself.", group="", picture=None)]
+    about = "Draw nodes and links yourself."
+    found = [Template(name="blank", title="My scenario", about=about, group="", picture=None)]
     groups = tomllib.loads((TEMPLATES / "groups.toml").read_text(encoding="utf-8"))["group"]
     abouts = {name: about for name, about, _ in _native.presets()}
     for group in groups:
-        for name in group["templates"]:
+        for name, title in group["templates"].items():
             about, picture = portrait(text_of(name), "administrator")
             about = abouts.get(name, about)
             thumbnail = None if picture is None else Thumbnail.model_validate(picture)
-            found.append(Template(name=name, about=about, group=group["name"], picture=thumbnail))
+            found.append(
+                Template(name=name, title=title, about=about, group=group["name"], picture=thumbnail)
+            )
     return found
 
 

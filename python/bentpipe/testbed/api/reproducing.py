@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 from fastapi import APIRouter
+from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
 
+from bentpipe.quantities import number
+from bentpipe.studies import Outcome, Role
 from bentpipe.testbed import instruments, queue, reproducing
 from bentpipe.testbed.accounts import record_action
 from bentpipe.testbed.executor import wake
@@ -33,13 +37,33 @@ class StudyTest(BaseModel):
 
 class Study(BaseModel):
     """A study with its title, description and tests. ``impossible`` is the reason if some of the
-    tests cannot run on this test bed."""
+    tests cannot run on this test bed. ``outcomes`` has the number of the paper's claims with each
+    recorded outcome. ``figures`` are the names of the recorded figures."""
 
     name: str
     title: str
     about: str
     tests: list[StudyTest]
     impossible: str | None
+    outcomes: dict[Outcome, int]
+    figures: list[str]
+
+
+class Claim(BaseModel):
+    """A statement of a paper with its recorded verdict: the paper's value with its tolerance, and
+    our value, as texts. ``reason`` is the cause of a difference, confirmed or suspected. ``role``
+    is "claim" for statements that are counted."""
+
+    id: str
+    test: str
+    text: str
+    unit: str
+    source: str
+    role: Role
+    paper: str
+    ours: str
+    outcome: Outcome
+    reason: str
 
 
 class Reproduce(Strict):
@@ -62,6 +86,7 @@ def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
         return None
 
     found = {name: reproducing.description(name) for name in reproducing.available()}
+    recorded = {name: reproducing.record_of(name) for name in found}
     return [
         Study(
             name=name,
@@ -72,9 +97,44 @@ def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
                 for test, about in of.tests.items()
             ],
             impossible=refusal(name, None),
+            outcomes=Counter(
+                one.outcome
+                for result in recorded[name]
+                for one in result.verdicts
+                if one.statement.role == "claim"
+            ),
+            figures=[figure.name for result in recorded[name] for figure in result.figures],
         )
         for name, of in found.items()
     ]
+
+
+@router.get("/studies/{study}/claims")
+def claims(study: str, _: AnyCaller) -> list[Claim]:
+    """Returns the statements of a study's paper with their recorded verdicts."""
+    return [
+        Claim.model_validate(
+            {key: getattr(verdict.statement, key) for key in ("id", "test", "text", "unit", "source", "role")}
+            | {
+                "paper": verdict.as_row()[1],
+                "ours": number(verdict.ours),
+                "outcome": verdict.outcome,
+                "reason": verdict.statement.deviation or verdict.statement.suspected,
+            }
+        )
+        for result in reproducing.record_of(study)
+        for verdict in result.verdicts
+    ]
+
+
+@router.get("/studies/{study}/figures/{figure}", response_class=FileResponse)
+def figure(study: str, figure: str, _: AnyCaller) -> FileResponse:
+    """Returns a recorded figure of a study as a PNG file."""
+    for result in reproducing.record_of(study):
+        for file in result.figures:
+            if file.name == figure:
+                return FileResponse(file, media_type="image/png")
+    raise Refused(404, "there is no such figure")
 
 
 @router.post("/studies/{study}/runs", status_code=201)

@@ -2,12 +2,16 @@
 
 import { type ReactNode, useMemo, useState } from "react";
 import type { Compared, Entry, Results } from "../data/api.gen";
-import { csv, rounded, save } from "../data/format";
+import { percent } from "../data/deviation";
+import { csv, rateText, rounded, save, scaled } from "../data/format";
 import { go, useLoaded, usePlace } from "../data/state";
 import { quantitiesOf } from "../data/timeline";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Marks, markText } from "../parts/marks";
+import { type TileContent, Tiles } from "../parts/tiles";
 import { Timeline } from "../parts/timeline";
+import "../parts/records.css";
+import "./comparison.css";
 
 interface Difference {
   key: string;
@@ -152,6 +156,9 @@ export function Comparison() {
               Remove
             </button>
           </div>
+          {entry(value.baseline) && entry(String(one.run)) && (
+            <Headline baseline={entry(value.baseline)!} run={entry(String(one.run))!} />
+          )}
           <Differences
             name={name(String(one.run))}
             marks={marksOf(value, String(one.run))}
@@ -194,14 +201,17 @@ function Differences({
   missing: string[];
 }) {
   const differing = flows.filter((one) => one.a !== one.b);
-  const visible = differing.filter(
+  // Numbers that only one of the runs has cannot be compared, so they are listed below the table.
+  const comparable = differing.filter((one) => one.a !== null && one.b !== null);
+  const visible = comparable.filter(
     (one) => one.relative === null || Math.abs(one.relative) >= MIN_RELATIVE_DIFFERENCE,
   );
-  const small = differing.length - visible.length;
+  const small = comparable.length - visible.length;
+  const single = differing.filter((one) => one.a === null || one.b === null);
   return (
     <div className="side-by-side">
       <ScrollRegion label={`Scenario of ${name}`}>
-        <table>
+        <table className="records">
           <caption>Differences in the scenario</caption>
           <thead>
             <tr>
@@ -217,8 +227,8 @@ function Differences({
                   <code>{one.key}</code>
                   {one.by_hand && <span className="badge">manual</span>}
                 </th>
-                <td>{rounded(one.a)}</td>
-                <td>{rounded(one.b)}</td>
+                <td data-label="Baseline">{keyText(one.a)}</td>
+                <td data-label="This run">{keyText(one.b)}</td>
               </tr>
             ))}
           </tbody>
@@ -226,7 +236,7 @@ function Differences({
         {scenario.length === 0 && <p className="soft">None.</p>}
       </ScrollRegion>
       <ScrollRegion label={`Results of ${name}`}>
-        <table>
+        <table className="records">
           <caption>Differences in the results</caption>
           <thead>
             <tr>
@@ -241,13 +251,15 @@ function Differences({
             {visible.map((one) => (
               <tr key={`${one.flow} ${one.quantity}`}>
                 <th scope="row">{one.flow}</th>
-                <td>{quantityOf(one)}</td>
-                <td className="number">{rounded(shown(one, one.a))}</td>
-                <td className="number">{rounded(shown(one, one.b))}</td>
-                <td className="number">
-                  {one.relative === null
-                    ? "–"
-                    : `${one.relative > 0 ? "+" : ""}${(100 * one.relative).toFixed(1)} %`}
+                <td data-label="Quantity">{quantityOf(one)}</td>
+                <td data-label="Baseline" className="number">
+                  {rounded(shown(one, one.a))}
+                </td>
+                <td data-label="This run" className="number">
+                  {rounded(shown(one, one.b))}
+                </td>
+                <td data-label="Difference" className="number">
+                  <Change of={one} />
                 </td>
               </tr>
             ))}
@@ -262,9 +274,86 @@ function Differences({
             contains all differences.
           </p>
         )}
+        {single.length > 0 && (
+          <p className="soft">
+            Only one of the two runs has these numbers:{" "}
+            {single
+              .map((one) => `${one.flow} ${quantityOf(one)} (${rounded(shown(one, one.a ?? one.b))})`)
+              .join("; ")}
+            .
+          </p>
+        )}
         {missing.length > 0 && <p>Only in one of the two runs: {missing.join(", ")}</p>}
       </ScrollRegion>
     </div>
+  );
+}
+
+/** The value of a key, which a scenario without the key takes from its defaults. */
+function keyText(value: unknown): ReactNode {
+  return value === null || value === undefined ? <span className="soft">default</span> : rounded(value);
+}
+
+/** Quantities of which a larger value is better, and those of which a smaller value is better. */
+const HIGHER = /^(goodput|efficiency|voice_mos|finished)$/;
+const LOWER =
+  /^(loss|delay|rtt|transaction|transfer|completed|retransmissions|timeouts|voice_loss|voice_delay|unfinished|post_dial_delay|answer_delay)(_mean|_p95)?$/;
+
+/** A relative difference, coloured and marked by an arrow if it is an improvement or not. */
+function Change({ of }: { of: NumberDifference }) {
+  if (of.relative === null) return <>–</>;
+  const better = HIGHER.test(of.quantity)
+    ? of.relative > 0
+    : LOWER.test(of.quantity)
+      ? of.relative < 0
+      : null;
+  return (
+    <span
+      className={better === null ? undefined : `change ${better ? "better" : "worse"}`}
+      title={better === null ? undefined : better ? "better" : "worse"}
+    >
+      {of.relative > 0 ? "▲" : "▼"} {`${of.relative > 0 ? "+" : ""}${(100 * of.relative).toFixed(1)} %`}
+    </span>
+  );
+}
+
+/** The totals of a run beside those of the baseline. */
+function Headline({ baseline, run }: { baseline: Entry; run: Entry }) {
+  const tile = (label: string, key: "goodput" | "delay" | "mos" | "timeouts"): TileContent[] => {
+    const [before, now] = [baseline[key], run[key]];
+    if (before === null || now === null || before === undefined || now === undefined) return [];
+    const [value, unit] =
+      key === "goodput"
+        ? rateText(now)
+        : key === "delay"
+          ? [scaled(now, 1e3), "ms"]
+          : [rounded(now), key === "mos" ? "MOS" : ""];
+    const was = key === "goodput" ? rateText(before).join(" ") : scaled(before, key === "delay" ? 1e3 : 1);
+    const change = before === now ? null : now / before - 1;
+    const better = (key === "goodput" || key === "mos") === now > before;
+    return [
+      {
+        label,
+        value,
+        unit,
+        about:
+          change === null
+            ? "as in the baseline"
+            : `${Number.isFinite(change) ? `${percent(change)}, ` : ""}baseline ${was}`,
+        tone: change === null ? undefined : better ? "good" : "bad",
+      },
+    ];
+  };
+  return (
+    <Tiles
+      label={`Totals of run ${run.number}`}
+      tiles={[
+        ...tile("Goodput, sum of the flows", "goodput"),
+        ...tile("One-way delay, mean", "delay"),
+        ...tile("Time-outs", "timeouts"),
+        ...tile("Call quality", "mos"),
+      ]}
+    />
   );
 }
 

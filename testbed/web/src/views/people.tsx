@@ -23,7 +23,7 @@ export function People() {
     pending.reload();
   });
   return (
-    <>
+    <div className="settings">
       <Title>People</Title>
       <Notice text={error || failure} />
       <Notice text={success} kind="good" />
@@ -158,7 +158,7 @@ export function People() {
         </table>
       </ScrollRegion>
       <Links links={pending.value ?? []} perform={perform} />
-    </>
+    </div>
   );
 }
 
