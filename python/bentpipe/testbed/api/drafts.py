@@ -148,7 +148,11 @@ def _templates() -> list[Template]:
     abouts = {name: about for name, about, _ in _native.presets()}
     for group in groups:
         for name, title in group["templates"].items():
-            about, picture = portrait(text_of(name), "administrator")
+            text = text_of(name)
+            about, picture = portrait(text, "administrator")
+            if (TEMPLATES / "gallery" / f"{name}.toml").is_file():
+                # The first line of a scenario of the gallery is a title as well.
+                about = tomllib.loads(text)["name"]
             about = abouts.get(name, about)
             thumbnail = None if picture is None else Thumbnail.model_validate(picture)
             found.append(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Annotated
 
 from fastapi import APIRouter
 from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
+from sqlalchemy import select
 
 from bentpipe.quantities import number
 from bentpipe.studies import Outcome, Role
@@ -38,7 +39,8 @@ class StudyTest(BaseModel):
 class Study(BaseModel):
     """A study with its title, description and tests. ``impossible`` is the reason if some of the
     tests cannot run on this test bed. ``outcomes`` has the number of the paper's claims with each
-    recorded outcome. ``figures`` are the names of the recorded figures."""
+    recorded outcome. ``figures`` are the names of the recorded figures. ``seconds`` has the time of
+    the last complete run on this test bed, by test, and with the empty name of the whole study."""
 
     name: str
     title: str
@@ -47,6 +49,7 @@ class Study(BaseModel):
     impossible: str | None
     outcomes: dict[Outcome, int]
     figures: list[str]
+    seconds: dict[str, float]
 
 
 class Claim(BaseModel):
@@ -73,8 +76,13 @@ class Reproduce(Strict):
     once: Annotated[str, Field(max_length=50)] | None = None
 
 
+def run_name(study: str) -> str:
+    """Returns the name of the runs of a study."""
+    return f"Study {study}"
+
+
 @router.get("/studies")
-def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
+def listed(_: AnyCaller, store: Database, settings: CurrentSettings) -> list[Study]:
     """Returns the studies of this test bed."""
     machine = instruments.of_machine(settings)
 
@@ -86,6 +94,14 @@ def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
         return None
 
     found = {name: reproducing.description(name) for name in reproducing.available()}
+    seconds: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    done = select(Run.name, Run.label, Run.started, Run.ended).where(
+        Run.instrument == "study", Run.state == "done"
+    )
+    with store.reading() as rows:
+        for name, label, started, ended in rows.execute(done.order_by(Run.number)):
+            if started is not None and ended is not None:
+                seconds[name][label] = ended - started
     recorded = {name: reproducing.record_of(name) for name in found}
     return [
         Study(
@@ -104,6 +120,7 @@ def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
                 if one.statement.role == "claim"
             ),
             figures=[figure.name for result in recorded[name] for figure in result.figures],
+            seconds=seconds[run_name(name)],
         )
         for name, of in found.items()
     ]
@@ -152,7 +169,7 @@ def reproduce(
         check_room(rows, who.id, who.level, 1)
         run = Run(
             owner_id=who.id,
-            name=f"Study {study}",
+            name=run_name(study),
             label=given.test or "",
             instrument="study",
             scenario=order,

@@ -193,9 +193,7 @@ def results_of(of: Run) -> Results:
         complete=of.complete,
         groups=[Group.model_validate(summarise(*one).as_dict()) for one in groups.items()],
         flows=[one.as_dict() for one in [*single, *grouped]],
-        notes=(
-            {name: one.note for name, one in predict_run(of).items() if one.note} if of.has_flows else {}
-        ),
+        notes=({name: one.note for name, one in predict_run(of).items() if one.note} if of.has_flows else {}),
         outages=[
             Outage.model_validate(one.as_dict() | {"text": one.sentence})
             for one in (outages(of) if of.has_flows else [])

@@ -809,7 +809,8 @@ export interface Statistics {
 /**
  * A study with its title, description and tests. `impossible` is the reason if some of the tests
  * cannot run on this test bed. `outcomes` has the number of the paper's claims with each recorded
- * outcome. `figures` are the names of the recorded figures.
+ * outcome. `figures` are the names of the recorded figures. `seconds` has the time of the last
+ * complete run on this test bed, by test, and with the empty name of the whole study.
  */
 export interface Study {
   name: string;
@@ -819,6 +820,7 @@ export interface Study {
   impossible: string | null;
   outcomes: Record<string, number>;
   figures: string[];
+  seconds: Record<string, number>;
 }
 
 /**

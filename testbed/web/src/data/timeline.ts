@@ -126,6 +126,7 @@ export function panelOf(
   };
   const several = runs.length > 1;
   const quantities = kind.shown.filter((one) => !several || !one.detail);
+  const combined = quantities.length > 1;
   runs.forEach(({ name: run, series }, runNumber) => {
     const dashes = new Map<string, number>();
     quantities.forEach((shown, place) => {
@@ -145,7 +146,7 @@ export function panelOf(
         const key = `${line.name} ${place}`;
         if (!dashes.has(key)) dashes.set(key, dashes.size);
         panel.lines.push({
-          label: [several ? `${run}:` : "", line.name, shown.label].filter(Boolean).join(" "),
+          label: [several ? `${run}:` : "", line.name, combined ? shown.label : ""].filter(Boolean).join(" "),
           run,
           of: line.name,
           quantity: shown.quantity,
@@ -196,8 +197,18 @@ export function divided(panel: TimelinePanel, compared: boolean): TimelinePanel[
   return parts.map((part) => ({
     ...panel,
     about: names.filter((one) => part.includes(one)).join(", "),
-    lines: panel.lines.filter((one) => part.includes(one.of)),
+    lines: panel.lines
+      .filter((one) => part.includes(one.of))
+      // The colour of a line is that of its run.
+      .map((one) => (compared && part.length === 1 ? { ...one, dash: 0 } : one)),
   }));
+}
+
+/** Leaves out the panels of flows, links or terminals that only one of several runs has, unless all
+ * panels are of this kind. */
+export function comparable(panels: TimelinePanel[]): TimelinePanel[] {
+  const found = panels.filter(({ lines }) => new Set(lines.map((one) => one.run)).size > 1);
+  return found.length > 0 ? found : panels;
 }
 
 /** The title of a panel, with its flows and its unit. */

@@ -152,8 +152,14 @@ const COLUMNS: { label: string; key: string; factor: number; predicted?: string 
   { label: "Retransmissions", key: "retransmissions", factor: 1 },
 ];
 
+/** The name of a flow, without that of a leg. */
+const nameOf = (one: Flow) => String(one.flow).split("@")[0]!;
+
 function Flows({ results, run }: { results: Results; run: Marked }) {
-  const { flows, notes } = results;
+  const { notes } = results;
+  const order = [...new Set(results.flows.map(nameOf))];
+  // Stable: the row of a flow is before those of its legs.
+  const flows = results.flows.toSorted((a, b) => order.indexOf(nameOf(a)) - order.indexOf(nameOf(b)));
   const columns = COLUMNS.filter(({ key }) => numbers(flows, key).length > 0);
   return (
     <ScrollRegion label="Flows">
@@ -176,7 +182,7 @@ function Flows({ results, run }: { results: Results; run: Marked }) {
         </thead>
         <tbody>
           {flows.slice(0, MAX_FLOWS).map((one) => {
-            const note = notes[String(one.flow).split("@")[0]!] ?? "";
+            const note = notes[nameOf(one)] ?? "";
             return (
               <tr key={String(one.flow)} className={one.leg === null ? undefined : "leg"}>
                 <th scope="row">

@@ -2,7 +2,7 @@
 // folds them.
 
 import type { Row as TableRow, useTable } from "@tanstack/react-table";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { api } from "../data/api";
 import type { Entry } from "../data/api.gen";
 import { scaled } from "../data/format";
@@ -10,7 +10,7 @@ import { significant } from "../data/numbers";
 import { FINAL, link } from "../data/state";
 import { confirmed } from "./dialog";
 import { More } from "./more";
-import { CHOICES, type features, NUMBERS } from "./run_columns";
+import { CHOICES, type features, Moment, NUMBERS } from "./run_columns";
 
 type Row = TableRow<typeof features, Entry>;
 type RunTable = Pick<ReturnType<typeof useTable<typeof features, Entry>>, "FlexRender">;
@@ -108,10 +108,18 @@ function LaunchRow({
     const shown = state === "leased" ? "running" : state;
     counts.set(shown, (counts.get(shown) ?? 0) + 1);
   }
-  const content: Record<string, string> = {
+  const ends = [first.number, runs[0]!.number].sort((a, b) => a - b);
+  const numbers = ends.join(" – ");
+  const content: Record<string, ReactNode> = {
     owner: first.owner,
     instrument: [...new Set(runs.map((one) => one.instrument))].join(", "),
-    state: [...counts].map(([state, count]) => `${count} ${state}`).join(", "),
+    state: [...counts].map(([state, count], place) => (
+      <span key={state} className={`state ${state}`}>
+        {place > 0 && ", "}
+        {count} {state}
+      </span>
+    )),
+    queued: <Moment of={first.queued} />,
     goodput: range(runs, "goodput", 1e-3),
     rtt: range(runs, "rtt", 1e3),
     delay: range(runs, "delay", 1e3),
@@ -150,7 +158,9 @@ function LaunchRow({
               {open ? "▾" : "▸"}
             </button>
             <a href={link(["runs"], { batch })}>{first.name}</a>{" "}
-            <span className="soft">{runs.length} runs</span>
+            <span className="soft">
+              {runs.length} runs, {numbers}
+            </span>
           </th>
         ) : (
           <td

@@ -7,6 +7,7 @@ import { valueRange } from "../data/figure";
 import { rounded } from "../data/format";
 import { FREQUENT, type TimelinePanel, titleOf } from "../data/timeline";
 import { axisOf, LOGARITHMIC } from "./axes";
+import "./legend.css";
 import { dashOf, lineColour, markColour, useDark } from "./colours";
 
 /** Width of the vertical axis and of the space at the right edge, in pixels. The rows of marks have

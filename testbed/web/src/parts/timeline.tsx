@@ -10,6 +10,7 @@ import { save } from "../data/format";
 import { significant } from "../data/numbers";
 import { message, useValue } from "../data/state";
 import {
+  comparable,
   csvText,
   defaultPanels,
   divided,
@@ -65,6 +66,7 @@ export function Timeline({
 }) {
   const known = useMemo(() => panelsOf(quantities), [quantities]);
   const several = runs.length > 1;
+  const grid = compact || several;
   const [given, setGiven] = useValue("show");
   const wanted = given.split(",");
   const standard = defaultPanels(known);
@@ -78,11 +80,12 @@ export function Timeline({
   const [part, choose] = useTimeRange();
   const { series, marks, failure, loading } = useSeries(runs, kinds, part);
   const names = namesOf(series);
-  const panels = kinds.flatMap((kind) => {
+  const all = kinds.flatMap((kind) => {
     const loaded = runs.map(({ name }, place) => ({ name, series: series[place] ?? {} }));
     const panel = panelOf(kind, loaded, names, only);
     return logs.includes(kind.name) ? [panel] : divided(panel, several);
   });
+  const panels = several && only.length === 0 ? comparable(all) : all;
   const whole = useWhole(panels, part);
   const range = part ?? whole;
   const bounded = useCallback(
@@ -172,8 +175,10 @@ export function Timeline({
       )}
       {several && <RunLegend runs={runs} />}
       <Notice text={failure} kind="plain" />
-      {!compact && <Lanes marks={marks} range={range} hidden={hidden} hide={setHidden} point={point} />}
-      <div className={compact ? "panel-grid" : undefined}>
+      {!compact && !several && (
+        <Lanes marks={marks} range={range} hidden={hidden} hide={setHidden} point={point} />
+      )}
+      <div className={grid ? "panel-grid" : undefined}>
         {filled.map((panel, place) => (
           <StackedPlot
             key={titleOf(panel)}
@@ -183,7 +188,7 @@ export function Timeline({
             marks={visible}
             choose={bounded}
             group={title}
-            last={compact || place === filled.length - 1}
+            last={grid || place === filled.length - 1}
             register={register}
           />
         ))}

@@ -1,6 +1,6 @@
 // A comparison of runs with a baseline, which shows differences only.
 
-import { type ReactNode, useMemo, useState } from "react";
+import { Fragment, type ReactNode, useMemo, useState } from "react";
 import type { Compared, Entry, Results } from "../data/api.gen";
 import { percent } from "../data/deviation";
 import { csv, rateText, rounded, save, scaled } from "../data/format";
@@ -32,7 +32,7 @@ interface NumberDifference {
 }
 
 const quantityOf = (one: NumberDifference) =>
-  one.quantity.replaceAll("_", " ") + (one.unit === "1" ? "" : `, ${one.unit}`);
+  one.quantity.replaceAll("_", " ").replace(/^rtt\b/, "RTT") + (one.unit === "1" ? "" : `, ${one.unit}`);
 const shown = (one: NumberDifference, value: number | null) =>
   typeof value === "number" ? value / one.size : value;
 
@@ -209,7 +209,7 @@ function Differences({
   const small = comparable.length - visible.length;
   const single = differing.filter((one) => one.a === null || one.b === null);
   return (
-    <div className="side-by-side">
+    <div className="side-by-side compared">
       <ScrollRegion label={`Scenario of ${name}`}>
         <table className="records">
           <caption>Differences in the scenario</caption>
@@ -236,11 +236,10 @@ function Differences({
         {scenario.length === 0 && <p className="soft">None.</p>}
       </ScrollRegion>
       <ScrollRegion label={`Results of ${name}`}>
-        <table className="records">
+        <table className="differences">
           <caption>Differences in the results</caption>
           <thead>
             <tr>
-              <th>Flow</th>
               <th>Quantity</th>
               <th className="number">Baseline {marks[0]}</th>
               <th className="number">This run {marks[1]}</th>
@@ -248,20 +247,24 @@ function Differences({
             </tr>
           </thead>
           <tbody>
-            {visible.map((one) => (
-              <tr key={`${one.flow} ${one.quantity}`}>
-                <th scope="row">{one.flow}</th>
-                <td data-label="Quantity">{quantityOf(one)}</td>
-                <td data-label="Baseline" className="number">
-                  {rounded(shown(one, one.a))}
-                </td>
-                <td data-label="This run" className="number">
-                  {rounded(shown(one, one.b))}
-                </td>
-                <td data-label="Difference" className="number">
-                  <Change of={one} />
-                </td>
-              </tr>
+            {visible.map((one, place) => (
+              <Fragment key={`${one.flow} ${one.quantity}`}>
+                {visible[place - 1]?.flow !== one.flow && (
+                  <tr className="of-flow">
+                    <th scope="rowgroup" colSpan={4}>
+                      {one.flow}
+                    </th>
+                  </tr>
+                )}
+                <tr>
+                  <th scope="row">{quantityOf(one)}</th>
+                  <td className="number">{rounded(shown(one, one.a))}</td>
+                  <td className="number">{rounded(shown(one, one.b))}</td>
+                  <td className="number">
+                    <Change of={one} />
+                  </td>
+                </tr>
+              </Fragment>
             ))}
           </tbody>
         </table>

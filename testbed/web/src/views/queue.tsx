@@ -49,7 +49,7 @@ export function QueueView() {
                 <tbody>
                   {value.entries.map((one) => (
                     <tr key={one.number}>
-                      <td data-label="Position">{one.position ?? "–"}</td>
+                      <td className="none">{one.position ?? "–"}</td>
                       <th scope="row">
                         {one.id ? (
                           <a href={link(["runs", one.id])}>{`${one.number} ${one.name}`}</a>

@@ -98,13 +98,14 @@ export function RunView({ id }: { id: string }) {
           <span className={`state ${run.state}`}>{ended ? run.state : "running"}</span>
         )}
         {run.reason && <> – {run.reason}</>}
+        {run.configuration && (
+          <>
+            {". "}
+            <a href={link(["configuration", run.configuration, "system"])}>Configuration of this run</a>
+          </>
+        )}
       </p>
       {!ended && <Live run={run} />}
-      {run.configuration && (
-        <p>
-          <a href={link(["configuration", run.configuration, "system"])}>Configuration of this run</a>
-        </p>
-      )}
       {run.batch && (
         <p>
           Part of a launch of several runs: <a href={link(["runs"], { batch: run.batch })}>all runs</a>,{" "}

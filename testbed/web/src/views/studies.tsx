@@ -4,6 +4,7 @@
 import { useRef, useState } from "react";
 import { api } from "../data/api";
 import type { Claim, Entry, SessionUser, Study } from "../data/api.gen";
+import { duration } from "../data/format";
 import { requestId } from "../data/request_id";
 import { go, link, message, useLoaded } from "../data/state";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
@@ -129,6 +130,17 @@ function StudyView({ study, user }: { study: Study; user: SessionUser }) {
         ]}
       />
       <Reproduction study={study} user={user} />
+      <h2>Claims of the paper</h2>
+      <Notice text={error} />
+      {study.tests.map(({ name, about }) => (
+        <ClaimsOfTest
+          key={name}
+          test={name}
+          about={about}
+          claims={claims.filter((one) => one.test === name)}
+          open={name === study.tests[0]?.name}
+        />
+      ))}
       <h2>Figures</h2>
       <div className="figures">
         {study.figures.map((one) => (
@@ -138,33 +150,36 @@ function StudyView({ study, user }: { study: Study; user: SessionUser }) {
           </a>
         ))}
       </div>
-      <h2>Claims of the paper</h2>
-      <Notice text={error} />
-      {study.tests.map(({ name, about }) => (
-        <ClaimsOfTest
-          key={name}
-          test={name}
-          about={about}
-          claims={claims.filter((one) => one.test === name)}
-        />
-      ))}
     </>
   );
 }
 
-/** The caption of a figure, from the name of its file, such as "Figure 6: rtt forward". */
+/** The caption of a figure, from the name of its file, such as "Figure 6: RTT forward". */
 function captionOf(file: string): string {
   const words = file.replace(/\.png$/, "");
   const numbered = /^(figure|table)-0*(\w+)-(.*)$/.exec(words);
-  const text = (numbered?.[3] ?? words).replaceAll("-", " ");
+  const text = (numbered?.[3] ?? words)
+    .replaceAll("-", " ")
+    .replace(/\b(ack|cra|mpe|rbdc|rtt|vbdc)\b/g, (one) => one.toUpperCase());
   return numbered ? `${numbered[1] === "table" ? "Table" : "Figure"} ${numbered[2]}: ${text}` : text;
 }
 
-function ClaimsOfTest({ test, about, claims }: { test: string; about: string; claims: Claim[] }) {
+function ClaimsOfTest({
+  test,
+  about,
+  claims,
+  open,
+}: {
+  test: string;
+  about: string;
+  claims: Claim[];
+  /** True if the claims are visible at first. */
+  open: boolean;
+}) {
   const holding = claims.filter((one) => one.outcome === "holds").length;
   if (claims.length === 0) return null;
   return (
-    <details className="claims">
+    <details className="claims" open={open}>
       <summary>
         <strong>{test}</strong> <span className="soft">{about}</span>{" "}
         <span className={`mark ${holding === claims.length ? "valid" : ""}`}>
@@ -226,6 +241,7 @@ function Reproduction({ study, user }: { study: Study; user: SessionUser }) {
       setFailure(message(error));
     }
   };
+  const took = study.seconds[test];
   const reason = test ? study.tests.find((one) => one.name === test)?.impossible : study.impossible;
   return (
     <section className="panel" aria-label="Reproduction">
@@ -263,7 +279,12 @@ function Reproduction({ study, user }: { study: Study; user: SessionUser }) {
         )}
       </div>
       <p className="help">
-        {test ? "The report of the run judges each statement of this test." : "A whole study can take long."}
+        {test
+          ? "The report of the run judges each statement of this test."
+          : "The report of the run judges each statement of the paper."}{" "}
+        {took === undefined
+          ? "It has not run on this test bed yet; a whole study can take long."
+          : `Its last run on this test bed took ${duration(took)}.`}
       </p>
       {reason && <Notice text={`Unavailable: ${reason}.`} kind="plain" />}
     </section>
