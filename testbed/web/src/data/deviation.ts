@@ -1,4 +1,4 @@
-// Measured values beside those that the equations predict.
+// Measured values, compared with the predictions of the equations.
 
 /** Smallest relative deviation from a prediction that is marked. */
 export const MARKED_DEVIATION = 0.2;

@@ -171,7 +171,7 @@ function defaults({ lines }: Series, { large }: Shown): PlotLine[] {
 }
 
 /** Largest ratio of the greatest values of two flows in a panel. */
-const MAX_RATIO = 8;
+const MAX_RATIO = 5;
 /** Largest number of panels into which a panel is divided. */
 const MAX_PARTS = 3;
 

@@ -1,4 +1,4 @@
-// The report of a run: headline numbers, the results of the flows beside their predictions, and the
+// The report of a run: headline numbers, the results of the flows with their predictions, and the
 // main figures.
 
 import { type ReactNode, useMemo, useState } from "react";

@@ -320,7 +320,7 @@ function Change({ of }: { of: NumberDifference }) {
   );
 }
 
-/** The totals of a run beside those of the baseline. */
+/** The totals of a run, compared with those of the baseline. */
 function Headline({ baseline, run }: { baseline: Entry; run: Entry }) {
   const tile = (label: string, key: "goodput" | "delay" | "mos" | "timeouts"): TileContent[] => {
     const [before, now] = [baseline[key], run[key]];

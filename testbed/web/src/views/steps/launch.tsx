@@ -215,7 +215,7 @@ function count(value: number): string {
   return value < 1e3 ? rounded(value) : `${significant(value / size, 3)}${word}`;
 }
 
-/** What the equations predict for each flow, with their notes. */
+/** The prediction of the equations for each flow, with its notes. */
 function Predictions({ of }: { of: View["predictions"] }) {
   if (of.length === 0) return null;
   return (
