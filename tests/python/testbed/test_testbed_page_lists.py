@@ -130,9 +130,7 @@ def test_a_changed_configuration_is_saved_under_another_name(bed: Served, ada: P
     expect(card).to_have_count(1)
     expect(card.locator("svg.thumbnail")).to_be_visible()
     expect(card).to_contain_text("The laboratory of the SatNEx study")
-    expect(card.get_by_role("link", name="bit/s goodput")).to_have_attribute(
-        "href", f"#/runs/{run}"
-    )
+    expect(card.get_by_role("link", name="bit/s goodput")).to_have_attribute("href", f"#/runs/{run}")
     page.get_by_label("Actions of personal RED_default").click()
     page.get_by_role("button", name="Rename…").click()
     page.get_by_label("New name").fill("personal RED")

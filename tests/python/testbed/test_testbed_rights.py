@@ -333,6 +333,7 @@ class World:
             "call": "up",
             "name": "geo",
             "study": "dama",
+            "figure": "figure-07-throughput-forward.png",
         }
 
     def restore(self, shared: bool) -> None:

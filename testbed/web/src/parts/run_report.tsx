@@ -1,7 +1,7 @@
 // The report of a run: headline numbers, the results of the flows with their predictions, and the
 // main figures.
 
-import { type ReactNode, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import type { Fidelity, Group as GroupOfFlows, Outage, Results, Scenario } from "../data/api.gen";
 import { deviation, MARKED_DEVIATION, percent } from "../data/deviation";
 import { rateText, rounded, scaled } from "../data/format";
@@ -109,7 +109,7 @@ function tilesOf(run: Scenario, { flows, complete }: Results): TileContent[] {
     tiles.push({
       label: "Predictions",
       value: different === 0 ? "agree" : `${different} of ${deviations.length} differ`,
-      about: `${different === 0 ? "all" : "by more than"} ${different === 0 ? "within " : ""}${100 * MARKED_DEVIATION} %`,
+      about: `${different === 0 ? "all within" : "by more than"} ${100 * MARKED_DEVIATION} %`,
       tone: different === 0 ? "good" : "warn",
     });
   tiles.push(verdictOf(run, complete));
@@ -247,28 +247,26 @@ function Predicted({
   );
 }
 
-/** The report as one document, loaded when it is opened. */
+/** The report as one document, which is loaded when the user opens it. `open` is true for a run that
+ * has no other report. */
 function Document({ run, open }: { run: Scenario; open: boolean }) {
   const [shown, show] = useState(open);
-  const link: ReactNode = (
-    <a href={`/api/runs/${run.id}/report`} target="_blank" rel="noreferrer">
-      Open the report in a new tab
-    </a>
+  const source = `/api/runs/${run.id}/report`;
+  const content = (
+    <>
+      <p>
+        <a href={source} target="_blank" rel="noreferrer">
+          Open the report in a new tab
+        </a>
+      </p>
+      {shown && <iframe className="report" title="Report of the run" src={source} sandbox="" />}
+    </>
   );
-  if (open)
-    return (
-      <>
-        <iframe className="report" title="Report of the run" src={`/api/runs/${run.id}/report`} sandbox="" />
-        <p>{link}</p>
-      </>
-    );
+  if (open) return content;
   return (
     <details className="document" onToggle={(event) => show(event.currentTarget.open)}>
       <summary>Full report with all figures, counters and provenance</summary>
-      <p>{link}</p>
-      {shown && (
-        <iframe className="report" title="Report of the run" src={`/api/runs/${run.id}/report`} sandbox="" />
-      )}
+      {content}
     </details>
   );
 }

@@ -320,44 +320,36 @@ function Change({ of }: { of: NumberDifference }) {
   );
 }
 
+/** The totals of a run that the headline compares. `higher` is true if a larger value is better. */
+const TOTALS: {
+  label: string;
+  key: "goodput" | "delay" | "timeouts" | "mos";
+  higher: boolean;
+  text: (value: number) => string;
+}[] = [
+  {
+    label: "Goodput, sum of the flows",
+    key: "goodput",
+    higher: true,
+    text: (one) => rateText(one).join(" "),
+  },
+  { label: "One-way delay, mean", key: "delay", higher: false, text: (one) => `${scaled(one, 1e3)} ms` },
+  { label: "Time-outs", key: "timeouts", higher: false, text: rounded },
+  { label: "Call quality", key: "mos", higher: true, text: (one) => `MOS ${rounded(one)}` },
+];
+
 /** The totals of a run, compared with those of the baseline. */
 function Headline({ baseline, run }: { baseline: Entry; run: Entry }) {
-  const tile = (label: string, key: "goodput" | "delay" | "mos" | "timeouts"): TileContent[] => {
-    const [before, now] = [baseline[key], run[key]];
-    if (before === null || now === null || before === undefined || now === undefined) return [];
-    const [value, unit] =
-      key === "goodput"
-        ? rateText(now)
-        : key === "delay"
-          ? [scaled(now, 1e3), "ms"]
-          : [rounded(now), key === "mos" ? "MOS" : ""];
-    const was = key === "goodput" ? rateText(before).join(" ") : scaled(before, key === "delay" ? 1e3 : 1);
-    const change = before === now ? null : now / before - 1;
-    const better = (key === "goodput" || key === "mos") === now > before;
-    return [
-      {
-        label,
-        value,
-        unit,
-        about:
-          change === null
-            ? "as in the baseline"
-            : `${Number.isFinite(change) ? `${percent(change)}, ` : ""}baseline ${was}`,
-        tone: change === null ? undefined : better ? "good" : "bad",
-      },
-    ];
-  };
-  return (
-    <Tiles
-      label={`Totals of run ${run.number}`}
-      tiles={[
-        ...tile("Goodput, sum of the flows", "goodput"),
-        ...tile("One-way delay, mean", "delay"),
-        ...tile("Time-outs", "timeouts"),
-        ...tile("Call quality", "mos"),
-      ]}
-    />
-  );
+  const tiles = TOTALS.flatMap(({ label, key, higher, text }): TileContent[] => {
+    const [before, now] = [baseline[key] ?? null, run[key] ?? null];
+    if (before === null || now === null) return [];
+    const value = text(now);
+    if (before === now) return [{ label, value, about: "as in the baseline" }];
+    const change = before === 0 ? "" : `${percent(now / before - 1)}, `;
+    const tone = higher === now > before ? "good" : "bad";
+    return [{ label, value, about: `${change}baseline ${text(before)}`, tone }];
+  });
+  return <Tiles label={`Totals of run ${run.number}`} tiles={tiles} />;
 }
 
 type Row = [string, string, string, string, string];

@@ -184,7 +184,7 @@ function Cost({
     },
     {
       label: "Expected time",
-      value: plan?.seconds == null ? "…" : durationText(plan.seconds),
+      value: plan?.seconds ? duration(plan.seconds) : "…",
       about: runs > 1 ? "all runs, one after the other" : "after the start of the run",
     },
     {
@@ -205,8 +205,6 @@ function Cost({
     });
   return <Tiles label="Cost of the launch" tiles={tiles} />;
 }
-
-const durationText = (seconds: number) => (seconds < 1 ? "< 1 s" : `${duration(seconds)}`);
 
 /** A large number with a word, such as "318 thousand". */
 function count(value: number): string {
