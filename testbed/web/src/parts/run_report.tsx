@@ -247,8 +247,8 @@ function Predicted({
   );
 }
 
-/** The report as one document, which is loaded when the user opens it. `open` is true for a run that
- * has no other report. */
+/** The report as one document, which is loaded when the user opens it. `open` is true for a run
+ * without another report. */
 function Document({ run, open }: { run: Scenario; open: boolean }) {
   const [shown, show] = useState(open);
   const source = `/api/runs/${run.id}/report`;
