@@ -233,8 +233,10 @@ def create(page: Page, bed: Served, template: str) -> None:
     if template == "blank":
         page.get_by_role("button", name="New blank").click()
     else:
+        listed = page.request.get(f"{bed.url}/api/templates").json()
+        (title,) = (one["title"] for one in listed if one["name"] == template)
         page.get_by_label("Search configurations and templates").fill(template)
-        page.get_by_role("button", name=f"Use template {template}", exact=True).click()
+        page.get_by_role("button", name=f"Use template {title}", exact=True).click()
     page.wait_for_url(re.compile("#/configuration/"))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bentpipe import studies
-from bentpipe.studies import Description
+from bentpipe.studies import Description, Result
 from bentpipe.studies.folders import plain
 from bentpipe.studies.page import page
 
@@ -35,6 +35,13 @@ def description(study: str) -> Description:
     found = studies.description(studies.known()[study])
     tests = {test: plain(found.tests.get(test, "")) for test in available()[study]}
     return Description(found.title, found.plain, tests)
+
+
+def record_of(study: str) -> list[Result]:
+    """Returns the recorded results of a study's tests. Raises :class:`Refused`."""
+    if study not in (known := studies.known()):
+        raise Refused(404, "there is no such study")
+    return [*studies.recorded(known[study]).values()]
 
 
 def check_kernel(study: str, test: str | None, machine: Mapping[str, str]) -> None:

@@ -8,7 +8,9 @@ import { useDisconnected, useReconnections } from "./data/connection";
 import { resumeRequests, useSessionExpired } from "./data/session";
 import { link, usePlace } from "./data/state";
 import { CurrentUser } from "./data/user";
-import { Notice, Title } from "./parts/basics";
+import { Notice } from "./parts/basics";
+import { Emblem } from "./parts/emblem";
+import { NotFound } from "./parts/not_found";
 import { Notices } from "./parts/notices";
 import { mayOpen, VIEWS, viewAt } from "./views";
 import { Join, LogIn, LogInAgain, ResetPassword } from "./views/login";
@@ -49,14 +51,19 @@ export function Application() {
     return (
       <main className="narrow">
         <Connection />
-        <Notice text={failure} />
-        {first === "join" ? (
-          <Join invitation={second ?? ""} done={setUser} />
-        ) : first === "reset" ? (
-          <ResetPassword reset={second ?? ""} done={setUser} />
-        ) : (
-          <LogIn done={entered} />
-        )}
+        <div className="entrance">
+          <Emblem />
+          <div className="body">
+            <Notice text={failure} />
+            {first === "join" ? (
+              <Join invitation={second ?? ""} done={setUser} />
+            ) : first === "reset" ? (
+              <ResetPassword reset={second ?? ""} done={setUser} />
+            ) : (
+              <LogIn done={entered} />
+            )}
+          </div>
+        </div>
       </main>
     );
   }
@@ -137,24 +144,12 @@ function skip(event: { preventDefault: () => void }) {
 
 function CurrentView({ user, onLogOut }: { user: SessionUser; onLogOut: () => void }) {
   const found = viewAt(usePlace().path);
-  if (!found) return <RefusedView title="Page not found" />;
+  if (!found) return <NotFound />;
   const { view, id } = found;
   if (!mayOpen(user, view)) {
     return (
-      <RefusedView title={view.label ?? view.path} reason={`This page requires the level "${view.level}".`} />
+      <NotFound title={view.label ?? view.path} reason={`This page requires the level "${view.level}".`} />
     );
   }
   return <view.component key={id} user={user} id={id} onLogOut={onLogOut} />;
-}
-
-function RefusedView({ title, reason = "" }: { title: string; reason?: string }) {
-  return (
-    <>
-      <Title>{title}</Title>
-      <Notice text={reason} />
-      <p>
-        <a href="#/">Go to the configurations</a>
-      </p>
-    </>
-  );
 }

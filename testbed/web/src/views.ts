@@ -45,6 +45,7 @@ export const VIEWS: View[] = [
   { path: "runs", label: "Runs", component: Runs },
   { path: "runs/:id", component: RunView },
   { path: "studies", label: "Studies", component: Studies },
+  { path: "studies/:id", component: Studies },
   { path: "queue", label: "Queue", component: QueueView },
   { path: "compare", label: "Compare", component: Comparison },
   { path: "courses", label: "Courses", component: Courses },
@@ -53,13 +54,15 @@ export const VIEWS: View[] = [
   { path: "account", component: AccountView },
 ];
 
-/** The view at an address, and the id in the address. Further parts of the address, such as a tab,
- * are ignored. */
+/** The view at an address, and the id in the address; null for an unknown address. Parts after an
+ * id, such as a tab, belong to the view. */
 export function viewAt(address: string[]): { view: View; id: string } | null {
   const [first = "", id = ""] = address;
   const named = (path: string) => VIEWS.find((one) => one.path === path);
   const view = (id && named(`${first}/:id`)) || named(first);
-  return view ? { view, id: view.path.endsWith("/:id") ? id : "" } : null;
+  if (!view) return null;
+  if (view.path.endsWith("/:id")) return { view, id };
+  return id ? null : { view, id: "" };
 }
 
 /** Returns true if the user's level is high enough for a view. */

@@ -59,7 +59,7 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
         page.get_by_role(role, name=name, **more).click()
 
     page.goto(f"{bed.url}/#/")
-    click("button", "Use template laboratory", exact=True)
+    click("button", "Use template Laboratory", exact=True)
     # 1. The system: the panel of the router's queue, as the study prints it.
     click("button", "link bottleneck: router1 → router2")
     expect(page.get_by_label("probability", exact=True)).to_be_visible()
@@ -117,14 +117,50 @@ def test_the_five_steps(bed: Served, ada: Page) -> None:
     # 5. The report.
     page.get_by_role("link", name="report", exact=True).wait_for(timeout=120_000)
     expect(page.get_by_role("columnheader", name="Goodput (kbit/s)")).to_be_visible()
-    expect(page.get_by_role("row").filter(has_text="satellite")).to_be_visible()
+    flows = page.get_by_role("region", name="Flows")
+    expect(flows.get_by_role("row").filter(has_text="satellite")).to_be_visible()
+    run = page.url.split("/")[-1]
+    results = page.request.get(f"{bed.url}/api/runs/{run}/results").json()
+    page.reload()
+    check_report(page, results)
+    page.get_by_text("Full report with all figures").click()
     report = page.frame_locator("iframe")
     expect(report.get_by_role("heading", name="Laboratory")).to_be_visible()
-    page.reload()
-    expect(report.get_by_role("heading", name="Laboratory")).to_be_visible()
     click("link", "timeline", exact=True)
-    expect(page.get_by_role("img", name="congestion window over time").locator("canvas")).to_be_visible()
+    expect(
+        page.get_by_role("img", name="congestion window over time").first.locator("canvas")
+    ).to_be_visible()
     assert clicks <= 10
+
+
+def check_report(page: Page, results: dict[str, Any]) -> None:
+    """The headline numbers are the totals of the flows, and each value that differs from its
+    prediction by more than 20 % is marked, with the note of the equations."""
+    whole = [one for one in results["flows"] if one["leg"] is None]
+    total = sum(one["goodput"] for one in whole)
+    tiles = page.get_by_role("list", name="Results").get_by_role("listitem")
+    expect(tiles.filter(has_text="Goodput")).to_contain_text(f"{total / 1e6:.3g} Mbit/s")
+    resent = sum(one["retransmissions"] for one in whole)
+    expect(tiles.filter(has_text="Packet loss")).to_contain_text(f"{resent:,} retransmissions")
+    expect(tiles.filter(has_text="Verdict")).to_contain_text("exact")
+    pairs = [("goodput", "predicted_goodput"), ("rtt_mean", "predicted_rtt")]
+    deviations = [
+        one[value] / one[predicted] - 1
+        for one in results["flows"]
+        for value, predicted in pairs
+        if one[value] is not None and one[predicted]
+    ]
+    marked = sum(abs(one) > 0.2 for one in deviations)
+    assert 0 < marked < len(deviations)
+    expect(tiles.filter(has_text="Predictions")).to_contain_text(f"{marked} of {len(deviations)} differ")
+    marks = page.get_by_role("region", name="Flows").get_by_role("note")
+    expect(marks).to_have_count(marked)
+    marks.first.focus()
+    notes = [note for note in results["notes"].values() if note]
+    assert any(note in (marks.first.text_content() or "") for note in notes)
+    expect(
+        page.get_by_role("img", name=re.compile("^rate over time")).first.locator("canvas")
+    ).to_be_visible()
 
 
 def test_a_link_opens_the_whole_view(bed: Served, ada: Page, browser: Browser) -> None:
@@ -196,7 +232,8 @@ def test_a_launch_shows_warnings_and_the_number_of_runs(bed: Served, ada: Page) 
     made = page.request.post(f"{bed.url}/api/configurations", data=given, headers={"Origin": bed.url}).json()
     page.goto(f"{bed.url}/#/configuration/{made['id']}/launch")
     expect(page.get_by_text("idle: no flow uses this part of the network")).to_be_visible()
-    expect(page.get_by_text("the campaign, 6 runs")).to_be_visible()
+    cost = page.get_by_role("list", name="Cost of the launch").get_by_role("listitem")
+    expect(cost.first).to_contain_text("Runs6")
     # An unknown key is refused in its field, and can be undone there.
     page.get_by_role("link", name="3 Test").click()
     page.get_by_label("Key to vary").fill("loss")
@@ -384,6 +421,13 @@ def test_runs_are_compared_and_downloaded(bed: Served, ada: Page) -> None:
     expect(scenario.get_by_role("row")).to_have_count(2)
     results = page.get_by_role("table", name="Differences in the results")
     expect(results.get_by_role("row").nth(1)).to_be_visible()
+    # A change is coloured by its direction: more goodput is better, a longer delay is worse.
+    compared = page.request.get(f"{bed.url}/api/comparison?run={runs[1]}&baseline={runs[0]}").json()
+    for one in compared["others"][0]["flows"]:
+        if one["quantity"] in ("goodput", "rtt_mean") and one["relative"]:
+            better = (one["quantity"] == "goodput") == (one["relative"] > 0)
+            row = results.get_by_role("row").filter(has_text=one["quantity"].replace("rtt_mean", "RTT mean"))
+            expect(row.locator(".better" if better else ".worse")).to_have_count(1)
 
     def download(button: Any) -> bytes:
         with page.expect_download() as found:
@@ -439,24 +483,28 @@ def test_every_view_is_accessible_and_fits(bed: Served, ada: Page, browser: Brow
         next(
             one["id"]
             for one in ada.request.get(f"{bed.url}/api/{kind}").json()
-            if "laboratory" in one["name"]
+            if one["name"] == "Laboratory"
         )
         for kind in ("configurations", "runs")
     )
     views = {
         "": "Configurations",
-        f"configuration/{configuration}/system?of=link.bottleneck": "laboratory",
-        f"configuration/{configuration}/connections": "laboratory",
-        f"configuration/{configuration}/test": "laboratory",
-        f"configuration/{configuration}/launch": "laboratory",
-        f"configuration/{configuration}/report": "laboratory",
+        f"configuration/{configuration}/system?of=link.bottleneck": "Laboratory",
+        f"configuration/{configuration}/connections": "Laboratory",
+        f"configuration/{configuration}/test": "Laboratory",
+        f"configuration/{configuration}/launch": "Laboratory",
+        f"configuration/{configuration}/report": "Laboratory",
         "runs": "Runs",
-        f"runs/{run}/report": "laboratory",
-        f"runs/{run}/timeline": "laboratory",
-        f"runs/{run}/files": "laboratory",
-        f"runs/{run}/scenario": "laboratory",
-        f"runs/{run}/notes": "laboratory",
+        f"runs/{run}/report": "Laboratory",
+        f"runs/{run}/timeline": "Laboratory",
+        f"runs/{run}/files": "Laboratory",
+        f"runs/{run}/scenario": "Laboratory",
+        f"runs/{run}/notes": "Laboratory",
         "studies": "Studies",
+        "studies/dama": "Performance evaluation of TCP-based applications",
+        "nowhere": "Page not found",
+        "queue/nowhere": "Page not found",
+        f"runs/{run}/nowhere": "Page not found",
         "queue": "Queue",
         f"compare?run={run}": "Compare",
         "courses": "Courses",
@@ -493,7 +541,7 @@ def test_the_picture_fits_a_page_that_becomes_narrower(bed: Served, ada: Page, b
     configuration = next(
         one["id"]
         for one in ada.request.get(f"{bed.url}/api/configurations").json()
-        if "laboratory" in one["name"]
+        if one["name"] == "Laboratory"
     )
     context = browser.new_context(
         viewport={"width": 1280, "height": 900}, storage_state=ada.context.storage_state()
@@ -541,7 +589,7 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     page.keyboard.press("Enter")
     to("searchbox", "Search configurations and templates")
     page.keyboard.type("hybla")
-    to("button", "Use template hybla")
+    to("button", "Use template Hybla over a lossy satellite")
     page.keyboard.press("Enter")
     to("button", "link satellite: sender → receiver")
     page.keyboard.press("Enter")
@@ -553,11 +601,14 @@ def test_with_the_keyboard_alone(bed: Served, browser: Browser, ada: Page) -> No
     page.keyboard.press("Enter")
     to("button", "Apply and launch")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name=re.compile("Run .*: hybla"))).to_be_visible()
+    expect(
+        page.get_by_role("heading", name=re.compile("Run .*: Hybla over a lossy satellite"))
+    ).to_be_visible()
     # Ada's objects are not in Bob's lists.
     page.get_by_role("link", name="Configurations").press("Enter")
-    expect(page.get_by_role("link", name="hybla", exact=True)).to_be_visible()
-    expect(page.get_by_role("link", name="laboratory", exact=True)).to_have_count(0)
+    expect(page.get_by_role("link", name="Hybla over a lossy satellite", exact=True)).to_be_visible()
+    own = page.get_by_role("list", name="Configurations")
+    expect(own.get_by_role("link", name="Laboratory", exact=True)).to_have_count(0)
     watched.close()
 
 
@@ -622,7 +673,8 @@ def test_two_users_at_once(bed: Served, browser: Browser, ada: Page) -> None:
     ).json()
     bob.goto(f"{bed.url}/#/runs/{run['id']}")
     expect(bob.get_by_role("heading", name=evil)).to_be_visible()
-    expect(bob.frame_locator("iframe").get_by_role("heading", name=evil)).to_be_visible(timeout=120_000)
+    bob.get_by_text("Full report with all figures").click(timeout=120_000)
+    expect(bob.frame_locator("iframe").get_by_role("heading", name=evil)).to_be_visible()
     bob.goto(f"{bed.url}/api/runs/{run['id']}/report")
     expect(bob.get_by_role("heading", name=evil)).to_be_visible()
     watched.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rigs.testbeds import SMALL, Served, Watched, bed, browser, log_in
+from rigs.testbeds import SMALL, Served, Watched, bed, browser, log_in, until
 
 pytest.importorskip("playwright", reason="no Playwright")
 pytest.importorskip("fastapi", reason="bentpipe[testbed] is not installed")
@@ -87,7 +87,12 @@ def test_a_campaign_is_built_from_the_keys_of_the_scenario(bed: Served, ada: Pag
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("link", name="4 Launch").click()
-    expect(page.get_by_text("the campaign, 6 runs")).to_be_visible()
+    cost = page.get_by_role("list", name="Cost of the launch").get_by_role("listitem")
+    expect(cost.first).to_have_text("Runs63 points × 2 replications × simulate")
+    quotas = {one["name"]: one for one in page.request.get(f"{bed.url}/api/quotas").json()}
+    free = quotas["queued"]["limit"] - quotas["queued"]["used"]
+    expect(cost.filter(has_text="Places in the queue")).to_contain_text(f"6 of {free}")
+    expect(cost.filter(has_text="Expected time")).to_contain_text(re.compile(r"\d+ s"))
     page.get_by_role("button", name="Apply and launch").click()
     page.get_by_role("link", name="means", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="over all 6 runs")).to_be_visible()
@@ -102,3 +107,25 @@ def test_a_campaign_is_built_from_the_keys_of_the_scenario(bed: Served, ada: Pag
         "vary": {"flow.up.transport.initial_window": [1, 4, 16]},
         "replications": 2,
     }
+    check_group(page, bed)
+
+
+def check_group(page: Page, bed: Served) -> None:
+    """In the list of runs, the runs of the launch are one row with the ranges of their results. On
+    a phone, the rows are cards within the window."""
+    page.goto(f"{bed.url}/#/runs")
+    runs = page.request.get(f"{bed.url}/api/runs?limit=6").json()
+    assert len({one["batch"] for one in runs}) == 1
+    group = page.get_by_role("row").filter(has_text="6 runs")
+    least, most = (f"{pick(one['goodput'] for one in runs) / 1e3:.4g}" for pick in (min, max))
+    expect(group).to_contain_text("6 done")
+    expect(group).to_contain_text(least if least == most else f"{least} – {most}")
+    single = page.get_by_role("checkbox", name=re.compile(r"^Choose run \d+$"))
+    before = single.count()
+    group.get_by_role("button").click()
+    expect(single).to_have_count(before + 6)
+    page.set_viewport_size({"width": 390, "height": 800})
+    until(lambda: page.evaluate("document.documentElement.scrollWidth <= 390"))
+    expect(group.get_by_role("link", name="Means")).to_be_in_viewport()
+    group.get_by_role("checkbox").check()
+    expect(page.get_by_role("region", name="Chosen runs")).to_contain_text("6 runs")

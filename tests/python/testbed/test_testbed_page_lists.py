@@ -62,7 +62,8 @@ def test_runs_are_sorted_filtered_annotated_and_saved_as_a_view(bed: Served, ada
     expect(head).to_have_attribute("aria-sort", re.compile("descending|ascending"))
     wanted = best if head.get_attribute("aria-sort") == "descending" else best[::-1]
     until(lambda: names(page) == wanted)
-    page.get_by_label("Notes and tags of run 2").click()
+    page.get_by_label("Actions of run 2").click()
+    page.get_by_role("button", name="Notes and tags…").click()
     page.get_by_label("Tags", exact=True).fill("figure-17")
     page.get_by_role("textbox", name="Notes").fill("As printed")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -129,7 +130,7 @@ def test_a_changed_configuration_is_saved_under_another_name(bed: Served, ada: P
     expect(card).to_have_count(1)
     expect(card.locator("svg.thumbnail")).to_be_visible()
     expect(card).to_contain_text("The laboratory of the SatNEx study")
-    expect(card.get_by_role("link", name=re.compile("kbit"))).to_have_attribute("href", f"#/runs/{run}")
+    expect(card.get_by_role("link", name="bit/s goodput")).to_have_attribute("href", f"#/runs/{run}")
     page.get_by_label("Actions of personal RED_default").click()
     page.get_by_role("button", name="Rename…").click()
     page.get_by_label("New name").fill("personal RED")
@@ -137,7 +138,7 @@ def test_a_changed_configuration_is_saved_under_another_name(bed: Served, ada: P
     expect(page.get_by_role("link", name="personal RED", exact=True)).to_be_visible()
     page.get_by_label("Search configurations and templates").fill("")
     page.get_by_role("button", name="Deep space").click()
-    expect(page.get_by_role("button", name="Use template bundles")).to_be_visible()
+    expect(page.get_by_role("button", name="Use template Mars orbiter with bundles")).to_be_visible()
     accessible(page)
     page.set_viewport_size({"width": 390, "height": 800})
     for view in ("", "runs"):
@@ -191,3 +192,31 @@ def test_a_notice_tells_the_end_of_a_run_which_others_comment(
     expect(bob.get_by_label("Stored runs")).to_be_visible()
     accessible(bob)
     watched.close()
+
+
+def test_a_study_has_a_card_with_its_verdicts_and_a_page_with_its_claims(bed: Served, ada: Page) -> None:
+    """The numbers are those of the recorded verdicts, and the figures are drawn."""
+    page = ada
+    listed = {one["name"]: one for one in page.request.get(f"{bed.url}/api/studies").json()}
+    page.goto(f"{bed.url}/#/studies")
+    cards = page.get_by_role("list", name="Studies").get_by_role("listitem")
+    expect(cards).to_have_count(len(listed))
+    dama = listed["dama"]
+    holding, claims = dama["outcomes"]["holds"], sum(dama["outcomes"].values())
+    card = cards.filter(has_text=dama["title"])
+    expect(card).to_contain_text(f"{holding} of {claims} claims hold")
+    until(lambda: card.locator("img").evaluate("one => one.naturalWidth > 0"))
+    card.get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(dama["title"])
+    page.locator("summary").filter(has_text="transfer times of web pages").click()
+    of_test = page.get_by_role("region", name="Claims of T_V").get_by_role("row")
+    found = [
+        one
+        for one in page.request.get(f"{bed.url}/api/studies/dama/claims").json()
+        if one["test"] == "T_V" and one["role"] == "claim"
+    ]
+    expect(of_test).to_have_count(len(found) + 1)
+    for row, one in zip(of_test.all()[1:], found, strict=True):
+        expect(row.locator(".mark")).to_have_text(one["outcome"])
+        expect(row).to_contain_text(one["reason"])
+    accessible(page)

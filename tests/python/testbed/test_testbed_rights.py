@@ -72,6 +72,8 @@ RIGHTS: Final[dict[str, Right]] = {
     "GET /api/schema": "logged in",
     "GET /api/traces": "logged in",
     "GET /api/studies": "logged in",
+    "GET /api/studies/{study}/claims": "logged in",
+    "GET /api/studies/{study}/figures/{figure}": "logged in",
     "GET /api/queue": "logged in",
     "GET /api/configurations": "logged in",
     "GET /api/runs": "logged in",
@@ -331,6 +333,7 @@ class World:
             "call": "up",
             "name": "geo",
             "study": "dama",
+            "figure": "figure-07-throughput-forward.png",
         }
 
     def restore(self, shared: bool) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+from bentpipe import studies as repository
 from bentpipe.errors import InputError
 from bentpipe.testbed import instruments, reproducing
 from bentpipe.testbed.refused import Refused
 from helpers.beds import Bed, _cheap_passwords, bed, said
+from httpx2 import Client
 from rigs.testbeds import until
 
 __all__ = ["_cheap_passwords", "bed"]
@@ -25,6 +28,7 @@ def test_a_study_is_reproduced(bed: Bed) -> None:
     assert tests["T_I"] == "RTT, throughput and efficiency of one transfer per direction (figures 6 to 11)"
     assert all(one["title"] and len(one["about"]) > 50 for one in studies.values())
     assert all(test["about"] for one in studies.values() for test in one["tests"])
+    check_record(ada, studies["dama"])
     at = "/api/studies/dama/runs"
     run = ada.post(at, json={"test": "T_I", "once": "x"}).json()
     assert ada.post(at, json={"test": "T_I", "once": "x"}).json()["id"] == run["id"]
@@ -40,6 +44,23 @@ def test_a_study_is_reproduced(bed: Bed) -> None:
     assert "data:image/" in report and str(bed.settings.data) not in report
     assert ada.get(f"{of}/results").json()["flows"] == []
     assert "launch it again" in said(ada.post(f"{of}/configuration", json={"name": "x"}))
+
+
+def check_record(ada: Client, dama: dict[str, Any]) -> None:
+    """The recorded verdicts are those that the study's README lists, and figures are PNG files."""
+    claims = ada.get("/api/studies/dama/claims").json()
+    counted = [one for one in claims if one["role"] == "claim"]
+    assert dama["outcomes"] == {
+        outcome: sum(one["outcome"] == outcome for one in counted)
+        for outcome in {one["outcome"] for one in counted}
+    }
+    readme = (repository.known()["dama"] / "README.md").read_text(encoding="utf-8")
+    differing = [one for one in claims if one["outcome"] == "differs" and one["test"] == "T_V"]
+    assert differing and all(one["text"] in readme and one["reason"] for one in differing)
+    at = "/api/studies/dama/figures"
+    assert ada.get(f"{at}/{dama['figures'][0]}").content.startswith(b"\x89PNG")
+    assert ada.get(f"{at}/study.py").status_code == ada.get(f"{at}/..%2Fstudy.py").status_code == 404
+    assert ada.get("/api/studies/nothing/claims").status_code == 404
 
 
 def test_a_missing_kernel_is_reported_for_studies_that_need_one(bed: Bed) -> None:

@@ -51,10 +51,11 @@ class Thumbnail(BaseModel):
 
 
 class Template(BaseModel):
-    """A scenario from which a new configuration can start, with its group on the page. The blank
-    one has no group and no picture."""
+    """A scenario from which a new configuration can start, with its title and its group on the
+    page. The blank one has no group and no picture."""
 
     name: str
+    title: str
     about: str
     group: str
     picture: Thumbnail | None
@@ -141,15 +142,22 @@ def templates(_: AnyCaller) -> list[Template]:
 
 @cache
 def _templates() -> list[Template]:
-    found = [Template(name="blank", about="Draw nodes and links yourself.", group="", picture=None)]
+    about = "Draw nodes and links yourself."
+    found = [Template(name="blank", title="My scenario", about=about, group="", picture=None)]
     groups = tomllib.loads((TEMPLATES / "groups.toml").read_text(encoding="utf-8"))["group"]
     abouts = {name: about for name, about, _ in _native.presets()}
     for group in groups:
-        for name in group["templates"]:
-            about, picture = portrait(text_of(name), "administrator")
+        for name, title in group["templates"].items():
+            text = text_of(name)
+            about, picture = portrait(text, "administrator")
+            if (TEMPLATES / "gallery" / f"{name}.toml").is_file():
+                # The first line of a scenario of the gallery is a title as well.
+                about = tomllib.loads(text)["name"]
             about = abouts.get(name, about)
             thumbnail = None if picture is None else Thumbnail.model_validate(picture)
-            found.append(Template(name=name, about=about, group=group["name"], picture=thumbnail))
+            found.append(
+                Template(name=name, title=title, about=about, group=group["name"], picture=thumbnail)
+            )
     return found
 
 

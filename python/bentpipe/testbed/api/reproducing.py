@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import Annotated
 
 from fastapi import APIRouter
+from fastapi.responses import FileResponse
 from pydantic import BaseModel, Field
+from sqlalchemy import select
 
+from bentpipe.quantities import number
+from bentpipe.studies import Outcome, Role
 from bentpipe.testbed import instruments, queue, reproducing
 from bentpipe.testbed.accounts import record_action
 from bentpipe.testbed.executor import wake
@@ -33,13 +38,35 @@ class StudyTest(BaseModel):
 
 class Study(BaseModel):
     """A study with its title, description and tests. ``impossible`` is the reason if some of the
-    tests cannot run on this test bed."""
+    tests cannot run on this test bed. ``outcomes`` has the number of the paper's claims with each
+    recorded outcome. ``figures`` are the names of the recorded figures. ``seconds`` has the time of
+    the last complete run on this test bed, by test, and with the empty name of the whole study."""
 
     name: str
     title: str
     about: str
     tests: list[StudyTest]
     impossible: str | None
+    outcomes: dict[Outcome, int]
+    figures: list[str]
+    seconds: dict[str, float]
+
+
+class Claim(BaseModel):
+    """A statement of a paper with its recorded verdict: the paper's value with its tolerance, and
+    our value, as texts. ``reason`` is the cause of a difference, confirmed or suspected. ``role``
+    is "claim" for statements that are counted."""
+
+    id: str
+    test: str
+    text: str
+    unit: str
+    source: str
+    role: Role
+    paper: str
+    ours: str
+    outcome: Outcome
+    reason: str
 
 
 class Reproduce(Strict):
@@ -49,8 +76,13 @@ class Reproduce(Strict):
     once: Annotated[str, Field(max_length=50)] | None = None
 
 
+def run_name(study: str) -> str:
+    """Returns the name of the runs of a study."""
+    return f"Study {study}"
+
+
 @router.get("/studies")
-def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
+def listed(_: AnyCaller, store: Database, settings: CurrentSettings) -> list[Study]:
     """Returns the studies of this test bed."""
     machine = instruments.of_machine(settings)
 
@@ -62,6 +94,15 @@ def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
         return None
 
     found = {name: reproducing.description(name) for name in reproducing.available()}
+    seconds: defaultdict[str, dict[str, float]] = defaultdict(dict)
+    done = select(Run.name, Run.label, Run.started, Run.ended).where(
+        Run.instrument == "study", Run.state == "done"
+    )
+    with store.reading() as rows:
+        for name, label, started, ended in rows.execute(done.order_by(Run.number)):
+            if started is not None and ended is not None:
+                seconds[name][label] = ended - started
+    recorded = {name: reproducing.record_of(name) for name in found}
     return [
         Study(
             name=name,
@@ -72,9 +113,45 @@ def listed(_: AnyCaller, settings: CurrentSettings) -> list[Study]:
                 for test, about in of.tests.items()
             ],
             impossible=refusal(name, None),
+            outcomes=Counter(
+                one.outcome
+                for result in recorded[name]
+                for one in result.verdicts
+                if one.statement.role == "claim"
+            ),
+            figures=[figure.name for result in recorded[name] for figure in result.figures],
+            seconds=seconds[run_name(name)],
         )
         for name, of in found.items()
     ]
+
+
+@router.get("/studies/{study}/claims")
+def claims(study: str, _: AnyCaller) -> list[Claim]:
+    """Returns the statements of a study's paper with their recorded verdicts."""
+    return [
+        Claim.model_validate(
+            {key: getattr(verdict.statement, key) for key in ("id", "test", "text", "unit", "source", "role")}
+            | {
+                "paper": verdict.as_row()[1],
+                "ours": number(verdict.ours),
+                "outcome": verdict.outcome,
+                "reason": verdict.statement.deviation or verdict.statement.suspected,
+            }
+        )
+        for result in reproducing.record_of(study)
+        for verdict in result.verdicts
+    ]
+
+
+@router.get("/studies/{study}/figures/{figure}", response_class=FileResponse)
+def figure(study: str, figure: str, _: AnyCaller) -> FileResponse:
+    """Returns a recorded figure of a study as a PNG file."""
+    for result in reproducing.record_of(study):
+        for file in result.figures:
+            if file.name == figure:
+                return FileResponse(file, media_type="image/png")
+    raise Refused(404, "there is no such figure")
 
 
 @router.post("/studies/{study}/runs", status_code=201)
@@ -92,7 +169,7 @@ def reproduce(
         check_room(rows, who.id, who.level, 1)
         run = Run(
             owner_id=who.id,
-            name=f"Study {study}",
+            name=run_name(study),
             label=given.test or "",
             instrument="study",
             scenario=order,

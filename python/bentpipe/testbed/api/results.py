@@ -17,7 +17,7 @@ from bentpipe.results.comparison import compare
 from bentpipe.results.export import ENDINGS, content, table_of_run
 from bentpipe.results.flows import flow_results
 from bentpipe.results.groups import by_group, summarise
-from bentpipe.results.predictions import outages
+from bentpipe.results.predictions import outages, predict_run
 from bentpipe.results.runs import Run
 from bentpipe.testbed import tables
 from bentpipe.testbed.accounts import Caller
@@ -108,11 +108,13 @@ class Outage(BaseModel):
 
 class Results(BaseModel):
     """Results of a run: statistics per group of flows, a row per flow with its prediction (flows
-    without a group first), and the recorded quantities by trace."""
+    without a group first), the notes on the predictions by flow, and the recorded quantities by
+    trace."""
 
     complete: bool
     groups: list[Group]
     flows: list[dict[str, Any]]
+    notes: dict[str, str]
     outages: list[Outage]
     quantities: dict[str, list[str]]
     provenance: dict[str, Any]
@@ -191,6 +193,7 @@ def results_of(of: Run) -> Results:
         complete=of.complete,
         groups=[Group.model_validate(summarise(*one).as_dict()) for one in groups.items()],
         flows=[one.as_dict() for one in [*single, *grouped]],
+        notes=({name: one.note for name, one in predict_run(of).items() if one.note} if of.has_flows else {}),
         outages=[
             Outage.model_validate(one.as_dict() | {"text": one.sentence})
             for one in (outages(of) if of.has_flows else [])

@@ -113,6 +113,24 @@ export interface ChangedAccount {
 }
 
 /**
+ * A statement of a paper with its recorded verdict: the paper's value with its tolerance, and our
+ * value, as texts. `reason` is the cause of a difference, confirmed or suspected. `role` is
+ * "claim" for statements that are counted.
+ */
+export interface Claim {
+  id: string;
+  test: string;
+  text: string;
+  unit: string;
+  source: string;
+  role: "claim" | "by construction" | "repeat" | "variation";
+  paper: string;
+  ours: string;
+  outcome: "holds" | "differs" | "known to differ" | "not measured";
+  reason: string;
+}
+
+/**
  * The differences of runs from a baseline. `pinned` is true if the baseline is the caller's pinned
  * run. `runs` lists all runs, the baseline first. For keys that were changed manually during a
  * run, `by_hand` is true, and the values include their times.
@@ -669,12 +687,14 @@ export interface ResetLink {
 
 /**
  * Results of a run: statistics per group of flows, a row per flow with its prediction (flows
- * without a group first), and the recorded quantities by trace.
+ * without a group first), the notes on the predictions by flow, and the recorded quantities by
+ * trace.
  */
 export interface Results {
   complete: boolean;
   groups: Group[];
   flows: (Record<string, unknown>)[];
+  notes: Record<string, string>;
   outages: Outage[];
   quantities: Record<string, string[]>;
   provenance: Record<string, unknown>;
@@ -788,7 +808,9 @@ export interface Statistics {
 
 /**
  * A study with its title, description and tests. `impossible` is the reason if some of the tests
- * cannot run on this test bed.
+ * cannot run on this test bed. `outcomes` has the number of the paper's claims with each recorded
+ * outcome. `figures` are the names of the recorded figures. `seconds` has the time of the last
+ * complete run on this test bed, by test, and with the empty name of the whole study.
  */
 export interface Study {
   name: string;
@@ -796,6 +818,9 @@ export interface Study {
   about: string;
   tests: StudyTest[];
   impossible: string | null;
+  outcomes: Record<string, number>;
+  figures: string[];
+  seconds: Record<string, number>;
 }
 
 /**
@@ -809,11 +834,12 @@ export interface StudyTest {
 }
 
 /**
- * A scenario from which a new configuration can start, with its group on the page. The blank one
- * has no group and no picture.
+ * A scenario from which a new configuration can start, with its title and its group on the page.
+ * The blank one has no group and no picture.
  */
 export interface Template {
   name: string;
+  title: string;
   about: string;
   group: string;
   picture: Thumbnail | null;

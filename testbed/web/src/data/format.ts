@@ -47,3 +47,9 @@ export function save(name: string, text: string): void {
   element("a", { href: url, download: name }).click();
   URL.revokeObjectURL(url);
 }
+
+/** A rate in bit/s as a number and its unit. */
+export function rateText(bit_s: number): [string, string] {
+  const [size, unit] = bit_s >= 1e9 ? [1e9, "Gbit/s"] : bit_s >= 1e6 ? [1e6, "Mbit/s"] : [1e3, "kbit/s"];
+  return [String(significant(bit_s / size, 3)), unit];
+}

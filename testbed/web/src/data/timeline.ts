@@ -11,8 +11,10 @@ export interface Shown {
   label: string;
   /** True for a running total of bytes, which is shown as a rate in kbit/s. */
   rate?: boolean;
-  /** True if lines are left out that stay below a tenth of the greatest value. */
+  /** True if lines are left out whose values never exceed one, such as links without a queue. */
   large?: boolean;
+  /** True for a quantity that is left out if several runs are compared. */
+  detail?: boolean;
 }
 
 export interface PanelKind {
@@ -26,16 +28,11 @@ const PANELS: PanelKind[] = [
     name: "congestion window",
     shown: [
       { quantity: "tcp.cwnd", label: "cwnd" },
-      { quantity: "tcp.ssthresh", label: "ssthresh" },
+      { quantity: "tcp.ssthresh", label: "ssthresh", detail: true },
     ],
   },
-  {
-    name: "RTT and RTO",
-    shown: [
-      { quantity: "tcp.rtt", label: "RTT" },
-      { quantity: "tcp.rto", label: "RTO" },
-    ],
-  },
+  { name: "RTT", shown: [{ quantity: "tcp.rtt", label: "RTT" }] },
+  { name: "RTO", shown: [{ quantity: "tcp.rto", label: "RTO" }] },
   { name: "queue", shown: [{ quantity: "link.queue_packets", label: "", large: true }] },
   { name: "terminal queue", shown: [{ quantity: "dama.queue", label: "" }] },
   {
@@ -49,7 +46,9 @@ const PANELS: PanelKind[] = [
   { name: "path delay", shown: [{ quantity: "path.delay", label: "" }] },
 ];
 /** Largest number of panels that are shown without a choice. */
-const DEFAULT_PANELS = 5;
+const DEFAULT_PANELS = 6;
+/** The panels that a summary or a comparison shows without a choice, in this order. */
+const MAIN_PANELS = ["rate", "congestion window", "RTT", "queue", "packet delay", "path delay"];
 
 /** The recorded quantities of a run, as "trace.column". */
 export function quantitiesOf(results: Results | undefined): string[] {
@@ -65,6 +64,11 @@ export function panelsOf(quantities: string[]): PanelKind[] {
     shown: one.shown.filter(({ quantity }) => quantities.includes(quantity)),
   })).filter((one) => one.shown.length > 0);
   return [...combined, ...quantities.map((one) => ({ name: one, shown: [{ quantity: one, label: "" }] }))];
+}
+
+/** The panels of a summary of runs, which shows no details. */
+export function mainPanels(known: PanelKind[]): PanelKind[] {
+  return MAIN_PANELS.flatMap((name) => known.find((one) => one.name === name) ?? []);
 }
 
 /** The names of the panels that are shown without a choice. */
@@ -90,6 +94,8 @@ export interface TimelineLine {
 
 export interface TimelinePanel {
   name: string;
+  /** The flows, links or terminals of the panel, if others have panels of their own. */
+  about: string;
   unit: string;
   lines: TimelineLine[];
   /** Number of lines that are left out, because they are the smallest. */
@@ -110,11 +116,20 @@ export function panelOf(
   names: string[],
   only: string[],
 ): TimelinePanel {
-  const panel: TimelinePanel = { name: kind.name, unit: "", lines: [], omitted: 0, thinned: false };
+  const panel: TimelinePanel = {
+    name: kind.name,
+    about: "",
+    unit: "",
+    lines: [],
+    omitted: 0,
+    thinned: false,
+  };
   const several = runs.length > 1;
+  const quantities = kind.shown.filter((one) => !several || !one.detail);
+  const combined = quantities.length > 1;
   runs.forEach(({ name: run, series }, runNumber) => {
     const dashes = new Map<string, number>();
-    kind.shown.forEach((shown, place) => {
+    quantities.forEach((shown, place) => {
       const found = series[shown.quantity];
       if (!found) return;
       const unit = shown.rate ? "kbit/s" : found.unit;
@@ -131,7 +146,7 @@ export function panelOf(
         const key = `${line.name} ${place}`;
         if (!dashes.has(key)) dashes.set(key, dashes.size);
         panel.lines.push({
-          label: [several ? `${run}:` : "", line.name, shown.label].filter(Boolean).join(" "),
+          label: [several ? `${run}:` : "", line.name, combined ? shown.label : ""].filter(Boolean).join(" "),
           run,
           of: line.name,
           quantity: shown.quantity,
@@ -151,8 +166,54 @@ export function panelOf(
 function defaults({ lines }: Series, { large }: Shown): PlotLine[] {
   const most = new Map(lines.map((line) => [line, greatest(line.value)]));
   const sorted = [...lines].sort((a, b) => most.get(b)! - most.get(a)!).slice(0, MAX_LINES);
-  const least = large ? (most.get(sorted[0]!) ?? 0) / 10 : Number.NEGATIVE_INFINITY;
-  return sorted.filter((one) => most.get(one)! >= least);
+  const queueing = sorted.filter((one) => most.get(one)! > 1);
+  return large && queueing.length > 0 ? queueing : sorted;
+}
+
+/** Largest ratio of the greatest values of two flows in a panel. */
+const MAX_RATIO = 5;
+/** Largest number of panels into which a panel is divided. */
+const MAX_PARTS = 3;
+
+/** Divides a panel if its flows, links or terminals need different scales, so that each line uses
+ * the height of its panel. In a comparison, each of them has a panel of its own, with a line per
+ * run. */
+export function divided(panel: TimelinePanel, compared: boolean): TimelinePanel[] {
+  const names = [...new Set(panel.lines.map((one) => one.of))];
+  const peak = new Map(
+    names.map((name) => [
+      name,
+      Math.max(...panel.lines.filter((one) => one.of === name).map((one) => greatest(one.value))),
+    ]),
+  );
+  const parts: string[][] = [];
+  for (const name of [...names].sort((a, b) => peak.get(b)! - peak.get(a)!)) {
+    const part = parts.at(-1);
+    const fits = part && !compared && peak.get(name)! * MAX_RATIO >= peak.get(part[0]!)!;
+    if (part && (fits || parts.length === MAX_PARTS)) part.push(name);
+    else parts.push([name]);
+  }
+  if (parts.length < 2) return [panel];
+  return parts.map((part) => ({
+    ...panel,
+    about: names.filter((one) => part.includes(one)).join(", "),
+    lines: panel.lines
+      .filter((one) => part.includes(one.of))
+      // The colour of a line is that of its run.
+      .map((one) => (compared && part.length === 1 ? { ...one, dash: 0 } : one)),
+  }));
+}
+
+/** Leaves out the panels of flows, links or terminals that only one of several runs has, unless all
+ * panels are of this kind. */
+export function comparable(panels: TimelinePanel[]): TimelinePanel[] {
+  const found = panels.filter(({ lines }) => new Set(lines.map((one) => one.run)).size > 1);
+  return found.length > 0 ? found : panels;
+}
+
+/** The title of a panel, with its flows and its unit. */
+export function titleOf({ name, about, unit }: TimelinePanel): string {
+  return `${name}${about ? `: ${about}` : ""}${unit && unit !== "1" ? ` (${unit})` : ""}`;
 }
 
 function greatest(values: (number | null)[]): number {

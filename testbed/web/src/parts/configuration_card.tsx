@@ -2,7 +2,7 @@
 
 import { api } from "../data/api";
 import type { Brief, Full } from "../data/api.gen";
-import { rounded, scaled, when } from "../data/format";
+import { rateText, rounded, when } from "../data/format";
 import { go, link } from "../data/state";
 import { ask, confirmed } from "./dialog";
 import { Marks } from "./marks";
@@ -126,11 +126,14 @@ function OwnActions({
 /** The last result: goodput, or the mean opinion score of calls, with the marks of its run. */
 function Last({ one: { last } }: { one: Brief }) {
   if (!last) return <p className="last soft">No results yet</p>;
-  const goodput = last.goodput === null ? "" : `${scaled(last.goodput, 1e-3)} kbit/s`;
+  const goodput = last.goodput === null ? "" : `${rateText(last.goodput).join(" ")} goodput`;
   const mos = last.mos === null ? "" : `MOS ${rounded(last.mos)}`;
   return (
     <p className="last above">
-      <a href={link(["runs", last.id])} title={`Run ${last.number}, ended ${when(last.ended)}`}>
+      <a
+        href={link(["runs", last.id])}
+        title={`Run ${last.number}, ended ${when(last.ended)}; goodput is the sum over its flows`}
+      >
         {[goodput, mos].filter(Boolean).join(", ") || `Run ${last.number}`}
       </a>{" "}
       <span className="soft">

@@ -105,7 +105,7 @@ export function Live({ run }: { run: Scenario }) {
         <p className="soft">Plots of kernel runs appear after the end of the run.</p>
       )}
       <div className="columns">
-        <section aria-label="Live plots" className="left">
+        <section aria-label="Live network" className="left">
           {started && end !== undefined && (
             <Satellites
               data={resolved}
@@ -116,17 +116,6 @@ export function Live({ run }: { run: Scenario }) {
           {started && network && picture && (
             <LivePicture network={network} data={resolved} state={picture.state} at={picture.at} />
           )}
-          {plots.map(({ title, series }) => (
-            <section key={title}>
-              <h2>{title}</h2>
-              <Plot title={title} series={series} regions={kept.current} end={end} />
-            </section>
-          ))}
-          {dropped > 0 && (
-            <p className="soft">
-              The plots omit {dropped} rows in order not to slow the run. The files of the run contain them.
-            </p>
-          )}
         </section>
         <section aria-label="Manual changes" className="right">
           {run.mine && run.instrument !== "kernel" && started && (
@@ -134,6 +123,16 @@ export function Live({ run }: { run: Scenario }) {
           )}
         </section>
       </div>
+      <section aria-label="Live plots" className="panel-grid">
+        {plots.map(({ title, series }) => (
+          <Plot key={title} title={title} series={series} regions={kept.current} end={end} height={220} />
+        ))}
+      </section>
+      {dropped > 0 && (
+        <p className="soft">
+          The plots omit {dropped} rows in order not to slow the run. The files of the run contain them.
+        </p>
+      )}
     </>
   );
 }

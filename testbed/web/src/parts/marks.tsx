@@ -14,7 +14,7 @@ const MAX_WIDTH = 320;
 
 /** A short label with a tooltip, which appears while the label has the pointer or the focus. Escape
  * hides the tooltip. */
-function Mark({ kind, label, reason }: { kind: string; label: string; reason: string }) {
+export function Mark({ kind, label, reason }: { kind: string; label: string; reason: string }) {
   const id = useId();
   // Positioned relative to the window, because tables clip content beyond their edges.
   const [at, setAt] = useState<{ left: number; top: number } | null>(null);

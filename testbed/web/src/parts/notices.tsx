@@ -26,7 +26,7 @@ export function Notices({ user }: { user: number }) {
           <span>
             <a href={link(["runs", one.run])} onClick={() => hide(one.run)}>
               {one.title}
-            </a>
+            </a>{" "}
             <br />
             {one.state}
             {one.verdict && <span className={`mark ${one.verdict}`}>{one.verdict}</span>}

@@ -3,8 +3,10 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import type { Region, Series } from "../data/api.gen";
+import { rounded } from "../data/format";
 import { axisOf, roomFor } from "./axes";
 import { lineColour, useDark } from "./colours";
+import "./legend.css";
 
 /** Largest number of regions in a plot; more would look like stripes. */
 const MAX_REGIONS = 60;
@@ -46,7 +48,7 @@ export function Plot({ series, title, regions = [], end, part, choose, linked, h
   const unit = series[0]?.of.unit ?? "";
   // Only a change of the set of lines creates a new plot. New values update the existing plot.
   const labels = JSON.stringify([title, unit, dark, lines.map((one) => one.label)]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies(labels): labels identify the lines
+  // biome-ignore lint/correctness/useExhaustiveDependencies: labels identify the lines and colours
   useEffect(() => {
     const element = place.current;
     if (!element || latest.current.length === 0) return;
@@ -75,18 +77,16 @@ export function Plot({ series, title, regions = [], end, part, choose, linked, h
             },
           },
         },
-        axes: [
-          axisOf(ink, { label: "time (s)" }),
-          axisOf(ink, { label: unit ? `${title} (${unit})` : title, size: roomFor(7) }),
-        ],
+        axes: [axisOf(ink, { label: "time (s)" }), axisOf(ink, { size: roomFor(7) })],
         series: [
-          { label: "time (s)" },
+          { label: "time", value: (_, at) => (at === null ? "" : `${rounded(at)} s`) },
           ...latest.current.map((line, at) => ({
             label: line.label,
             stroke: lineColour(at, dark),
             width: 1.5,
             spanGaps: true,
             points: { show: false },
+            value: (_: uPlot, value: number | null) => (value === null ? "" : rounded(value)),
           })),
         ],
         hooks: {
@@ -112,7 +112,7 @@ export function Plot({ series, title, regions = [], end, part, choose, linked, h
       made.destroy();
       plot.current = undefined;
     };
-  }, [labels, title, unit, dark, linked, height]);
+  }, [labels, linked, height]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the plot reads from references
   useEffect(() => {
     plot.current?.setData(alignedData(latest.current));
@@ -120,12 +120,15 @@ export function Plot({ series, title, regions = [], end, part, choose, linked, h
   const thinned = series.some((one) => one.of.thinned);
   return (
     <figure className="plot">
+      <figcaption>
+        <strong>{unit ? `${title} (${unit})` : title}</strong>
+      </figcaption>
       <div ref={place} role="img" aria-label={`${title} over time`} />
       {thinned && (
-        <figcaption className="soft">
+        <p className="soft">
           Thinned: only the extremes of each interval are drawn. A shorter time range shows more detail; the
           run's Parquet files contain all values.
-        </figcaption>
+        </p>
       )}
     </figure>
   );

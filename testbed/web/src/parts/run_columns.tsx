@@ -96,7 +96,7 @@ export const columns = helper.columns([
 ]);
 
 /** A time without its seconds, which the tooltip shows. */
-function Moment({ of }: { of: number }) {
+export function Moment({ of }: { of: number }) {
   const text = new Date(of * 1000).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
   return <span title={when(of)}>{text}</span>;
 }

@@ -2,17 +2,17 @@
 
 import { type SortingState, useTable } from "@tanstack/react-table";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { api } from "../data/api";
 import type { Entry, Total } from "../data/api.gen";
 import { FINAL, message, type RunEvent, useEvents, useLoaded, usePlace, useValue } from "../data/state";
 import { useUser } from "../data/user";
 import { Notice, ScrollRegion } from "./basics";
-import { confirmed } from "./dialog";
 import { RunActions } from "./run_actions";
 import { CHOICES, columns, DEFAULT_COLUMNS, features, NUMBERS } from "./run_columns";
 import { FILTERS, Filters, SavedViews } from "./run_filters";
 import { RunNotes } from "./run_notes";
+import { RunRows } from "./run_rows";
 import "./cards.css";
+import "./records.css";
 import "./runs.css";
 
 /** Number of runs of a page. */
@@ -138,7 +138,7 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
       </p>
       {rows.length > 0 && (
         <ScrollRegion label="Runs">
-          <table className="runs" aria-busy={busy}>
+          <table className="runs records" aria-busy={busy}>
             <thead>
               {table.getHeaderGroups().map((group) => (
                 <tr key={group.id}>
@@ -186,40 +186,15 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
                 </tr>
               ))}
             </thead>
-            <tbody>
-              {table.getRowModel().rows.map((row) => (
-                <tr key={row.id} className={row.getIsSelected() ? "chosen" : undefined}>
-                  <td className="choose">
-                    <input
-                      type="checkbox"
-                      aria-label={`Choose run ${row.original.number}`}
-                      checked={all || row.getIsSelected()}
-                      onChange={(event) => choose([row.id], event.target.checked)}
-                    />
-                  </td>
-                  {row.getVisibleCells().map((cell) =>
-                    cell.column.id === "number" ? (
-                      <th key={cell.id} scope="row" className="fixed">
-                        <table.FlexRender cell={cell} />
-                      </th>
-                    ) : (
-                      <td key={cell.id} className={NUMBERS.has(cell.column.id) ? "number" : undefined}>
-                        <table.FlexRender cell={cell} />
-                      </td>
-                    ),
-                  )}
-                  <td className="actions">
-                    {row.original.mine && (
-                      <RowActions
-                        run={row.original}
-                        perform={(work) => void perform(work)}
-                        annotate={() => setAnnotated(row.original)}
-                      />
-                    )}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
+            <RunRows
+              table={table}
+              rows={table.getRowModel().rows}
+              grouped={!batch && sort.endsWith("number")}
+              all={all}
+              choose={choose}
+              perform={(work) => void perform(work)}
+              annotate={setAnnotated}
+            />
           </table>
         </ScrollRegion>
       )}
@@ -238,48 +213,6 @@ export function RunList({ of, batch = "" }: { of?: string; batch?: string }) {
         </nav>
       )}
       {annotated && <RunNotes run={annotated} onClose={() => setAnnotated(null)} saved={reload} />}
-    </>
-  );
-}
-
-function RowActions({
-  run,
-  perform,
-  annotate,
-}: {
-  run: Entry;
-  perform: (work: Promise<unknown>) => void;
-  annotate: () => void;
-}) {
-  return (
-    <>
-      <button type="button" onClick={annotate} aria-label={`Notes and tags of run ${run.number}`}>
-        Notes
-      </button>
-      {FINAL.includes(run.state) ? (
-        <button
-          type="button"
-          onClick={() =>
-            void confirmed({
-              title: `Remove run ${run.number}?`,
-              about: "Its results are removed as well.",
-              action: "Remove",
-              destructive: true,
-            }).then((yes) => yes && perform(api.remove(`/runs/${run.id}`)))
-          }
-          aria-label={`Remove run ${run.number}`}
-        >
-          Remove
-        </button>
-      ) : (
-        <button
-          type="button"
-          onClick={() => perform(api.post(`/runs/${run.id}/cancel`))}
-          aria-label={`Cancel run ${run.number}`}
-        >
-          Cancel
-        </button>
-      )}
     </>
   );
 }

@@ -5,8 +5,9 @@ import uPlot from "uplot";
 import type { TimelineMark } from "../data/api.gen";
 import { valueRange } from "../data/figure";
 import { rounded } from "../data/format";
-import { FREQUENT, type TimelinePanel } from "../data/timeline";
+import { FREQUENT, type TimelinePanel, titleOf } from "../data/timeline";
 import { axisOf, LOGARITHMIC } from "./axes";
+import "./legend.css";
 import { dashOf, lineColour, markColour, useDark } from "./colours";
 
 /** Width of the vertical axis and of the space at the right edge, in pixels. The rows of marks have
@@ -46,8 +47,8 @@ export function StackedPlot({
   const dark = useDark();
   const drawn = useRef({ range, marks, choose, dark, panel });
   drawn.current = { range, marks, choose, dark, panel };
-  const { name, unit } = panel;
-  const title = unit && unit !== "1" ? `${name} (${unit})` : name;
+  const { name, about } = panel;
+  const title = titleOf(panel);
   const height = HEIGHT + (last ? TIME_AXIS_PX : 0);
   const set = JSON.stringify([
     title,
@@ -110,7 +111,7 @@ export function StackedPlot({
           },
         },
         series: [
-          { label: "time", value: (_, at) => (at === null ? "–" : `${rounded(at)} s`) },
+          { label: "time", value: (_, at) => (at === null ? "" : `${rounded(at)} s`) },
           ...of.lines.map((line) => ({
             label: line.label || name,
             stroke: lineColour(line.colour, dark),
@@ -118,7 +119,7 @@ export function StackedPlot({
             width: 1.5,
             spanGaps: true,
             points: { show: false },
-            value: (_: uPlot, value: number | null) => rounded(value),
+            value: (_: uPlot, value: number | null) => (value === null ? "" : rounded(value)),
           })),
         ],
         hooks: {
@@ -137,7 +138,7 @@ export function StackedPlot({
       element,
     );
     plot.current = made;
-    register(name, made);
+    register(title, made);
     const resize = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     resize.observe(element);
     const wheel = (event: WheelEvent) => {
@@ -152,7 +153,7 @@ export function StackedPlot({
     return () => {
       element.removeEventListener("wheel", wheel);
       resize.disconnect();
-      register(name, null);
+      register(title, null);
       made.destroy();
       legend.current?.replaceChildren();
       plot.current = undefined;
@@ -168,7 +169,7 @@ export function StackedPlot({
         <strong>{title}</strong>
         <div className="stacked-legend" ref={legend} />
       </figcaption>
-      <div ref={place} role="img" aria-label={`${name} over time`} />
+      <div ref={place} role="img" aria-label={`${name} over time${about ? `: ${about}` : ""}`} />
     </figure>
   );
 }

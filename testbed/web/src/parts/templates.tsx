@@ -24,7 +24,9 @@ export function Templates({
   const open = group || groups[0];
   const words = search.toLowerCase();
   const shown = words
-    ? grouped.filter((one) => `${one.name} ${one.about} ${one.group}`.toLowerCase().includes(words))
+    ? grouped.filter((one) =>
+        `${one.title} ${one.name} ${one.about} ${one.group}`.toLowerCase().includes(words),
+      )
     : grouped.filter((one) => one.group === open);
   return (
     <section aria-labelledby="templates">
@@ -48,7 +50,7 @@ export function Templates({
               <h3>
                 <button type="button" className="open" disabled={busy} onClick={() => use(one)}>
                   <span className="hidden">Use template </span>
-                  {one.name}
+                  {one.title}
                 </button>
               </h3>
               <p className="about">{one.about}</p>

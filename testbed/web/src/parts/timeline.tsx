@@ -10,14 +10,18 @@ import { save } from "../data/format";
 import { significant } from "../data/numbers";
 import { message, useValue } from "../data/state";
 import {
+  comparable,
   csvText,
   defaultPanels,
+  divided,
   FREQUENT,
   MARK_KINDS,
+  mainPanels,
   type PanelKind,
   panelOf,
   panelsOf,
   type TimelinePanel,
+  titleOf,
   valuesText,
 } from "../data/timeline";
 import { Notice } from "./basics";
@@ -52,29 +56,36 @@ export function Timeline({
   runs,
   quantities,
   title,
+  compact = false,
 }: {
   runs: TimelineRun[];
   quantities: string[];
   title: string;
+  /** True for a summary, which has the main panels and no tools. */
+  compact?: boolean;
 }) {
   const known = useMemo(() => panelsOf(quantities), [quantities]);
+  const several = runs.length > 1;
+  const grid = compact || several;
   const [given, setGiven] = useValue("show");
-  const wanted = given ? given.split(",") : defaultPanels(known);
-  const kinds = known.filter((one) => wanted.includes(one.name));
+  const wanted = given.split(",");
+  const standard = defaultPanels(known);
+  const kinds =
+    compact || (several && !given)
+      ? mainPanels(known)
+      : known.filter((one) => (given ? wanted : standard).includes(one.name));
   const [only, setOnly] = useNames("only");
   const [logs, setLogs] = useNames("log");
   const [hidden, setHidden] = useNames("hide");
   const [part, choose] = useTimeRange();
   const { series, marks, failure, loading } = useSeries(runs, kinds, part);
   const names = namesOf(series);
-  const panels = kinds.map((kind) =>
-    panelOf(
-      kind,
-      runs.map(({ name }, place) => ({ name, series: series[place] ?? {} })),
-      names,
-      only,
-    ),
-  );
+  const all = kinds.flatMap((kind) => {
+    const loaded = runs.map(({ name }, place) => ({ name, series: series[place] ?? {} }));
+    const panel = panelOf(kind, loaded, names, only);
+    return logs.includes(kind.name) ? [panel] : divided(panel, several);
+  });
+  const panels = several && only.length === 0 ? comparable(all) : all;
   const whole = useWhole(panels, part);
   const range = part ?? whole;
   const bounded = useCallback(
@@ -102,86 +113,96 @@ export function Timeline({
   const file = title.replace(/[^\w-]+/g, "-");
   return (
     <section className="timeline" aria-label="Timeline" aria-busy={loading}>
-      <div className="timeline-tools">
-        <TimeRangeForm />
-        <Zoom range={range} zoom={bounded} all={part === undefined} />
-        <span className="grow" />
-        <div className="row">
-          <button
-            type="button"
-            aria-label="PNG of the visible range"
-            disabled={filled.length === 0}
-            onClick={() => void savePng(`${file}.png`, svgOf(figure()))}
-          >
-            PNG
-          </button>
-          <button
-            type="button"
-            aria-label="SVG of the visible range"
-            disabled={filled.length === 0}
-            onClick={() => save(`${file}.svg`, svgOf(figure()))}
-          >
-            SVG
-          </button>
-          <button
-            type="button"
-            aria-label="CSV of the visible range"
-            disabled={filled.length === 0}
-            onClick={() => save(`${file}.csv`, csvText(filled, range))}
-          >
-            CSV
-          </button>
-        </div>
-      </div>
-      <div className="timeline-choices">
-        <Choices
-          title="Panels"
-          legend="Panels to show"
-          names={known.map((one) => one.name)}
-          chosen={kinds.map((one) => one.name)}
-          choose={(next) => setGiven(next.join(",") || "none")}
-        />
-        {names.length > 1 && (
-          <Choices
-            title="Lines"
-            legend="Flows, links and terminals to show"
-            names={names}
-            chosen={only}
-            choose={setOnly}
-          />
-        )}
-        <Choices
-          title="Logarithmic axes"
-          legend="Panels with a logarithmic axis"
-          names={kinds.map((one) => one.name)}
-          chosen={logs}
-          choose={setLogs}
-        />
-      </div>
-      {runs.length > 1 && <RunLegend runs={runs} />}
+      {!compact && (
+        <>
+          <div className="timeline-tools">
+            <TimeRangeForm />
+            <Zoom range={range} zoom={bounded} all={part === undefined} />
+            <span className="grow" />
+            <div className="row">
+              <button
+                type="button"
+                aria-label="PNG of the visible range"
+                disabled={filled.length === 0}
+                onClick={() => void savePng(`${file}.png`, svgOf(figure()))}
+              >
+                PNG
+              </button>
+              <button
+                type="button"
+                aria-label="SVG of the visible range"
+                disabled={filled.length === 0}
+                onClick={() => save(`${file}.svg`, svgOf(figure()))}
+              >
+                SVG
+              </button>
+              <button
+                type="button"
+                aria-label="CSV of the visible range"
+                disabled={filled.length === 0}
+                onClick={() => save(`${file}.csv`, csvText(filled, range))}
+              >
+                CSV
+              </button>
+            </div>
+          </div>
+          <div className="timeline-choices">
+            <Choices
+              title="Panels"
+              legend="Panels to show"
+              names={known.map((one) => one.name)}
+              chosen={kinds.map((one) => one.name)}
+              choose={(next) => setGiven(next.join(",") || "none")}
+            />
+            {names.length > 1 && (
+              <Choices
+                title="Lines"
+                legend="Flows, links and terminals to show"
+                names={names}
+                chosen={only}
+                choose={setOnly}
+              />
+            )}
+            <Choices
+              title="Logarithmic axes"
+              legend="Panels with a logarithmic axis"
+              names={kinds.map((one) => one.name)}
+              chosen={logs}
+              choose={setLogs}
+            />
+          </div>
+        </>
+      )}
+      {several && <RunLegend runs={runs} />}
       <Notice text={failure} kind="plain" />
-      <Lanes marks={marks} range={range} hidden={hidden} hide={setHidden} point={point} />
-      {filled.map((panel, place) => (
-        <StackedPlot
-          key={panel.name}
-          panel={panel}
-          range={range}
-          log={logs.includes(panel.name)}
-          marks={visible}
-          choose={bounded}
-          group={title}
-          last={place === filled.length - 1}
-          register={register}
-        />
-      ))}
-      {filled.length > 0 && <Cursor panels={filled} range={range} point={point} />}
+      {!compact && !several && (
+        <Lanes marks={marks} range={range} hidden={hidden} hide={setHidden} point={point} />
+      )}
+      <div className={grid ? "panel-grid" : undefined}>
+        {filled.map((panel, place) => (
+          <StackedPlot
+            key={titleOf(panel)}
+            panel={panel}
+            range={range}
+            log={logs.includes(panel.name)}
+            marks={visible}
+            choose={bounded}
+            group={title}
+            last={grid || place === filled.length - 1}
+            register={register}
+          />
+        ))}
+      </div>
+      {!compact && filled.length > 0 && <Cursor panels={filled} range={range} point={point} />}
       {filled.length === 0 && !loading && <p className="soft">Choose panels to show.</p>}
-      <p className="soft small">
-        {filled.some((one) => one.thinned) &&
-          "The lines show the extremes of each interval; a shorter time range shows every sample. "}
-        {omitted > 0 && `Panels show the lines with the greatest values; "Lines" chooses others. `}
-        Drag over a panel to zoom, double-click for all times, or turn the wheel with Ctrl.
-      </p>
+      {!compact && (
+        <p className="soft small">
+          {filled.some((one) => one.thinned) &&
+            "The lines show the extremes of each interval; a shorter time range shows every sample. "}
+          {omitted > 0 && `Panels show the lines with the greatest values; "Lines" chooses others. `}
+          Drag over a panel to zoom, double-click for all times, or turn the wheel with Ctrl.
+        </p>
+      )}
     </section>
   );
 }
@@ -342,7 +363,7 @@ function figureOf(
     xTitle: "time (s)",
     x: range,
     panels: panels.map((panel) => ({
-      title: panel.unit && panel.unit !== "1" ? `${panel.name} (${panel.unit})` : panel.name,
+      title: titleOf(panel),
       log: logs.includes(panel.name),
       lines: panel.lines.map((line) => ({
         label: line.label || panel.name,

@@ -13,7 +13,7 @@ import { Secret } from "../parts/secret";
 
 export function AccountView({ user, onLogOut }: { user: SessionUser; onLogOut: () => void }) {
   return (
-    <>
+    <div className="settings">
       <div className="heading">
         <Title>{user.name}</Title>
         <span className="badge">{user.level}</span>
@@ -29,7 +29,7 @@ export function AccountView({ user, onLogOut }: { user: SessionUser; onLogOut: (
         <Tokens />
       </div>
       <Audit />
-    </>
+    </div>
   );
 }
 

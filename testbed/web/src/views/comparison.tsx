@@ -1,13 +1,17 @@
 // A comparison of runs with a baseline, which shows differences only.
 
-import { type ReactNode, useMemo, useState } from "react";
+import { Fragment, type ReactNode, useMemo, useState } from "react";
 import type { Compared, Entry, Results } from "../data/api.gen";
-import { csv, rounded, save } from "../data/format";
+import { percent } from "../data/deviation";
+import { csv, rateText, rounded, save, scaled } from "../data/format";
 import { go, useLoaded, usePlace } from "../data/state";
 import { quantitiesOf } from "../data/timeline";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { Marks, markText } from "../parts/marks";
+import { type TileContent, Tiles } from "../parts/tiles";
 import { Timeline } from "../parts/timeline";
+import "../parts/records.css";
+import "./comparison.css";
 
 interface Difference {
   key: string;
@@ -28,7 +32,7 @@ interface NumberDifference {
 }
 
 const quantityOf = (one: NumberDifference) =>
-  one.quantity.replaceAll("_", " ") + (one.unit === "1" ? "" : `, ${one.unit}`);
+  one.quantity.replaceAll("_", " ").replace(/^rtt\b/, "RTT") + (one.unit === "1" ? "" : `, ${one.unit}`);
 const shown = (one: NumberDifference, value: number | null) =>
   typeof value === "number" ? value / one.size : value;
 
@@ -152,6 +156,9 @@ export function Comparison() {
               Remove
             </button>
           </div>
+          {entry(value.baseline) && entry(String(one.run)) && (
+            <Headline baseline={entry(value.baseline)!} run={entry(String(one.run))!} />
+          )}
           <Differences
             name={name(String(one.run))}
             marks={marksOf(value, String(one.run))}
@@ -194,14 +201,17 @@ function Differences({
   missing: string[];
 }) {
   const differing = flows.filter((one) => one.a !== one.b);
-  const visible = differing.filter(
+  // Numbers that only one of the runs has cannot be compared, so they are listed below the table.
+  const comparable = differing.filter((one) => one.a !== null && one.b !== null);
+  const visible = comparable.filter(
     (one) => one.relative === null || Math.abs(one.relative) >= MIN_RELATIVE_DIFFERENCE,
   );
-  const small = differing.length - visible.length;
+  const small = comparable.length - visible.length;
+  const single = differing.filter((one) => one.a === null || one.b === null);
   return (
-    <div className="side-by-side">
+    <div className="side-by-side compared">
       <ScrollRegion label={`Scenario of ${name}`}>
-        <table>
+        <table className="records">
           <caption>Differences in the scenario</caption>
           <thead>
             <tr>
@@ -217,8 +227,8 @@ function Differences({
                   <code>{one.key}</code>
                   {one.by_hand && <span className="badge">manual</span>}
                 </th>
-                <td>{rounded(one.a)}</td>
-                <td>{rounded(one.b)}</td>
+                <td data-label="Baseline">{keyText(one.a)}</td>
+                <td data-label="This run">{keyText(one.b)}</td>
               </tr>
             ))}
           </tbody>
@@ -226,11 +236,10 @@ function Differences({
         {scenario.length === 0 && <p className="soft">None.</p>}
       </ScrollRegion>
       <ScrollRegion label={`Results of ${name}`}>
-        <table>
+        <table className="differences">
           <caption>Differences in the results</caption>
           <thead>
             <tr>
-              <th>Flow</th>
               <th>Quantity</th>
               <th className="number">Baseline {marks[0]}</th>
               <th className="number">This run {marks[1]}</th>
@@ -238,18 +247,24 @@ function Differences({
             </tr>
           </thead>
           <tbody>
-            {visible.map((one) => (
-              <tr key={`${one.flow} ${one.quantity}`}>
-                <th scope="row">{one.flow}</th>
-                <td>{quantityOf(one)}</td>
-                <td className="number">{rounded(shown(one, one.a))}</td>
-                <td className="number">{rounded(shown(one, one.b))}</td>
-                <td className="number">
-                  {one.relative === null
-                    ? "–"
-                    : `${one.relative > 0 ? "+" : ""}${(100 * one.relative).toFixed(1)} %`}
-                </td>
-              </tr>
+            {visible.map((one, place) => (
+              <Fragment key={`${one.flow} ${one.quantity}`}>
+                {visible[place - 1]?.flow !== one.flow && (
+                  <tr className="of-flow">
+                    <th scope="rowgroup" colSpan={4}>
+                      {one.flow}
+                    </th>
+                  </tr>
+                )}
+                <tr>
+                  <th scope="row">{quantityOf(one)}</th>
+                  <td className="number">{rounded(shown(one, one.a))}</td>
+                  <td className="number">{rounded(shown(one, one.b))}</td>
+                  <td className="number">
+                    <Change of={one} />
+                  </td>
+                </tr>
+              </Fragment>
             ))}
           </tbody>
         </table>
@@ -262,10 +277,79 @@ function Differences({
             contains all differences.
           </p>
         )}
+        {single.length > 0 && (
+          <p className="soft">
+            Only one of the two runs has these numbers:{" "}
+            {single
+              .map((one) => `${one.flow} ${quantityOf(one)} (${rounded(shown(one, one.a ?? one.b))})`)
+              .join("; ")}
+            .
+          </p>
+        )}
         {missing.length > 0 && <p>Only in one of the two runs: {missing.join(", ")}</p>}
       </ScrollRegion>
     </div>
   );
+}
+
+/** The value of a key, which a scenario without the key takes from its defaults. */
+function keyText(value: unknown): ReactNode {
+  return value === null || value === undefined ? <span className="soft">default</span> : rounded(value);
+}
+
+/** Quantities of which a larger value is better, and those of which a smaller value is better. */
+const HIGHER = /^(goodput|efficiency|voice_mos|finished)$/;
+const LOWER =
+  /^(loss|delay|rtt|transaction|transfer|completed|retransmissions|timeouts|voice_loss|voice_delay|unfinished|post_dial_delay|answer_delay)(_mean|_p95)?$/;
+
+/** A relative difference, coloured and marked by an arrow if it is an improvement or not. */
+function Change({ of }: { of: NumberDifference }) {
+  if (of.relative === null) return <>–</>;
+  const better = HIGHER.test(of.quantity)
+    ? of.relative > 0
+    : LOWER.test(of.quantity)
+      ? of.relative < 0
+      : null;
+  return (
+    <span
+      className={better === null ? undefined : `change ${better ? "better" : "worse"}`}
+      title={better === null ? undefined : better ? "better" : "worse"}
+    >
+      {of.relative > 0 ? "▲" : "▼"} {`${of.relative > 0 ? "+" : ""}${(100 * of.relative).toFixed(1)} %`}
+    </span>
+  );
+}
+
+/** The totals of a run that the headline compares. `higher` is true if a larger value is better. */
+const TOTALS: {
+  label: string;
+  key: "goodput" | "delay" | "timeouts" | "mos";
+  higher: boolean;
+  text: (value: number) => string;
+}[] = [
+  {
+    label: "Goodput, sum of the flows",
+    key: "goodput",
+    higher: true,
+    text: (one) => rateText(one).join(" "),
+  },
+  { label: "One-way delay, mean", key: "delay", higher: false, text: (one) => `${scaled(one, 1e3)} ms` },
+  { label: "Time-outs", key: "timeouts", higher: false, text: rounded },
+  { label: "Call quality", key: "mos", higher: true, text: (one) => `MOS ${rounded(one)}` },
+];
+
+/** The totals of a run, compared with those of the baseline. */
+function Headline({ baseline, run }: { baseline: Entry; run: Entry }) {
+  const tiles = TOTALS.flatMap(({ label, key, higher, text }): TileContent[] => {
+    const [before, now] = [baseline[key] ?? null, run[key] ?? null];
+    if (before === null || now === null) return [];
+    const value = text(now);
+    if (before === now) return [{ label, value, about: "as in the baseline" }];
+    const change = before === 0 ? "" : `${percent(now / before - 1)}, `;
+    const tone = higher === now > before ? "good" : "bad";
+    return [{ label, value, about: `${change}baseline ${text(before)}`, tone }];
+  });
+  return <Tiles label={`Totals of run ${run.number}`} tiles={tiles} />;
 }
 
 type Row = [string, string, string, string, string];

@@ -101,8 +101,8 @@ function useCreation(taken: string[]) {
       setBusy(false);
     }
   };
-  const use = ({ name }: Pick<Template, "name">) =>
-    create(name === "blank" ? "My scenario" : name, async () => {
+  const use = ({ name, title }: Pick<Template, "name" | "title">) =>
+    create(title, async () => {
       return (await api.get<Draft>(`/templates/${name}`)).text;
     });
   const upload = (file: File) =>
@@ -117,7 +117,7 @@ function NewConfiguration({ creation }: { creation: ReturnType<typeof useCreatio
         type="button"
         className="primary"
         disabled={creation.busy}
-        onClick={() => void creation.use({ name: "blank" })}
+        onClick={() => void creation.use({ name: "blank", title: "My scenario" })}
       >
         New blank
       </button>

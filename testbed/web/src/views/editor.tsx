@@ -349,9 +349,20 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
             />
           )}
           {step === "launch" && (
-            <Launch view={view} applied={applied} dirty={dirty} apply={apply} mine={mine} user={user} />
+            <Launch
+              view={view}
+              text={text}
+              applied={applied}
+              dirty={dirty}
+              apply={apply}
+              mine={mine}
+              user={user}
+            />
           )}
-          {step !== "report" && step !== "launch" && <PreviewPanel preview={preview} />}
+          {!STEPS.some(([name]) => name === step) && (
+            <Notice text={`Page not found: a configuration has no step "${step}".`} />
+          )}
+          {["system", "connections", "test"].includes(step) && <PreviewPanel preview={preview} />}
           {step === "report" && (
             <section>
               <h2>Runs of this configuration</h2>

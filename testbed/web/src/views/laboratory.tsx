@@ -46,49 +46,57 @@ export function LaboratoryView() {
               </li>
             ))}
           </ul>
-          <h2>Limits of your level</h2>
-          <ScrollRegion label="Limits of your level">
-            <table>
-              <tbody>
-                {LIMITS.filter(([name]) => Number(value.limits[name]) > 0).map(([name, label, format]) => (
-                  <tr key={name}>
-                    <th scope="row">{label}</th>
-                    <td>{format(Number(value.limits[name]))}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </ScrollRegion>
-          <h2>Machine</h2>
-          {value.findings.length === 0 ? (
-            <p className="soft">The machine has not been examined yet. Reload in a few seconds.</p>
-          ) : (
-            <ScrollRegion label="Machine">
-              <table>
-                <thead>
-                  <tr>
-                    <th>Feature</th>
-                    <th>State</th>
-                    <th>Finding</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {value.findings.map((one) => (
-                    <tr key={one.what}>
-                      <th scope="row">
-                        {one.what}
-                        {one.needed && <span className="soft"> (needed in real time)</span>}
-                      </th>
-                      <td>
-                        <span className={`mark ${MARKS[one.status]}`}>{one.status}</span>
-                      </td>
-                      <td className="text">{one.found}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </ScrollRegion>
-          )}
+          <div className="columns">
+            <section>
+              <h2>Machine</h2>
+              {value.findings.length === 0 ? (
+                <p className="soft">The machine has not been examined yet. Reload in a few seconds.</p>
+              ) : (
+                <ScrollRegion label="Machine">
+                  <table>
+                    <thead>
+                      <tr>
+                        <th>Feature</th>
+                        <th>State</th>
+                        <th>Finding</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {value.findings.map((one) => (
+                        <tr key={one.what}>
+                          <th scope="row">
+                            {one.what}
+                            {one.needed && <span className="soft"> (needed in real time)</span>}
+                          </th>
+                          <td>
+                            <span className={`mark ${MARKS[one.status]}`}>{one.status}</span>
+                          </td>
+                          <td className="text">{one.found}</td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </ScrollRegion>
+              )}
+            </section>
+            <section>
+              <h2>Limits of your level</h2>
+              <ScrollRegion label="Limits of your level">
+                <table>
+                  <tbody>
+                    {LIMITS.filter(([name]) => Number(value.limits[name]) > 0).map(
+                      ([name, label, format]) => (
+                        <tr key={name}>
+                          <th scope="row">{label}</th>
+                          <td>{format(Number(value.limits[name]))}</td>
+                        </tr>
+                      ),
+                    )}
+                  </tbody>
+                </table>
+              </ScrollRegion>
+            </section>
+          </div>
         </>
       )}
     </>

@@ -11,8 +11,8 @@ export function LogIn({ done }: { done: (user: SessionUser) => void }) {
     <>
       <Title>bentpipe test bed</Title>
       <p className="soft">
-        A shared laboratory for Internet traffic over satellites. Accounts are created by invitation. An
-        administrator can give you a link that sets a new password.
+        A shared laboratory for Internet traffic over satellites: draw a network, launch it on three clocks,
+        and compare the results.
       </p>
       <Credentials
         button="Log in"

@@ -9,8 +9,10 @@ import { LEVELS } from "../data/levels";
 import { useLoaded } from "../data/state";
 import { Field, Notice, ScrollRegion, Title } from "../parts/basics";
 import { confirmed } from "../parts/dialog";
+import { More } from "../parts/more";
 import { Quotas } from "../parts/quotas";
 import { Secret } from "../parts/secret";
+import "../parts/records.css";
 
 export function People() {
   const { value, error, reload } = useLoaded<Account[]>("/accounts");
@@ -23,7 +25,7 @@ export function People() {
     pending.reload();
   });
   return (
-    <>
+    <div className="settings">
       <Title>People</Title>
       <Notice text={error || failure} />
       <Notice text={success} kind="good" />
@@ -75,7 +77,7 @@ export function People() {
         </div>
       )}
       <ScrollRegion label="Accounts">
-        <table>
+        <table className="records">
           <thead>
             <tr>
               <th>Name</th>
@@ -94,7 +96,7 @@ export function People() {
                   {one.name}
                   {!one.active && <span className="soft"> (inactive)</span>}
                 </th>
-                <td>
+                <td data-label="Level">
                   <Level
                     key={one.level}
                     of={one}
@@ -106,51 +108,54 @@ export function People() {
                     }
                   />
                 </td>
-                <td>{when(one.created)}</td>
-                <td>
+                <td data-label="Created">{when(one.created)}</td>
+                <td data-label="Waiting runs and files" className="wide">
                   <Quotas of={one.quotas ?? []} names={["queued", "stored"]} />
                 </td>
                 <td className="actions">
-                  <button
-                    type="button"
-                    aria-label={`Reset the password of ${one.name}`}
-                    onClick={() =>
-                      void perform(api.post<ResetLink>(`/accounts/${one.id}/reset`, {}).then(setReset))
-                    }
-                  >
-                    Reset password
-                  </button>
-                  <button
-                    type="button"
-                    aria-label={`${one.active ? "Deactivate" : "Activate"} ${one.name}`}
-                    onClick={() =>
-                      void perform(
-                        api.patch(`/accounts/${one.id}`, { active: !one.active }),
-                        one.active
-                          ? `${one.name} can no longer log in. The configurations and runs remain.`
-                          : `${one.name} can log in again.`,
-                      )
-                    }
-                  >
-                    {one.active ? "Deactivate" : "Activate"}
-                  </button>
-                  <button
-                    type="button"
-                    aria-label={`Remove ${one.name}`}
-                    onClick={() =>
-                      void confirmed({
-                        title: `Remove ${one.name}?`,
-                        about: "All of their configurations and runs are removed as well.",
-                        action: "Remove",
-                        destructive: true,
-                      }).then(
-                        (yes) =>
-                          yes && void perform(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`),
-                      )
-                    }
-                  >
-                    Remove
-                  </button>
+                  <More label={`Actions of ${one.name}`}>
+                    <button
+                      type="button"
+                      aria-label={`Reset the password of ${one.name}`}
+                      onClick={() =>
+                        void perform(api.post<ResetLink>(`/accounts/${one.id}/reset`, {}).then(setReset))
+                      }
+                    >
+                      Reset password
+                    </button>
+                    <button
+                      type="button"
+                      aria-label={`${one.active ? "Deactivate" : "Activate"} ${one.name}`}
+                      onClick={() =>
+                        void perform(
+                          api.patch(`/accounts/${one.id}`, { active: !one.active }),
+                          one.active
+                            ? `${one.name} can no longer log in. The configurations and runs remain.`
+                            : `${one.name} can log in again.`,
+                        )
+                      }
+                    >
+                      {one.active ? "Deactivate" : "Activate"}
+                    </button>
+                    <button
+                      type="button"
+                      aria-label={`Remove ${one.name}`}
+                      onClick={() =>
+                        void confirmed({
+                          title: `Remove ${one.name}?`,
+                          about: "All of their configurations and runs are removed as well.",
+                          action: "Remove",
+                          destructive: true,
+                        }).then(
+                          (yes) =>
+                            yes &&
+                            void perform(api.remove(`/accounts/${one.id}`), `${one.name} was removed.`),
+                        )
+                      }
+                    >
+                      Remove
+                    </button>
+                  </More>
                 </td>
               </tr>
             ))}
@@ -158,7 +163,7 @@ export function People() {
         </table>
       </ScrollRegion>
       <Links links={pending.value ?? []} perform={perform} />
-    </>
+    </div>
   );
 }
 

@@ -6,6 +6,8 @@ import { link, useEvents, useLoaded } from "../data/state";
 import { Notice, ScrollRegion, Title } from "../parts/basics";
 import { Reservations } from "../parts/reservations";
 import { State } from "../parts/run_state";
+import { Tiles } from "../parts/tiles";
+import "../parts/records.css";
 
 export function QueueView() {
   const { value, error, reload } = useLoaded<Queue>("/queue");
@@ -20,16 +22,21 @@ export function QueueView() {
       <Notice text={error} />
       {value && (
         <>
-          <p>
-            {value.running} running, {value.waiting} waiting. The test bed executes up to {value.slots}{" "}
-            {value.slots === 1 ? "run" : "runs"} at a time, and users take turns.{" "}
-            {value.real_time
-              ? "An emulation in real time runs alone."
-              : "Emulation in real time is disabled."}
-          </p>
+          <Tiles
+            label="Load of the test bed"
+            tiles={[
+              { label: "Running", value: value.running, unit: `of ${value.slots}`, about: "at a time" },
+              { label: "Waiting", value: value.waiting, about: "users take turns" },
+              {
+                label: "Emulation in real time",
+                value: value.real_time ? "enabled" : "disabled",
+                about: value.real_time ? "runs alone" : "on this test bed",
+              },
+            ]}
+          />
           {value.entries.length > 0 && (
             <ScrollRegion label="Runs in the queue">
-              <table>
+              <table className="records">
                 <thead>
                   <tr>
                     <th>Position</th>
@@ -42,7 +49,7 @@ export function QueueView() {
                 <tbody>
                   {value.entries.map((one) => (
                     <tr key={one.number}>
-                      <td>{one.position ?? "–"}</td>
+                      <td className="none">{one.position ?? "–"}</td>
                       <th scope="row">
                         {one.id ? (
                           <a href={link(["runs", one.id])}>{`${one.number} ${one.name}`}</a>
@@ -50,9 +57,9 @@ export function QueueView() {
                           one.name
                         )}
                       </th>
-                      <td>{one.owner || "–"}</td>
-                      <td>{one.instrument}</td>
-                      <td>
+                      <td data-label="Owner">{one.owner || "–"}</td>
+                      <td data-label="Instrument">{one.instrument}</td>
+                      <td data-label="State">
                         <State run={one} />
                       </td>
                     </tr>

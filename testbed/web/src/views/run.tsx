@@ -3,17 +3,18 @@
 import { useEffect, useMemo, useState } from "react";
 import { useActions } from "../data/actions";
 import { api } from "../data/api";
-import type { Changed, Entry, File, Group as GroupOfFlows, Outage, Results, Scenario } from "../data/api.gen";
-import { rounded, scaled, when } from "../data/format";
+import type { Changed, Entry, File, Results, Scenario } from "../data/api.gen";
+import { rounded, when } from "../data/format";
 import { FINAL, go, link, message, useEvents, useLoaded, usePlace } from "../data/state";
 import { quantitiesOf } from "../data/timeline";
 import { Notice, ScrollRegion, Title } from "../parts/basics";
-import { Calls } from "../parts/calls";
 import { ManualChanges } from "../parts/controls";
 import { Discussion } from "../parts/discussion";
 import { Live } from "../parts/live";
-import { type Marked, Marks } from "../parts/marks";
+import { Marks } from "../parts/marks";
+import { NotFound } from "../parts/not_found";
 import { Replay } from "../parts/replay";
+import { RunReport } from "../parts/run_report";
 import { State } from "../parts/run_state";
 import { Timeline } from "../parts/timeline";
 
@@ -24,6 +25,7 @@ export function RunView({ id }: { id: string }) {
   const { failure, success, perform } = useActions(loaded.reload);
   const { path } = usePlace();
   const tab = path[2] ?? "report";
+  const known = TABS.some((one) => one === tab);
   useEvents((event) => {
     if (event === null || event.run === id) loaded.reload();
   });
@@ -42,6 +44,7 @@ export function RunView({ id }: { id: string }) {
     );
   }
   if (!run) return <p aria-busy="true">Loading…</p>;
+  if (!known) return <NotFound reason={`A run has no page "${tab}"; it has ${TABS.join(", ")}.`} />;
   const ended = FINAL.includes(run.state);
   return (
     <>
@@ -95,13 +98,14 @@ export function RunView({ id }: { id: string }) {
           <span className={`state ${run.state}`}>{ended ? run.state : "running"}</span>
         )}
         {run.reason && <> – {run.reason}</>}
+        {run.configuration && (
+          <>
+            {". "}
+            <a href={link(["configuration", run.configuration, "system"])}>Configuration of this run</a>
+          </>
+        )}
       </p>
       {!ended && <Live run={run} />}
-      {run.configuration && (
-        <p>
-          <a href={link(["configuration", run.configuration, "system"])}>Configuration of this run</a>
-        </p>
-      )}
       {run.batch && (
         <p>
           Part of a launch of several runs: <a href={link(["runs"], { batch: run.batch })}>all runs</a>,{" "}
@@ -119,9 +123,7 @@ export function RunView({ id }: { id: string }) {
               </a>
             ))}
           </nav>
-          {tab === "report" && (
-            <Report id={id} run={run} state={run.state} flows={run.instrument !== "study"} />
-          )}
+          {tab === "report" && <RunReport run={run} />}
           {tab === "timeline" && <TimelineTab run={run} />}
           {tab === "picture" && <PictureTab run={run} />}
           {tab === "files" && <Files id={id} />}
@@ -130,131 +132,6 @@ export function RunView({ id }: { id: string }) {
         </>
       )}
     </>
-  );
-}
-
-function Report({ id, run, state, flows }: { id: string; run: Marked; state: string; flows: boolean }) {
-  const { value, error } = useLoaded<Results>(`/runs/${id}/results`);
-  if (error) return <Notice text={error} kind="plain" />;
-  if (!value) return <p aria-busy="true">Loading…</p>;
-  return (
-    <>
-      <Outages of={value.outages} />
-      {value.groups.map((one) => (
-        <Group key={one.name} group={one} run={run} />
-      ))}
-      {flows && (
-        <ScrollRegion label="Flows">
-          <table>
-            <caption>
-              Flows
-              {value.flows.length > MAX_FLOWS &&
-                `: the first ${MAX_FLOWS} of ${value.flows.length}; the files contain all`}
-              <Marks run={run} />
-            </caption>
-            <thead>
-              <tr>
-                <th>Flow</th>
-                <th className="number">Goodput (kbit/s)</th>
-                <th className="number">Predicted (kbit/s)</th>
-                <th className="number">RTT, mean (ms)</th>
-                <th className="number">Predicted (ms)</th>
-                <th className="number">Time-outs</th>
-                <th className="number">Retransmissions</th>
-              </tr>
-            </thead>
-            <tbody>
-              {value.flows.slice(0, MAX_FLOWS).map((one) => (
-                <tr key={String(one.flow)}>
-                  <th scope="row">{String(one.flow)}</th>
-                  <td className="number">{scaled(one.goodput, 1e-3)}</td>
-                  <td className="number soft">{scaled(one.predicted_goodput, 1e-3)}</td>
-                  <td className="number">{scaled(one.rtt_mean, 1e3)}</td>
-                  <td className="number soft">{scaled(one.predicted_rtt, 1e3)}</td>
-                  <td className="number">{rounded(one.timeouts)}</td>
-                  <td className="number">{rounded(one.retransmissions)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </ScrollRegion>
-      )}
-      {flows && <Calls run={id} />}
-      {state === "done" && (
-        <iframe className="report" title="Report of the run" src={`/api/runs/${id}/report`} sandbox="" />
-      )}
-      <p>
-        <a href={`/api/runs/${id}/report`} target="_blank" rel="noreferrer">
-          Open the report in a new tab
-        </a>
-      </p>
-    </>
-  );
-}
-
-/** The outages of the run, shown before the numbers that they affect. */
-function Outages({ of }: { of: Outage[] }) {
-  if (of.length === 0) return null;
-  return (
-    <div className="notice plain">
-      <strong id="outages">Outages</strong>
-      <ul aria-labelledby="outages">
-        {of.map((one) => (
-          <li key={one.text}>{one.text}</li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-/** Largest number of rows in the table of flows. */
-const MAX_FLOWS = 50;
-
-/** The statistics in the table of a group, with their headings. */
-const STATISTICS = [
-  ["mean", "Mean"],
-  ["p05", "5 %"],
-  ["median", "Median"],
-  ["p95", "95 %"],
-  ["best", "Best"],
-  ["worst", "Worst"],
-] as const;
-
-/** Statistics over the flows of a group, one row per quantity. */
-function Group({ group, run }: { group: GroupOfFlows; run: Marked }) {
-  return (
-    <ScrollRegion label={`Group ${group.name}`}>
-      <table>
-        <caption>
-          {group.name}: {group.flows} flows
-          <Marks run={run} />
-          {group.started !== null &&
-            `, started ${group.started}, finished ${group.finished}, unfinished ${group.unfinished}`}
-        </caption>
-        <thead>
-          <tr>
-            <th>Quantity</th>
-            <th>Flows</th>
-            {STATISTICS.map(([key, label]) => (
-              <th key={key}>{label}</th>
-            ))}
-            <th>Worst flow</th>
-          </tr>
-        </thead>
-        <tbody>
-          {group.statistics.map((one) => (
-            <tr key={one.about}>
-              <th scope="row">{one.about}</th>
-              <td>{one.count}</td>
-              {STATISTICS.map(([key]) => (
-                <td key={key}>{rounded(one[key])}</td>
-              ))}
-              <td>{one.worst_flow}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollRegion>
   );
 }
 

@@ -1,17 +1,22 @@
 // Step 4: the preview, and the launch.
 
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { api, Refusal } from "../../data/api";
-import type { Entry, Full, SessionUser } from "../../data/api.gen";
+import type { Entry, Full, Plan, Quota, SessionUser } from "../../data/api.gen";
 import type { View } from "../../data/draft";
 import { duration, rounded, scaled } from "../../data/format";
 import { useInstruments } from "../../data/instruments";
+import { significant } from "../../data/numbers";
 import { requestId } from "../../data/request_id";
-import { go, message } from "../../data/state";
+import { go, message, useLoaded } from "../../data/state";
 import { Notice, ScrollRegion } from "../../parts/basics";
+import { type TileContent, Tiles } from "../../parts/tiles";
+import "../../parts/records.css";
 
 export function Launch({
   view,
+  text,
   applied,
   dirty,
   apply,
@@ -19,6 +24,8 @@ export function Launch({
   user,
 }: {
   view: View | null;
+  /** The TOML text of the draft. */
+  text: string;
   applied: Full;
   dirty: boolean;
   apply: () => Promise<boolean>;
@@ -83,11 +90,6 @@ export function Launch({
             {dirty ? "Apply and launch" : "Launch"}
           </button>
         )}
-        <span className="soft">
-          {instruments.join(", ")}
-          {campaign ? " – the campaign, " : ": "}
-          {runs} {runs === 1 ? "run" : "runs"}
-        </span>
         {instruments.includes("simulate") && (
           <label className="check">
             <input type="checkbox" checked={paced} onChange={(event) => setPaced(event.target.checked)} />
@@ -113,6 +115,9 @@ export function Launch({
         )}
       </div>
       <Notice text={failure} />
+      {view.valid && instruments.length > 0 && (
+        <Cost view={view} text={text} instruments={instruments} runs={runs} />
+      )}
       {!view.valid && <p>To launch this scenario, fix the problems listed above.</p>}
       {instruments.length === 0 && user.level !== "guest" && (
         <p>To launch this scenario, choose an instrument in step 3, Test.</p>
@@ -132,48 +137,7 @@ export function Launch({
           {[...view.warnings, ...view.cautions].map((one) => (
             <Notice key={one} text={one} kind="plain" />
           ))}
-          <h2>Preview</h2>
-          <p>
-            About {rounded(view.cost.events)} events for {duration(view.cost.seconds)} of the scenario
-            {runs > 1 && `, in each of the ${runs} runs`}.
-          </p>
-          {view.predictions.length > 0 && (
-            <ScrollRegion label="Predictions">
-              <table>
-                <caption>Predicted by the equations</caption>
-                <thead>
-                  <tr>
-                    <th>Flow</th>
-                    <th className="number">Goodput (kbit/s)</th>
-                    <th className="number">Round trip, mean (ms)</th>
-                    <th>Limited by</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {view.predictions.map((one) => (
-                    <tr key={one.flow}>
-                      <th scope="row">{one.flow}</th>
-                      <td className="number">{scaled(one.prediction?.goodput_bit_s, 1e-3)}</td>
-                      <td className="number">{scaled(one.prediction?.round_trip.mean_s, 1e3)}</td>
-                      <td>{one.prediction?.limited_by ?? "–"}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </ScrollRegion>
-          )}
-          {view.predictions
-            .filter((one) => one.note)
-            .map((one) => (
-              <div key={one.flow}>
-                <strong>{one.flow}</strong>
-                <ul className="notes">
-                  {one.note.split("; ").map((note) => (
-                    <li key={note}>{note}</li>
-                  ))}
-                </ul>
-              </div>
-            ))}
+          <Predictions of={view.predictions} />
           <details>
             <summary>Details of the scenario</summary>
             <ScrollRegion label="Summary of the scenario">
@@ -183,5 +147,112 @@ export function Launch({
         </>
       )}
     </section>
+  );
+}
+
+/** The cost of the launch: its runs, their expected time, and the places that they take. */
+function Cost({
+  view,
+  text,
+  instruments,
+  runs,
+}: {
+  view: View;
+  text: string;
+  instruments: string[];
+  runs: number;
+}) {
+  const plan = useQuery({
+    queryKey: ["points", text, instruments],
+    queryFn: () => api.computed<Plan>("/drafts/points", { text, instruments }),
+    placeholderData: keepPreviousData,
+  }).data;
+  const queued = useLoaded<Quota[]>("/quotas").value?.find((one) => one.name === "queued");
+  const points = view.runs > 1 && plan ? plan.count : 1;
+  const free = queued ? queued.limit - queued.used : null;
+  const tiles: TileContent[] = [
+    {
+      label: "Runs",
+      value: runs.toLocaleString("en"),
+      about: [
+        points > 1 && `${points} points`,
+        plan && plan.replications > 1 && `${plan.replications} replications`,
+        instruments.join(", "),
+      ]
+        .filter(Boolean)
+        .join(" × "),
+    },
+    {
+      label: "Expected time",
+      value: plan?.seconds ? duration(plan.seconds) : "…",
+      about: runs > 1 ? "all runs, one after the other" : "after the start of the run",
+    },
+    {
+      label: "Scenario",
+      value: duration(view.cost.seconds),
+      about: `about ${count(view.cost.events)} events${runs > 1 ? " per run" : ""}`,
+    },
+  ];
+  if (queued && free !== null)
+    tiles.push({
+      label: "Places in the queue",
+      value: `${runs} of ${free}`,
+      about:
+        runs > free
+          ? `the launch exceeds your ${free} free places`
+          : `free places; ${queued.used} of ${queued.limit} are in use`,
+      tone: runs > free ? "bad" : undefined,
+    });
+  return <Tiles label="Cost of the launch" tiles={tiles} />;
+}
+
+/** A large number with a word, such as "318 thousand". */
+function count(value: number): string {
+  const [size, word] =
+    value >= 1e9 ? [1e9, " billion"] : value >= 1e6 ? [1e6, " million"] : [1e3, " thousand"];
+  return value < 1e3 ? rounded(value) : `${significant(value / size, 3)}${word}`;
+}
+
+/** The prediction of the equations for each flow, with its notes. */
+function Predictions({ of }: { of: View["predictions"] }) {
+  if (of.length === 0) return null;
+  return (
+    <ScrollRegion label="Predictions">
+      <table className="records predictions">
+        <caption>Predicted by the equations</caption>
+        <thead>
+          <tr>
+            <th>Flow</th>
+            <th className="number">Goodput (kbit/s)</th>
+            <th className="number">Round trip, mean (ms)</th>
+            <th>Limited by</th>
+            <th>Notes</th>
+          </tr>
+        </thead>
+        <tbody>
+          {of.map((one) => (
+            <tr key={one.flow}>
+              <th scope="row">{one.flow}</th>
+              <td data-label="Goodput (kbit/s)" className="number">
+                {scaled(one.prediction?.goodput_bit_s, 1e-3)}
+              </td>
+              <td data-label="Round trip, mean (ms)" className="number">
+                {scaled(one.prediction?.round_trip.mean_s, 1e3)}
+              </td>
+              <td data-label="Limited by">{one.prediction?.limited_by ?? "–"}</td>
+              <td className={`text wide${one.note ? "" : " none"}`}>
+                {one.note && (
+                  <ul className="notes">
+                    {one.note.split("; ").map((note) => (
+                      <li key={note}>{note}</li>
+                    ))}
+                  </ul>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
   );
 }
