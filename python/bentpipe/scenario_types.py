@@ -31,6 +31,7 @@ __all__ = [
     "Avbdc",
     "Back",
     "Balance",
+    "BitrateAdaptation",
     "BudgetLeg",
     "BundleConvergence",
     "BundleDiscard",
@@ -376,6 +377,9 @@ class Fidelity(TypedDict):
 
 #: The distribution of the lengths of bursts and silences, or of the times between datagrams.
 Distribution: TypeAlias = 'Literal["constant", "exponential"]'
+
+#: The choice of the bit rate of the next segment.
+BitrateAdaptation: TypeAlias = 'Literal["rate", "buffer"]'
 
 #: The distribution of sizes about their mean.
 Sizes: TypeAlias = 'Literal["constant", "exponential", "pareto"]'
@@ -919,6 +923,29 @@ class CommandApp(TypedDict):
     placeholders. If unset, nothing is started there."""
 
 
+class DashApp(TypedDict):
+    """App of the kind `dash`. A video over HTTP with an adaptive bit rate, as in MPEG-DASH (ISO/IEC 23009-1).
+    The flow's source is the player."""
+
+    adaptation: NotRequired[BitrateAdaptation]
+    """The choice of the bit rate of the next segment. Default `"rate"`."""
+    bitrates: NotRequired[list[Rate]]
+    """Bit rates of the representations in ascending order, 1 to 100. Default 235, 375, 560, 750, 1050, 1750,
+    2350, 3000, 4300 and 5800 kbit/s."""
+    buffer: NotRequired[Span]
+    """Maximum duration of the video in the player's buffer, at least one segment. Default 30 s."""
+    kind: Literal["dash"]
+    length: NotRequired[Span]
+    """Duration of the video. If unset, the video lasts until the end of the run."""
+    request: NotRequired[Size]
+    """Size of a request for the lowest bit rate, 1 B to 500 B. Default 400 B."""
+    segment: NotRequired[Span]
+    """Duration of a segment. Default 4 s."""
+    startup: NotRequired[Span]
+    """Duration of the video in the buffer with which playback starts, and resumes after a stall; at most
+    `buffer`. Default 4 s."""
+
+
 class EmailApp(TypedDict):
     """App of the kind `email`. Mails that the flow's source sends, each over its own connection, after the
     set-up dialogue of SMTP (RFC 5321)."""
@@ -1147,7 +1174,7 @@ class CallsApp(TypedDict):
 
 #: The application of a flow, which determines its traffic. Both ends run it: the flow's source opens the
 #: connection, its destination answers.
-App: TypeAlias = 'BulkApp | BundlesApp | CbrApp | CommandApp | EmailApp | FtpApp | HttpApp | NetpipeApp | SensorsApp | VoiceApp | CallsApp | Literal["bulk", "bundles", "cbr", "command", "email", "ftp", "http", "netpipe", "sensors", "voice", "calls"]'
+App: TypeAlias = 'BulkApp | BundlesApp | CbrApp | CommandApp | DashApp | EmailApp | FtpApp | HttpApp | NetpipeApp | SensorsApp | VoiceApp | CallsApp | Literal["bulk", "bundles", "cbr", "command", "dash", "email", "ftp", "http", "netpipe", "sensors", "voice", "calls"]'
 
 #: The ends of a flow in an emulation. In a simulation both ends are models.
 Endpoints: TypeAlias = 'Literal["kernel", "model"]'
