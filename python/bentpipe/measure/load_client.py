@@ -240,6 +240,7 @@ class Loads:
             "direction": load.direction,
             "seconds": seconds or load.duration,
             "congestion": item.congestion,
+            "segments": load.segments,
         }
         if load.kind == "call":
             request["codec"] = load.codec
@@ -336,6 +337,7 @@ class Loads:
                 self._steady.now,
                 self._headers,
                 self._go_on,
+                item.load.segments,
             )
             channel.say({"sent": int((outcome.sent > 0).sum()), "quiet": QUIET_S})
             answer, data = channel.hear(REPORT_S)
