@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 #: Maximum ratio of the packets per second of small and of large datagrams for a limit in packets. A
 #: limit in bytes gives the ratio of their sizes.
 PACKETS_RATIO: Final = (DATAGRAM / SMALL) ** 0.5
-#: Minimum evenness of arrivals from a forwarder that waits after each packet. A full limit of
-#: packets passes them in groups, one group per delay.
-EVEN: Final = 0.5
+#: Minimum number of packets in a network with a limit in packets; a forwarder that delays one packet
+#: after another holds one. Maximum ratio of the delays with and without load, and a difference in
+#: seconds: packets wait for a forwarder, but not for a limit.
+MIN_HELD: Final = 2.0
+MAX_GROWTH: Final = 1.5
+GROWTH_S: Final = 5e-3
 #: Maximum fraction of a promised delay that counts as no delay.
 NO_DELAY: Final = 0.2
 #: Minimum number of standard deviations by which losses in a row must exceed independent losses.
@@ -39,24 +42,19 @@ def cause(name: str, one: Evidence, promises: Promises, seen: Numbers) -> str | 
     return None
 
 
-def _delay_in_packets(one: Evidence) -> float | None:
-    """Returns the mean number of packets in the network, by Little's law: rate times delay."""
-    delay = one.loaded_delay or (one.delay.value if one.delay else None)
-    return None if one.packets is None or delay is None else one.packets * delay
-
-
 def _is_in_packets(one: Evidence) -> bool:
     """Returns true if the network passes as many large as small packets per second."""
     return bool(one.packets and one.small_packets and one.small_packets < PACKETS_RATIO * one.packets)
 
 
 def _packet_limit(one: Evidence, promises: Promises, _: Numbers) -> str | None:
-    held, rate = _delay_in_packets(one), promises.value("rate", one.direction)
-    if held is None or rate is None or not _is_in_packets(one) or (one.evenness or 0.0) > EVEN:
+    rate, loaded = promises.value("rate", one.direction), one.loaded_delay
+    if one.packets is None or rate is None or loaded is None or not _is_in_packets(one):
         return None
-    delay = one.loaded_delay or (one.delay.value if one.delay else 0.0)
-    needed = rate * delay / (8 * DATAGRAM)
-    if held >= needed:
+    delay = one.delay.value if one.delay is not None else loaded
+    # Little's law: the packets in a network are their rate times their delay.
+    held, needed = one.packets * delay, rate * delay / (8 * DATAGRAM)
+    if not MIN_HELD <= held < needed or loaded > MAX_GROWTH * delay + GROWTH_S:
         return None
     return (
         f"packet limit below rate x delay: about {held:.0f} packets are in the network at once, the "
@@ -118,6 +116,9 @@ def _segments(one: Evidence, _: Promises, __: Numbers) -> str | None:
     if one.burst is None or one.segments is None:
         return None
     ratio = one.segments[1] / max(1, one.burst[1])
+    # A queue with room for less than a packet of several segments drops all of them.
+    if abs(one.segments[1] - one.burst[1]) <= 2 * SEGMENTS:
+        return None
     if 1 / MAX_SEGMENTS_RATIO <= ratio <= MAX_SEGMENTS_RATIO:
         return None
     if ratio < 1:
@@ -125,9 +126,10 @@ def _segments(one: Evidence, _: Promises, __: Numbers) -> str | None:
             f"segments larger than the shaper accounts for: it drops packets of {SEGMENTS} segments "
             f"({one.segments[1]} datagrams arrive, {one.burst[1]} without segmentation offload)"
         )
+    least = "at least " if one.segments[1] == one.segments[0] else ""
     return (
         f"segments larger than the shaper accounts for: a packet of {SEGMENTS} segments counts as one, so "
-        f"the queue holds {number(ratio)} times as much with segmentation offload"
+        f"the queue holds {least}{number(ratio)} times as much with segmentation offload"
     )
 
 

@@ -41,7 +41,7 @@ SPREAD_NORMAL: Final = 3.2897
 #: Tested periods of the release of packets in seconds, and the minimum length of the mean vector
 #: of phases (Rayleigh's test) for a period.
 TICKS: Final = (1e-3, 2e-3, 4e-3, 5e-3, 8e-3, 1e-2, 1.5625e-2, 1.6e-2, 2e-2, 2.5e-2, 4e-2, 5e-2, 0.1)
-PHASE_LOCKED: Final = 0.9
+PHASE_LOCKED: Final = 0.6
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,6 @@ class Evidence:
     #: Packets per second of the load above the promised rate, and of small datagrams.
     packets: float | None = None
     small_packets: float | None = None
-    #: Median of the intervals between arrivals, divided by their mean.
-    evenness: float | None = None
     loss: Estimate | None = None
     lost: int = 0
     #: Fraction of lost datagrams whose predecessor was lost, and the same with independent losses.
@@ -166,8 +164,7 @@ def _forwarded(result: Numbers, rest: Measured) -> None:
     for side, at, growth in zip(("up", "down"), (rest.arrived[ok], rest.returned[ok]), grown, strict=True):
         if growth > 0.25 * max(grown):
             one = result.of[side]
-            one.packets, one.evenness = _per_second(at / 1e9), _evenness(at / 1e9)
-            one.small_packets = one.packets
+            one.packets = one.small_packets = _per_second(at / 1e9)
 
 
 def _loads(one: Evidence, seen: Measured, summary: Summary, side: str, promised: float | None) -> None:
@@ -221,7 +218,7 @@ def _above(one: Evidence, outcome: Outcome, at: Times) -> None:
     if len(at) < 2 * BATCHES:
         return
     steady = at[at >= at[0] + STEADY * (at[-1] - at[0])]
-    one.packets, one.evenness = _per_second(steady), _evenness(steady)
+    one.packets = _per_second(steady)
     if len(steady) < 2 * BATCHES:
         steady = at
     edges = np.linspace(0, len(steady) - 1, BATCHES + 1).astype(int)
@@ -326,8 +323,3 @@ def reordered(number: NDArray[np.int64]) -> int:
 def _per_second(at: Times) -> float | None:
     at = np.sort(at)
     return (len(at) - 1) / float(at[-1] - at[0]) if len(at) > 2 and at[-1] > at[0] else None
-
-
-def _evenness(at: Times) -> float | None:
-    gaps = np.diff(np.sort(at))
-    return float(np.median(gaps) / gaps.mean()) if len(gaps) > 2 and gaps.mean() > 0 else None

@@ -140,11 +140,13 @@ def _loads(
     )
     drain = PAUSE_S + burst * 8 * DATAGRAM / rate
     full = Load("burst", side, pause=drain, packets=burst, size=DATAGRAM)
-    loads = [replace(Load("survey", side, size=200, duration=1.5), pause=PAUSE_S), below, full]
+    loads = [replace(Load("survey", side, size=200, duration=1.5), pause=PAUSE_S), below]
     if promised:
         loads.append(replace(below, rate=ABOVE * rate, duration=max(ABOVE_S, 4 * round_trip)))
-    if ("segments", side) in promises.of:
-        loads.append(replace(full, segments=SEGMENTS))
+    if promised or queue is not None:
+        loads.append(full)
+        if ("segments", side) in promises.of:
+            loads.append(replace(full, segments=SEGMENTS))
     return loads
 
 

@@ -163,10 +163,7 @@ def _quantity(promise: Promise, one: Evidence, promises: Promises, seen: Numbers
         return _queue(promise, one, promises, seen, tolerance)
     measured: Estimate | None = getattr(one, name)
     if measured is None:
-        reason = "too few packets arrived"
-        if seen.saturated:
-            reason = "the network forwards too few packets for this measurement"
-        return _row(promise, UNKNOWN, reason=reason)
+        return _row(promise, UNKNOWN, reason=_too_few(seen))
     low, high = _band(name, promise.value, tolerance)
     verdict = _compared(measured, (low, high + (one.transmission if name == "delay" else 0.0)))
     if name == "loss" and verdict == KEPT and (bursts := causes.correlated(one)):
@@ -174,6 +171,12 @@ def _quantity(promise: Promise, one: Evidence, promises: Promises, seen: Numbers
     reason = f"the interval is too wide: {_interval(measured, name)}" if verdict == UNKNOWN else None
     cause = causes.cause(name, one, promises, seen) if verdict == BROKEN else None
     return _row(promise, verdict, measured, reason=reason, cause=cause)
+
+
+def _too_few(seen: Numbers) -> str:
+    if seen.saturated:
+        return "the network forwards too few packets for this measurement"
+    return "too few packets arrived"
 
 
 def _interval(measured: Estimate, name: str) -> str:
@@ -188,7 +191,7 @@ def _rate(promise: Promise, one: Evidence, promises: Promises, seen: Numbers, to
         most = one.packets * 8 * 1500
         measured = Estimate(most, most, most)
     if measured is None:
-        return _row(promise, UNKNOWN, reason="too few packets arrived")
+        return _row(promise, UNKNOWN, reason=_too_few(seen))
     if one.unlimited:
         offered = rate_text(one.offered)
         if one.offered is None or one.offered < OFFERED * promise.value:
@@ -290,7 +293,9 @@ def _mtu(promise: Promise, one: Evidence, *_: Any) -> Row:
 
 def _segments(promise: Promise, one: Evidence, promises: Promises, seen: Numbers, _: float) -> Row:
     """Judges whether a queue holds the same number of packets with segmentation offload."""
-    if one.burst is None or one.segments is None or not one.segments[0]:
+    if one.burst is None:
+        return _row(promise, UNKNOWN, reason="no rate or queue is promised")
+    if one.segments is None or not one.segments[0]:
         return _row(promise, UNKNOWN, reason="this host cannot send with segmentation offload")
     sent, arrived = one.burst
     if sent - arrived < max(5, 0.02 * sent):

@@ -127,9 +127,7 @@ def probe(
     with contextlib.ExitStack() as stack:
         if used is not None:
             stack.callback(used.close)
-        sock = stack.enter_context(
-            opened(family, departing=departures_stamped, hardware=used is not None)
-        )
+        sock = stack.enter_context(opened(family, departing=departures_stamped, hardware=used is not None))
         sock.connect(address)
         shaken = 0
         session = 0

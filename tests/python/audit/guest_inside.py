@@ -78,7 +78,7 @@ def observed(promise: str, duration: float) -> bytes:
             )
             with os.fdopen(writing, "wb") as pipe:
                 pickle.dump(seen, pipe)
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - the parent reports it
             traceback.print_exc()
         os._exit(0)
     os.close(writing)

@@ -33,7 +33,7 @@ def _setup(name: str, promise: str, commands: list[str], fault: str | None = Non
     return {"name": name, "promise": promise, "commands": commands, "fault": fault, "duration": 5.0}
 
 
-LINK: Final = "rate=10 Mbit/s,delay=100 ms,loss=0"
+LINK: Final = "rate=10 Mbit/s,delay=100 ms"
 #: Each has the words of the cause that the audit must name; None for a right set-up.
 SETUPS: Final = [
     _setup("right-delay", "delay=100 ms,jitter=0 ms,loss=0", _both("netem delay 100ms limit 100000")),
@@ -44,9 +44,13 @@ SETUPS: Final = [
         _both("netem delay 100ms rate 10mbit limit 1100"),
     ),
     _setup("right-short", "rate=50 Mbit/s,delay=5 ms,loss=0", _both("netem delay 5ms rate 50mbit limit 200")),
-    _setup("right-slow", "rate=512 kbit/s,delay=300 ms,loss=0", _both("netem delay 300ms rate 512kbit limit 100")),
+    _setup(
+        "right-slow", "rate=512 kbit/s,delay=300 ms,loss=0", _both("netem delay 300ms rate 512kbit limit 100")
+    ),
     _setup("right-loss", f"{LINK},loss=2 %", _both("netem delay 100ms rate 10mbit limit 1000 loss 2%")),
-    _setup("right-jitter", "delay=100 ms,jitter=5.8 ms,order=any", _both("netem delay 100ms 10ms limit 10000")),
+    _setup(
+        "right-jitter", "delay=100 ms,jitter=5.8 ms,order=any", _both("netem delay 100ms 10ms limit 10000")
+    ),
     _setup(
         "right-asymmetric",
         "up.rate=2 Mbit/s,down.rate=20 Mbit/s,up.delay=20 ms,down.delay=250 ms",
@@ -61,29 +65,54 @@ SETUPS: Final = [
         "rate=10 Mbit/s,queue=60 kB",
         _both("tbf rate 10mbit burst 5kb limit 60000"),
     ),
-    _setup("wrong-limit", LINK, _both("netem delay 100ms rate 10mbit limit 40"), "packet limit"),
+    _setup(
+        "wrong-limit",
+        f"{LINK},loss=0",
+        _both("netem delay 100ms rate 10mbit limit 40"),
+        "packet limit below rate x delay",
+    ),
     _setup(
         "wrong-one-way",
         "delay=100 ms",
         [*_both("netem")[:2], "qdisc mb root netem delay 100ms limit 100000"],
         "delay in one direction only",
     ),
-    _setup("wrong-jitter", "delay=100 ms,jitter=5.8 ms", _both("netem delay 100ms 10ms limit 10000"), "jitter that reorders"),
+    _setup(
+        "wrong-jitter",
+        "delay=100 ms,jitter=5.8 ms",
+        _both("netem delay 100ms 10ms limit 10000"),
+        "jitter that reorders",
+    ),
     _setup(
         "wrong-segments",
-        f"{LINK},queue=200 packets",
-        ["qdisc a root netem delay 100ms rate 10mbit limit 300", "qdisc b root netem delay 100ms rate 10mbit limit 300"],
+        f"{LINK},queue=300 packets",
+        [
+            "qdisc a root netem delay 100ms rate 10mbit limit 300",
+            "qdisc b root netem delay 100ms rate 10mbit limit 300",
+        ],
         "segments larger than the shaper accounts for",
     ),
-    _setup("wrong-slots", "delay=50 ms", _both("netem delay 50ms slot 10ms 10ms limit 10000"), "timer granularity"),
+    _setup(
+        "wrong-slots",
+        "delay=50 ms",
+        _both("netem delay 50ms slot 10ms 10ms limit 10000"),
+        "timer granularity",
+    ),
     _setup(
         "wrong-correlated",
         f"{LINK},loss=2 %",
         _both("netem delay 100ms rate 10mbit limit 1000 loss gemodel 0.5% 25% 100% 0%"),
         "correlated loss",
     ),
-    _setup("wrong-bucket", "rate=10 Mbit/s", _both("tbf rate 10mbit burst 1mb latency 200ms"), "token bucket"),
-    _setup("wrong-mtu", "delay=20 ms", [*_both("netem delay 20ms limit 100000"), "link ma mtu 1400", "link mb mtu 1400"], "MTU"),
+    _setup(
+        "wrong-bucket", "rate=10 Mbit/s", _both("tbf rate 10mbit burst 1mb latency 200ms"), "token bucket"
+    ),
+    _setup(
+        "wrong-mtu",
+        "delay=20 ms",
+        [*_both("netem delay 20ms limit 100000"), "link ma mtu 1400", "link mb mtu 1400"],
+        "MTU",
+    ),
 ]
 
 
