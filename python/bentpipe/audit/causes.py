@@ -112,24 +112,34 @@ def _jitter_reorders(one: Evidence, _: Promises, __: Numbers) -> str | None:
     )
 
 
+def segments_ratio(one: Evidence) -> tuple[float, float] | None:
+    """Returns least and greatest ratio of the datagrams that the queue holds with and without
+    segmentation offload; None without both bursts."""
+    if one.burst is None or one.segments is None or not one.segments.sent:
+        return None
+    (least, most), (own_least, own_most) = one.burst.held, one.segments.held
+    return own_least / most, own_most / least
+
+
 def _segments(one: Evidence, _: Promises, __: Numbers) -> str | None:
-    if one.burst is None or one.segments is None:
+    ratio = segments_ratio(one)
+    if ratio is None or one.burst is None or one.segments is None:
         return None
-    ratio = one.segments[1] / max(1, one.burst[1])
     # A queue with room for less than a packet of several segments drops all of them.
-    if abs(one.segments[1] - one.burst[1]) <= 2 * SEGMENTS:
+    if abs(one.segments.arrived - one.burst.arrived) <= 2 * SEGMENTS:
         return None
-    if 1 / MAX_SEGMENTS_RATIO <= ratio <= MAX_SEGMENTS_RATIO:
-        return None
-    if ratio < 1:
+    if ratio[1] < 1 / MAX_SEGMENTS_RATIO:
         return (
             f"segments larger than the shaper accounts for: it drops packets of {SEGMENTS} segments "
-            f"({one.segments[1]} datagrams arrive, {one.burst[1]} without segmentation offload)"
+            f"({one.segments.arrived} datagrams arrive, {one.burst.arrived} without segmentation offload)"
         )
-    least = "at least " if one.segments[1] == one.segments[0] else ""
+    if ratio[0] <= MAX_SEGMENTS_RATIO:
+        return None
+    least = "at least " if one.segments.arrived == one.segments.sent else ""
     return (
         f"segments larger than the shaper accounts for: a packet of {SEGMENTS} segments counts as one, so "
-        f"the queue holds {least}{number(ratio)} times as much with segmentation offload"
+        f"the queue holds {least}{number(one.segments.arrived / one.burst.arrived)} times as much with "
+        "segmentation offload"
     )
 
 

@@ -34,6 +34,10 @@ BATCHES: Final = 10
 STEADY: Final = 0.5
 #: Minimum ratio of offered and promised rate for testing a promised rate.
 OFFERED: Final = 1.05
+#: Maximum backlog in packets of a datagram whose loss counts, and the minimum number of such
+#: datagrams.
+MAX_BACKLOG: Final = 4.0
+MIN_COUNTED: Final = 20
 #: Quantiles whose distance gives the standard deviation, and this distance for a normal
 #: distribution. For a uniform distribution the result is 5 % smaller than the standard deviation.
 SPREAD: Final = (0.05, 0.95)
@@ -51,6 +55,21 @@ class Estimate:
     value: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Burst:
+    """A burst: sent and arrived datagrams, and the number that the promised rate could send while this
+    host was still sending."""
+
+    sent: int
+    arrived: int
+    drained: float
+
+    @property
+    def held(self) -> tuple[float, float]:
+        """Least and greatest number of datagrams that the queue held."""
+        return max(1.0, self.arrived - self.drained), float(max(1, self.arrived))
 
 
 @dataclass
@@ -84,9 +103,9 @@ class Evidence:
     tick: float | None = None
     #: Bytes of a burst that arrived in excess of the promised rate.
     excess: float | None = None
-    #: Sent and arrived datagrams of the burst, and of the burst with segmentation offload.
-    burst: tuple[int, int] | None = None
-    segments: tuple[int, int] | None = None
+    #: The burst, and the burst with segmentation offload.
+    burst: Burst | None = None
+    segments: Burst | None = None
     queue: Queue | None = None
     survey: Survey | None = None
 
@@ -176,20 +195,19 @@ def _loads(one: Evidence, seen: Measured, summary: Summary, side: str, promised:
             continue
         number, at = _arrivals(outcome)
         whole = load.kind != "burst" or load.segments > 1
-        sent = int((outcome.sent[outcome.pattern["lane"] == 0] > 0).sum())
         if load.kind == "burst":
-            counts = (sent, int((outcome.pattern["lane"][number] == 0).sum()))
+            burst = _burst(outcome, number, promised)
             if load.segments > 1:
-                one.segments = counts
+                one.segments = burst
             else:
-                one.burst = counts
+                one.burst = burst
                 if promised:
                     sizes = outcome.pattern["size"][number]
                     one.excess = float(np.max(np.cumsum(sizes) - promised / 8 * (at - at[0]), initial=0.0))
         elif promised and load.rate > promised:
             _above(one, outcome, at)
         else:
-            _below(one, outcome, number)
+            _below(one, outcome, number, promised)
             delay = loaded.delay[np.isfinite(loaded.delay)]
             one.loaded_delay = float(np.median(delay)) if len(delay) else None
             one.tick = max(one.tick or 0.0, bunched(at, 8 * load.size / load.rate))
@@ -200,6 +218,14 @@ def _loads(one: Evidence, seen: Measured, summary: Summary, side: str, promised:
     plain = {outcome.item.name for outcome in seen.outcomes if outcome.item.load.segments == 1}
     one.queue = next((queue for queue in queues if queue.load in plain), None)
     one.survey = next((found for found in summary.surveys if found.direction == side), None)
+
+
+def _burst(outcome: Outcome, number: NDArray[np.int64], promised: float | None) -> Burst:
+    lane = outcome.pattern["lane"]
+    sent = outcome.sent[(lane == 0) & (outcome.sent > 0)] / 1e9
+    span = float(np.ptp(sent)) if len(sent) else 0.0
+    drained = (promised or 0.0) * span / (8 * DATAGRAM)
+    return Burst(len(sent), int((lane[number] == 0).sum()), drained)
 
 
 def _arrivals(outcome: Outcome) -> tuple[NDArray[np.int64], Times]:
@@ -231,15 +257,34 @@ def _above(one: Evidence, outcome: Outcome, at: Times) -> None:
     one.unlimited = lost <= 0.02 * len(sent) and not waited and one.offered < mean * 1.03
 
 
-def _below(one: Evidence, outcome: Outcome, number: NDArray[np.int64]) -> None:
+def _below(one: Evidence, outcome: Outcome, number: NDArray[np.int64], promised: float | None) -> None:
     """Adds losses from the load below the promised rate."""
     sent = np.flatnonzero(outcome.sent > 0)
+    if promised:
+        sent = sent[backlog(outcome.sent[sent] / 1e9, promised) <= MAX_BACKLOG]
+    if len(sent) < MIN_COUNTED:
+        return
     got = np.isin(sent, number)
     one.lost = int((~got).sum())
     one.loss = Estimate(one.lost / len(sent), *fraction(one.lost, len(sent)))
     if one.lost > 1:
         again = float((~got[1:] & ~got[:-1]).sum()) / max(1, int((~got[:-1]).sum()))
         one.runs = again, one.lost / len(sent)
+
+
+def backlog(sent: Times, rate: float) -> Times:
+    """Returns the packets that wait at a link of the promised rate when each datagram arrives, itself
+    included. A busy host sends late datagrams without pauses, and a correct network may drop them.
+
+    >>> backlog(np.array([0.0, 0.0, 0.0, 1.0]), 9600.0).tolist()
+    [1.0, 2.0, 3.0, 3.0]
+    """
+    gaps = np.diff(sent, prepend=sent[:1]) * rate / (8 * DATAGRAM)
+    found, waiting = np.empty(len(sent)), 0.0
+    for place, gap in enumerate(gaps.tolist()):
+        waiting = max(0.0, waiting - gap) + 1
+        found[place] = waiting
+    return found
 
 
 def fraction(count: int, of: int) -> tuple[float, float]:

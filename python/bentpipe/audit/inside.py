@@ -21,7 +21,7 @@ from .promises import read_promises
 def main(folder: Path) -> None:
     """Measures as requested."""
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-    address = request["address"] or os.environ.get("MAHIMAHI_BASE") or request["fallback"]
+    address = request["address"] or os.environ.get("MAHIMAHI_BASE")
     progress = folder / "progress"
 
     def advance(done: float) -> bool:

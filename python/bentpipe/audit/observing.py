@@ -36,6 +36,8 @@ BURST_S: Final = 8.0
 SEGMENTS: Final = 16
 #: Time between loads in seconds.
 PAUSE_S: Final = 0.5
+#: Least time without a datagram after which a load has ended, in seconds.
+MIN_QUIET_S: Final = 0.5
 
 
 @dataclass
@@ -75,7 +77,7 @@ def observe(
             key,
             seed=seed,
             advance=lambda done: advance(begin + (end - begin) * done),
-            departures_stamped=not shared_clock,
+            departures_stamped=False,
         )
 
     rates = {side: promises.value("rate", side) for side in DIRECTIONS}
@@ -132,17 +134,18 @@ def _loads(
     if queue is not None:
         in_bytes = queue.value if queue.unit == "B" else queue.value * rate / 8
         held = queue.value if queue.unit == "packets" else in_bytes / DATAGRAM
+    quiet = MIN_QUIET_S + 2 * round_trip
     packets = 2 * held + rate * round_trip / (8 * DATAGRAM)
     longest = max(50.0, BURST_S * rate / (8 * DATAGRAM))
     burst = int(min(max(packets, BURST[0]), BURST[1], longest)) // SEGMENTS * SEGMENTS
-    below = replace(
-        Load("udp", side, pause=PAUSE_S, size=DATAGRAM), rate=BELOW * rate, duration=max(1.0, duration)
-    )
-    drain = PAUSE_S + burst * 8 * DATAGRAM / rate
-    full = Load("burst", side, pause=drain, packets=burst, size=DATAGRAM)
-    loads = [replace(Load("survey", side, size=200, duration=1.5), pause=PAUSE_S), below]
+    any_load = Load("udp", side, pause=PAUSE_S, quiet=quiet, size=DATAGRAM)
+    full = replace(any_load, kind="burst", packets=burst)
+    loads = [
+        replace(any_load, kind="survey", duration=1.5),
+        replace(any_load, rate=BELOW * rate, duration=max(1.0, duration)),
+    ]
     if promised:
-        loads.append(replace(below, rate=ABOVE * rate, duration=max(ABOVE_S, 4 * round_trip)))
+        loads.append(replace(any_load, rate=ABOVE * rate, duration=max(ABOVE_S, 4 * round_trip)))
     if promised or queue is not None:
         loads.append(full)
         if ("segments", side) in promises.of:

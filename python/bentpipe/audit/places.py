@@ -71,7 +71,7 @@ def between(here: str, there: str, request: Request, advance: Callable[[float], 
     """Measures from one namespace to another. Raises :class:`bentpipe.InputError`."""
     near, far = entered(here), entered(there)
     address = request.address or _address(near, far, there)
-    with _folder(request, address) as folder, _reflector(far, folder, request.port):
+    with _folder(request, address) as folder, _reflector(far, folder, request.port, "::"):
         program = [*near, sys.executable, "-m", "bentpipe.audit.inside", str(folder)]
         with (folder / "output").open("w", encoding="utf-8") as output:
             process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
@@ -81,8 +81,9 @@ def between(here: str, there: str, request: Request, advance: Callable[[float], 
 def within(command: Sequence[str], request: Request, advance: Callable[[float], bool]) -> Observation:
     """Measures from the shell that a command opens to this host. Raises
     :class:`bentpipe.InputError`."""
-    fallback = request.address or _own_address()
-    with _folder(request, fallback) as folder, _reflector([], folder, request.port):
+    # Replies come from this address only if the reflector listens at it alone.
+    address = request.address or _own_address()
+    with _folder(request, address) as folder, _reflector([], folder, request.port, address or "::"):
         line = shlex.join([sys.executable, "-m", "bentpipe.audit.inside", str(folder)])
         # A shell such as bash on a pipe reads its commands from there.
         (folder / "input").write_text(f"{line}\nexit\n", encoding="utf-8")
@@ -103,8 +104,7 @@ def _folder(request: Request, address: str | None) -> Iterator[Path]:
         folder = Path(name)
         (folder / "key").write_bytes(secrets.token_hex(16).encode())
         asked = {
-            "address": request.address,
-            "fallback": address,
+            "address": address,
             "port": request.port,
             "promise": request.promise,
             "duration": request.duration,
@@ -115,9 +115,10 @@ def _folder(request: Request, address: str | None) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _reflector(far: Sequence[str], folder: Path, port: int) -> Iterator[None]:
+def _reflector(far: Sequence[str], folder: Path, port: int, address: str) -> Iterator[None]:
     """Runs a reflector, from when it listens."""
-    words = [*far, *_COMMANDS, "reflect", "--key", str(folder / "key"), "--port", str(port)]
+    key = str(folder / "key")
+    words = [*far, *_COMMANDS, "reflect", "--key", key, "--port", str(port), "--address", address]
     process = subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )

@@ -295,14 +295,14 @@ def _segments(promise: Promise, one: Evidence, promises: Promises, seen: Numbers
     """Judges whether a queue holds the same number of packets with segmentation offload."""
     if one.burst is None:
         return _row(promise, UNKNOWN, reason="no rate or queue is promised")
-    if one.segments is None or not one.segments[0]:
+    ratio = causes.segments_ratio(one)
+    if ratio is None:
         return _row(promise, UNKNOWN, reason="this host cannot send with segmentation offload")
-    sent, arrived = one.burst
-    if sent - arrived < max(5, 0.02 * sent):
+    if one.burst.sent - one.burst.arrived < max(5, 0.02 * one.burst.sent):
         return _row(promise, UNKNOWN, reason="the burst did not overflow a queue")
-    ratio = one.segments[1] / max(1, arrived)
     cause = causes.cause("segments", one, promises, seen)
-    return _row(promise, BROKEN if cause else KEPT, Estimate(ratio, ratio, ratio), cause=cause)
+    measured = Estimate((ratio[0] * ratio[1]) ** 0.5, *ratio)
+    return _row(promise, BROKEN if cause else KEPT, measured, cause=cause)
 
 
 _PROPERTIES: Final = {

@@ -99,6 +99,8 @@ class Load:
     #: Number of datagrams of a burst that are passed to the kernel as one packet, which the kernel
     #: or the network card divides (UDP segmentation offload).
     segments: int = 1
+    #: Time without a datagram after which the load has ended.
+    quiet: float = 2.0
     #: Mean time between pairs of impulses.
     every: float = 6.0
     #: Codec of a call.

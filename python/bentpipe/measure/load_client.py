@@ -30,8 +30,6 @@ NAME: Final = re.compile(r"[0-9a-f]{32}")
 TIMEOUT_S: Final = 15.0
 #: Maximum segment size of control connections in bytes.
 CONTROL_SEGMENT: Final = 1000
-#: Time without a datagram after which a transfer has ended, in seconds.
-QUIET_S: Final = 2.0
 #: Time limit in seconds for the reflector's report, which the reflector sends when the queue has
 #: drained.
 REPORT_S: Final = 60.0
@@ -347,7 +345,7 @@ class Loads:
                 self._go_on,
                 item.load.segments,
             )
-            channel.say({"sent": int((outcome.sent > 0).sum()), "quiet": QUIET_S})
+            channel.say({"sent": int((outcome.sent > 0).sum()), "quiet": item.load.quiet})
             answer, data = channel.hear(REPORT_S)
             self._checked(answer)
             outcome.arrived = _records(data, ARRIVED)
@@ -377,7 +375,7 @@ class Loads:
             end = heard + span + REPORT_S
             while self._go_on() and time.monotonic() < end:
                 now = time.monotonic()
-                if answer is not None and now - heard > QUIET_S:
+                if answer is not None and now - heard > item.load.quiet:
                     break
                 if not found.rows and now - asked > 0.2:
                     asked = now
