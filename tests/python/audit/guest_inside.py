@@ -1,7 +1,7 @@
 """The first process of a guest in which set-ups of the kernel's netem and tbf are measured.
 
-Arguments: a file with the set-ups as JSON (name, promise, duration, `tc` commands), and the folder of
-the package. The network of a set-up is a - m - b. Commands name a device as `a` or `b` (the interface
+Arguments: a file with the set-ups as JSON (name, promise, duration, seed, commands), and the folders
+of Python's modules. The network of a set-up is a - m - b. Commands name a device as `a` or `b` (the interface
 of the host) or `ma` or `mb` (the interface of m that leads there). Prints a line per set-up: its name
 and the observation, pickled.
 """
@@ -57,7 +57,7 @@ def prepare(commands: list[str]) -> None:
             run("ip", "-n", name, "link", "set", device, *words)
 
 
-def observed(promise: str, duration: float) -> bytes:
+def observed(promise: str, duration: float, seed: int) -> bytes:
     """Measures from a to b in two child processes, and returns the pickled observation."""
     from bentpipe import measure
     from bentpipe.audit.observing import observe
@@ -74,7 +74,13 @@ def observed(promise: str, duration: float) -> bytes:
             enter("a")
             time.sleep(0.5)
             seen = observe(
-                "10.0.2.1", PORT, KEY, read_promises(promise), duration=duration, shared_clock=True
+                "10.0.2.1",
+                PORT,
+                KEY,
+                read_promises(promise),
+                duration=duration,
+                shared_clock=True,
+                seed=seed,
             )
             with os.fdopen(writing, "wb") as pipe:
                 pickle.dump(seen, pipe)
@@ -102,7 +108,7 @@ def main() -> None:
     # User-Mode Linux appends a word to its command line.
     for setup in json.loads(Path(sys.argv[1]).read_text()):
         prepare(setup["commands"])
-        data = observed(setup["promise"], setup["duration"])
+        data = observed(setup["promise"], setup["duration"], setup["seed"])
         print("observation", setup["name"], base64.b64encode(data).decode(), flush=True)
         for name in "amb":
             run("ip", "netns", "del", name)

@@ -1,0 +1,45 @@
+"""Audits of the kernel's netem and tbf, right and wrong in eight ways each, in a guest."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from helpers.audited import SETUPS, audited, check, observe_in_guest
+from rigs.guests import guests
+
+#: Set-ups of `make test`: both directions of one right and one wrong network.
+FEW = ("right-rate", "wrong-limit")
+#: Repetitions of the right set-ups.
+RUNS = 20
+
+
+@guests
+def test_a_right_network_passes_and_a_wrong_limit_is_named() -> None:
+    setups = [one for one in SETUPS if one.name in FEW]
+    for setup, seen in zip(setups, observe_in_guest(setups, duration=1.0), strict=True):
+        check(setup, audited(setup, seen))
+
+
+@guests
+@pytest.mark.slow
+def test_every_fault_of_netem_and_tbf_is_named() -> None:
+    setups = [one for one in SETUPS if one.fault is not None]
+    for setup, seen in zip(setups, observe_in_guest(setups), strict=True):
+        check(setup, audited(setup, seen))
+
+
+@guests
+@pytest.mark.slow
+def test_right_networks_give_no_false_alarm_in_twenty_runs() -> None:
+    setups = [one for one in SETUPS if one.fault is None]
+    alarms = Counter[str]()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for seen in pool.map(lambda seed: observe_in_guest(setups, seed=seed), range(1, RUNS + 1)):
+            for setup, one in zip(setups, seen, strict=True):
+                for row in audited(setup, one).broken:
+                    alarms[f"{setup.name}: {row.as_dict()}"] += 1
+    print(f"{RUNS * len(setups)} audits, {sum(alarms.values())} false alarms")
+    assert not alarms, "\n".join(alarms)
