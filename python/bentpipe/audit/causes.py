@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 #: Maximum ratio of the packets per second of small and of large datagrams for a limit in packets. A
 #: limit in bytes gives the ratio of their sizes.
 PACKETS_RATIO: Final = (DATAGRAM / SMALL) ** 0.5
-#: Minimum number of packets in a network with a limit in packets; a forwarder that delays one packet
-#: after another holds one. Maximum ratio of the delays with and without load, and a difference in
-#: seconds: packets wait for a forwarder, but not for a limit.
+#: Minimum number of packets in a network with a limit in packets; a forwarder that delays one
+#: packet after another holds one. Maximum ratio of the delays with and without load, and a
+#: difference in seconds: packets wait for a forwarder, but not for a limit.
 MIN_HELD: Final = 2.0
 MAX_GROWTH: Final = 1.5
 GROWTH_S: Final = 5e-3

@@ -40,8 +40,8 @@ def document(audit: Audit, about: Mapping[str, str]) -> dict[str, Any]:
 
 
 def junit(audit: Audit, about: Mapping[str, str]) -> str:
-    """Returns the audit as JUnit's XML: a test case per promise; promises that cannot be measured are
-    skipped tests."""
+    """Returns the audit as JUnit's XML: a test case per promise; promises that cannot be measured
+    are skipped tests."""
     skipped = sum(row.verdict == UNKNOWN for row in audit.rows)
     suite = ElementTree.Element(
         "testsuite",

@@ -59,8 +59,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Burst:
-    """A burst: sent and arrived datagrams, and the number that the promised rate could send while this
-    host was still sending."""
+    """A burst: sent and arrived datagrams, and the number that the promised rate could send while
+    this host was still sending."""
 
     sent: int
     arrived: int
@@ -273,8 +273,9 @@ def _below(one: Evidence, outcome: Outcome, number: NDArray[np.int64], promised:
 
 
 def backlog(sent: Times, rate: float) -> Times:
-    """Returns the packets that wait at a link of the promised rate when each datagram arrives, itself
-    included. A busy host sends late datagrams without pauses, and a correct network may drop them.
+    """Returns the packets that wait at a link of the promised rate when each datagram arrives,
+    itself included. A busy host sends late datagrams without pauses, and a correct network may drop
+    them.
 
     >>> backlog(np.array([0.0, 0.0, 0.0, 1.0]), 9600.0).tolist()
     [1.0, 2.0, 3.0, 3.0]

@@ -19,7 +19,7 @@ from .promises import read_promises
 
 
 def main(folder: Path) -> None:
-    """Measures as requested."""
+    """Measures the network as ``request.json`` says."""
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
     address = request["address"] or os.environ.get("MAHIMAHI_BASE")
     progress = folder / "progress"

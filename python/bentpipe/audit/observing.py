@@ -65,9 +65,9 @@ def observe(
     seed: int = 1,
     advance: Callable[[float], bool] = lambda _: True,
 ) -> Observation:
-    """Measures the network between this host and a reflector. ``duration`` is the time of the probes
-    and of the loads below the promised rate, in seconds. Raises :class:`bentpipe.InputError` if the
-    reflector does not answer."""
+    """Measures the network between this host and a reflector. ``duration`` is the time of the
+    probes and of the loads below the promised rate, in seconds. Raises :class:`bentpipe.InputError`
+    if the reflector does not answer."""
 
     def measured(plan: Plan, begin: float, end: float) -> Measured:
         return probe(

@@ -1,5 +1,5 @@
-"""The two ends of an audited network: network namespaces, hosts of an emulated network, or the shell
-of an emulator's command."""
+"""The two ends of an audited network: network namespaces, hosts of an emulated network, or the
+shell of an emulator's command."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Request:
 
 
 def entered(place: str) -> list[str]:
-    """Returns the words that run a command in a network namespace: its name, its path, the number of
-    a process in it, or NETWORK/HOST for a host of a network of ``bentpipe net``.
+    """Returns the words that run a command in a network namespace: its name, its path, the number
+    of a process in it, or NETWORK/HOST for a host of a network of ``bentpipe net``.
 
     Raises :class:`bentpipe.InputError`.
     """

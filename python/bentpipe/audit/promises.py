@@ -35,8 +35,9 @@ IMPLIED: Final = {
 
 @dataclass(frozen=True)
 class Promise:
-    """A promise for one direction. The value is in bit/s, seconds, bytes, or a fraction; ``unit`` is
-    "packets", "B" or "s" for a queue. ``implied`` marks a promise that the user has not written."""
+    """A promise for one direction. The value is in bit/s, seconds, bytes, or a fraction; ``unit``
+    is "packets", "B" or "s" for a queue. ``implied`` marks a promise that the user has not
+    written."""
 
     name: str
     direction: str

@@ -76,7 +76,7 @@ class Audit:
 
     @property
     def broken(self) -> list[Row]:
-        """The broken promises."""
+        """The rows of the broken promises."""
         return [row for row in self.rows if row.verdict == BROKEN]
 
 
@@ -126,8 +126,6 @@ def _row(
     cause: str | None = None,
 ) -> Row:
     name, size = unit or _unit(promise.name)
-    values = (None, None, None) if measured is None else (measured.value, measured.low, measured.high)
-    scaled = [None if value is None else value / size for value in values]
     return Row(
         promise.name,
         promise.direction,
@@ -135,9 +133,11 @@ def _row(
         promise.implied,
         verdict,
         name,
-        *scaled,
-        reason=reason,
-        cause=cause,
+        None if measured is None else measured.value / size,
+        None if measured is None else measured.low / size,
+        None if measured is None else measured.high / size,
+        reason,
+        cause,
     )
 
 
@@ -202,11 +202,11 @@ def _rate(promise: Promise, one: Evidence, promises: Promises, seen: Numbers, to
     verdict = _compared(measured, _band("rate", promise.value, tolerance))
     allowed = max(MIN_BUCKET, BUCKET_S * promise.value / 8)
     if verdict == KEPT and one.excess is not None and one.excess > allowed:
-        cause = (
-            f"a token bucket of about {number(one.excess / 1e3)} kB passes packets at line rate; a rate of "
+        bucket = (
+            f"a token bucket of at least {number(one.excess / 1e3)} kB passes packets at line rate; a rate of "
             f"{rate_text(promise.value)} needs at most {number(allowed / 1e3)} kB"
         )
-        return _row(promise, BROKEN, measured, reason="a burst exceeds the rate", cause=cause)
+        return _row(promise, BROKEN, measured, reason="a burst exceeds the rate", cause=bucket)
     cause = causes.cause("rate", one, promises, seen) if verdict == BROKEN else None
     return _row(promise, verdict, measured, cause=cause)
 

@@ -1,9 +1,9 @@
 """The first process of a guest in which set-ups of the kernel's netem and tbf are measured.
 
-Arguments: a file with the set-ups as JSON (name, promise, duration, seed, commands), and the folders
-of Python's modules. The network of a set-up is a - m - b. Commands name a device as `a` or `b` (the interface
-of the host) or `ma` or `mb` (the interface of m that leads there). Prints a line per set-up: its name
-and the observation, pickled.
+Arguments: a file with the set-ups as JSON (name, promise, duration, seed, commands), and the
+folders of Python's modules. The network of a set-up is a - m - b. Commands name a device as `a` or
+`b` (the interface of the host) or `ma` or `mb` (the interface of m that leads there). Prints a line
+per set-up: its name and the observation, pickled.
 """
 
 import base64

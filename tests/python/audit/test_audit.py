@@ -35,8 +35,8 @@ def ip(*words: str) -> None:
 
 @contextmanager
 def connected() -> Iterator[tuple[str, str, str]]:
-    """Yields the names of two namespaces, and of one between them without any forwarding between its
-    interfaces `left` and `right`."""
+    """Yields the names of two namespaces, and of one between them without any forwarding between
+    its interfaces `left` and `right`."""
     a, m, b = names = [f"audit{os.getpid()}{letter}" for letter in "amb"]
     try:
         for name in names:
