@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from bentpipe.quantities import number, rate_text
@@ -96,17 +96,16 @@ def judge(promises: Promises, seen: Numbers, tolerance: float = 0.05) -> Audit:
 
 
 def _merged(rows: list[Row]) -> list[Row]:
-    """Joins the rows of both directions if their implied promise was kept or not measurable."""
+    """Joins the rows of both directions if their implied promise has the same verdict, unless it was
+    broken. The joined row has the numbers that are equal in both."""
     merged: list[Row] = []
     for row in rows:
-        last = merged[-1] if merged else None
-        same = last is not None and (last.name, last.verdict, last.promised) == (
-            row.name,
-            row.verdict,
-            row.promised,
-        )
-        if last is not None and same and row.implied and row.verdict != BROKEN:
-            merged[-1] = Row(row.name, "both", row.promised, True, row.verdict, reason=row.reason)
+        last = merged[-1] if merged else row
+        same = last is not row and (last.name, last.promised) == (row.name, row.promised)
+        if same and row.implied and row.verdict == last.verdict != BROKEN:
+            equal = (row.measured, row.low, row.high) == (last.measured, last.low, last.high)
+            known = row if equal else replace(row, measured=None, low=None, high=None)
+            merged[-1] = replace(known, direction="both")
         else:
             merged.append(row)
     return merged

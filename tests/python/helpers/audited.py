@@ -194,7 +194,9 @@ def record(network: str, promise: str, broken: list[dict[str, Any]], runs: int =
     """Writes the row of an audited network into the page if BENTPIPE_RECORD is set."""
     if "BENTPIPE_RECORD" not in os.environ:
         return
-    causes = dict.fromkeys(re.split(r": | of at least ", row["cause"] or "unknown cause")[0] for row in broken)
+    causes = dict.fromkeys(
+        re.split(r": | of at least ", row["cause"] or "unknown cause")[0] for row in broken
+    )
     found = "; ".join(causes) or f"all promises kept in {runs} runs"
     text, head = PAGE.read_text(encoding="utf-8"), "| network | promise | finding |\n| --- | --- | --- |\n"
     begin, end = (text.index(mark) for mark in ("<!-- audits -->", "<!-- end -->"))
