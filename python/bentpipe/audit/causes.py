@@ -30,6 +30,10 @@ NO_DELAY: Final = 0.2
 DEVIATIONS: Final = 5.0
 #: Maximum ratio of the packets that a queue holds with and without segmentation offload.
 MAX_SEGMENTS_RATIO: Final = 1.3
+#: Number of packets out of order that may be accidental, and the minimum standard deviation of a
+#: jitter in seconds.
+ACCIDENTAL: Final = 2
+MIN_JITTER_S: Final = 2e-4
 #: Minimum number of losses that follow a loss.
 MIN_RUNS: Final = 3
 
@@ -104,8 +108,10 @@ def _timer(one: Evidence, _: Promises, __: Numbers) -> str | None:
 
 
 def _jitter_reorders(one: Evidence, _: Promises, __: Numbers) -> str | None:
-    if not one.reordered or one.jitter is None:
+    if one.reordered <= ACCIDENTAL or one.jitter is None:
         return None
+    if one.jitter.value < MIN_JITTER_S:
+        return "several paths or queues that reorder: the delay of packets hardly varies without load"
     return (
         f"jitter that reorders: each packet draws its own delay (standard deviation "
         f"{number(1e3 * one.jitter.value)} ms), so packets overtake each other"
@@ -143,7 +149,7 @@ def _segments(one: Evidence, _: Promises, __: Numbers) -> str | None:
     )
 
 
-def correlated(one: Evidence) -> str | None:
+def correlated(one: Evidence, *_: object) -> str | None:
     """Returns the text for losses that follow each other more often than independent losses."""
     if one.runs is None or not one.lost:
         return None
@@ -156,10 +162,6 @@ def correlated(one: Evidence) -> str | None:
         f"correlated loss: {number(100 * again)} % of losses follow a loss, {number(100 * share)} % if "
         "losses were independent"
     )
-
-
-def _correlated(one: Evidence, _: Promises, __: Numbers) -> str | None:
-    return correlated(one)
 
 
 def changed_marks(marks: Sequence[Mark]) -> str | None:
@@ -183,5 +185,5 @@ _CAUSES: Final[tuple[tuple[frozenset[str], Callable[[Evidence, Promises, Numbers
     (frozenset({"delay", "jitter", "granularity"}), _timer),
     (frozenset({"order", "jitter"}), _jitter_reorders),
     (frozenset({"segments", "queue"}), _segments),
-    (frozenset({"loss"}), _correlated),
+    (frozenset({"loss"}), correlated),
 )

@@ -26,9 +26,8 @@ MAX_WIDTH: Final = 4.0
 #: needs the bytes of a timer's tick of 4 ms.
 MIN_BUCKET: Final = 32_768.0
 BUCKET_S: Final = 4e-3
-#: Maximum fraction of packets out of order, and their number that may be accidental.
+#: Maximum fraction of packets out of order.
 MAX_REORDERED: Final = 1e-3
-ACCIDENTAL: Final = 2
 #: Units of numbers in texts, and their sizes.
 _UNITS: Final = {"rate": ("Mbit/s", 1e6), "loss": ("%", 0.01), "mtu": ("B", 1.0), "segments": ("times", 1.0)}
 
@@ -258,7 +257,7 @@ def _order(promise: Promise, one: Evidence, promises: Promises, seen: Numbers, _
         return _row(promise, UNKNOWN, reason="too few packets arrived")
     share = one.reordered / one.arrived
     measured = Estimate(share, share, share)
-    broken = one.reordered > ACCIDENTAL and share > MAX_REORDERED
+    broken = one.reordered > causes.ACCIDENTAL and share > MAX_REORDERED
     cause = causes.cause("order", one, promises, seen) if broken else None
     return _row(promise, BROKEN if broken else KEPT, measured, unit=("%", 0.01), cause=cause)
 
