@@ -118,6 +118,9 @@ class Numbers:
     round_trip: Estimate | None
     shared_clock: bool
     saturated: bool
+    #: Standard deviation of the time that the reflector takes to answer. On a busy host, programs
+    #: such as an emulator wait as long for the processor.
+    busy: float = 0.0
     notes: list[str] = field(default_factory=list)
 
 
@@ -156,6 +159,8 @@ def _idle(result: Numbers, idle: Measured, promised: dict[str, float | None]) ->
     for side, rate in promised.items():
         result.of[side].transmission = 8 * PROBE / rate if rate else 0.0
     result.round_trip = _quantile(round_trip, 0.5)
+    answering = spread((idle.left - idle.arrived)[ok] / 1e9)
+    result.busy = 0.0 if answering is None else answering.value
     arrivals = (idle.arrived[ok], idle.returned[ok])
     if result.shared_clock:
         variations = [forward, backward]

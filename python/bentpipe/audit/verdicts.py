@@ -20,6 +20,9 @@ UNKNOWN: Final = "not measurable"
 #: a jitter, a loss and the depth of a queue depend on definitions that emulators do not share.
 LEAST: Final = {"rate": 0.0, "delay": 1e-3, "jitter": 5e-4, "loss": 1e-3, "queue": 2.0}
 FACTOR: Final = {"rate": 1.0, "delay": 1.0, "jitter": 4.0, "loss": 4.0, "queue": 2.0}
+#: Deviations of delay and jitter that a busy host explains, in standard deviations of the time that
+#: the reflector takes to answer.
+BUSY: Final = 3.0
 #: Maximum width of an interval, in multiples of the allowed range.
 MAX_WIDTH: Final = 4.0
 #: Bytes that may pass at line rate: the least, and as a time at the promised rate. A token bucket
@@ -163,7 +166,12 @@ def _quantity(promise: Promise, one: Evidence, promises: Promises, seen: Numbers
     if measured is None:
         return _row(promise, UNKNOWN, reason=_too_few(seen))
     low, high = _band(name, promise.value, tolerance)
-    verdict = _compared(measured, (low, high + (one.transmission if name == "delay" else 0.0)))
+    high += one.transmission if name == "delay" else 0.0
+    verdict = _compared(measured, (low, high))
+    if verdict == BROKEN and low <= measured.low <= high + BUSY * seen.busy and name in ("delay", "jitter"):
+        busy = f"{number(1e3 * seen.busy)} ms"
+        reason = f"programs of this host wait for the processor (standard deviation {busy})"
+        return _row(promise, UNKNOWN, measured, reason=reason)
     if name == "loss" and verdict == KEPT and (bursts := causes.correlated(one)):
         return _row(promise, BROKEN, measured, reason="losses are not independent", cause=bursts)
     reason = f"the interval is too wide: {_interval(measured, name)}" if verdict == UNKNOWN else None

@@ -89,7 +89,7 @@ def audit(
             help="Duration of the probes, and of each load below the rate.",
         ),
     ] = 5.0,
-    tolerance: Annotated[
+    deviation: Annotated[
         float,
         typer.Option(
             min=0.1,
@@ -144,7 +144,7 @@ def audit(
     if stop.wanted:
         raise typer.Exit(stop.exit_code)
     found = judge(
-        promises, numbers(seen, {side: promises.value("rate", side) for side in DIRECTIONS}), tolerance / 100
+        promises, numbers(seen, {side: promises.value("rate", side) for side in DIRECTIONS}), deviation / 100
     )
     about = {"network": network, "promise": promise, "duration": f"{duration:g} s", "seed": str(seed)}
     if json:
