@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -20,7 +21,8 @@ def numbers_of(row: Row) -> str:
         return "-"
     text = number(row.measured)
     if row.low is not None and row.high is not None and row.low < row.high:
-        text += f" ({number(row.low)} to {number(row.high)})"
+        high = f"to {number(row.high)}" if math.isfinite(row.high) else "or more"
+        text += f" ({number(row.low)} {high})"
     return f"{text} {row.unit}".strip()
 
 

@@ -191,12 +191,12 @@ def _interval(measured: Estimate, name: str) -> str:
 
 
 def _rate(promise: Promise, one: Evidence, promises: Promises, seen: Numbers, tolerance: float) -> Row:
-    measured = one.rate
+    measured, (least, most) = one.rate, _band("rate", promise.value, tolerance)
     if measured is None and one.packets is not None:
         # The probes alone overloaded the network. Packets of 1500 bytes would give this rate.
-        most = one.packets * 8 * 1500
-        measured = Estimate(most, most, most)
-    if measured is None:
+        highest = one.packets * 8 * 1500
+        measured = Estimate(highest, highest, highest)
+    if measured is None or (seen.saturated and measured.value >= least):
         return _row(promise, UNKNOWN, reason=_too_few(seen))
     if one.unlimited:
         offered = rate_text(one.offered)
@@ -205,7 +205,7 @@ def _rate(promise: Promise, one: Evidence, promises: Promises, seen: Numbers, to
                 promise, UNKNOWN, measured, reason=f"this host could only send {offered}, which all arrived"
             )
         return _row(promise, BROKEN, measured, reason=f"a load of {offered} arrived completely")
-    verdict = _compared(measured, _band("rate", promise.value, tolerance))
+    verdict = _compared(measured, (least, most))
     allowed = max(MIN_BUCKET, BUCKET_S * promise.value / 8)
     if verdict == KEPT and one.excess is not None and one.excess > allowed:
         bucket = (

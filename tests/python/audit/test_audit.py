@@ -13,6 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from helpers.audited import record
 from rigs.networks import Bentpipe, needs, networks
 
 BRIDGE = Path(__file__).with_name("sleeping_bridge.py")
@@ -65,6 +66,18 @@ def bridged(*mode: str) -> Iterator[tuple[str, str]]:
                 process.kill()
 
 
+#: The modes of the bridge, as named on the page.
+MODES = {
+    "serial": "bridge that sleeps {} ms for each packet",
+    "tick": "bridge that sends at a timer's ticks of {} ms",
+    "bleach": "bridge that clears ECN",
+}
+
+
+def broken(rows: dict[tuple[str, str], dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows.values() if row["verdict"] == "broken"]
+
+
 def audit(bentpipe: Bentpipe, *words: object) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
     """Returns the exit code of an audit, and its rows by promise and direction."""
     done = bentpipe.done("audit", "--json", *words, timeout=600)
@@ -82,6 +95,7 @@ def test_a_forwarder_that_sleeps_for_each_packet_is_named(bentpipe: Bentpipe, tm
         options = ("--duration", 2, "--junit", report, "--html", page)
         promise = "rate=10 Mbit/s,delay=100 ms"
         code, rows = audit(bentpipe, "--promise", promise, "--namespaces", a, b, *options)
+    record(MODES["serial"].format(100), promise, broken(rows))
     rate, delay = rows["rate", "up"], rows["delay", "up"]
     assert code == 1
     assert rate["verdict"] == "broken" and "falls with the delay" in rate["cause"]
@@ -128,8 +142,8 @@ def test_faults_of_a_bridge_are_named(
 ) -> None:
     with bridged(*mode) as (a, b):
         code, rows = audit(bentpipe, "--promise", promise, "--namespaces", a, b, "--duration", 2)
-    broken = [row for row in rows.values() if row["verdict"] == "broken"]
-    assert code == 1 and broken and all(fault in row["cause"] for row in broken), broken
+    record(MODES[mode[0]].format(mode[1]), promise, broken(rows))
+    assert code == 1 and all(fault in row["cause"] for row in broken(rows)), broken(rows)
 
 
 @networks
@@ -151,9 +165,9 @@ def test_the_burst_of_tbf_decides(bentpipe: Bentpipe, burst: str, runs: int) -> 
             promise = "rate=10 Mbit/s,delay=0 ms,loss=0"
             words = ("--promise", promise, "--namespaces", a, b, "--duration", 2, "--seed", seed)
             code, rows = audit(bentpipe, *words)
-            broken = [row for row in rows.values() if row["verdict"] == "broken"]
-            assert code == bool(broken) == (burst == "1mb"), (seed, broken)
-            assert all("token bucket" in row["cause"] for row in broken), broken
+            assert code == bool(broken(rows)) == (burst == "1mb"), (seed, broken(rows))
+            assert all("token bucket" in row["cause"] for row in broken(rows)), broken(rows)
+        record(f"`tbf rate 10mbit burst {burst}`, real clock", promise, broken(rows), runs)
 
 
 @networks
@@ -165,7 +179,8 @@ def test_our_emulation_keeps_its_promises_in_twenty_runs(bentpipe: Bentpipe, tmp
     for seed in range(1, 21):
         words = ("--namespaces", "own/user", "own/server", "--duration", 2, "--seed", seed)
         code, rows = audit(bentpipe, "--promise", promise, *words)
-        assert code == 0, (seed, [row for row in rows.values() if row["verdict"] == "broken"])
+        assert code == 0, (seed, broken(rows))
+    record("link of `bentpipe net up`", promise, [], 20)
 
 
 @networks
@@ -175,7 +190,8 @@ def test_the_shell_of_our_emulation_is_audited(bentpipe: Bentpipe, tmp_path: Pat
     shell = [*bentpipe.start, "run", tmp_path / "link.toml", "--host", "user", "--internet", "--", "sh"]
     promise = "rate=10 Mbit/s,delay=100 ms"
     code, rows = audit(bentpipe, "--promise", promise, "--duration", 2, "--", *shell)
-    assert code == 0, rows
+    record("shell in `bentpipe run --internet`", promise, broken(rows))
+    assert code == 0, broken(rows)
 
 
 @needs("mm-delay")

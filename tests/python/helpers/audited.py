@@ -197,7 +197,7 @@ def record(network: str, promise: str, broken: list[dict[str, Any]], runs: int =
     causes = dict.fromkeys(
         re.split(r": | of at least ", row["cause"] or "unknown cause")[0] for row in broken
     )
-    found = "; ".join(causes) or f"all promises kept in {runs} runs"
+    found = "; ".join(causes) or f"all promises kept in {runs} run{'s' if runs > 1 else ''}"
     text, head = PAGE.read_text(encoding="utf-8"), "| network | promise | finding |\n| --- | --- | --- |\n"
     begin, end = (text.index(mark) for mark in ("<!-- audits -->", "<!-- end -->"))
     rows = [line for line in text[begin:end].splitlines() if line.startswith("| ")][2:]
