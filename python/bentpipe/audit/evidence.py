@@ -194,19 +194,16 @@ def _forwarded(result: Numbers, rest: Measured) -> None:
 def _loads(one: Evidence, seen: Measured, summary: Summary, side: str, promised: float | None) -> None:
     for outcome, loaded in zip(seen.outcomes, summary.loads, strict=True):
         load = outcome.item.load
-        if load.direction != side or not (outcome.sent > 0).any():
-            continue
-        if load.kind == "survey":
+        if load.direction != side or load.kind == "survey" or not (outcome.sent > 0).any():
             continue
         number, at = _arrivals(outcome)
-        whole = load.kind != "burst" or load.segments > 1
         if load.kind == "burst":
             burst = _burst(outcome, number, promised)
             if load.segments > 1:
                 one.segments = burst
             else:
                 one.burst = burst
-                if promised:
+                if promised and len(at):
                     sizes = outcome.pattern["size"][number]
                     one.excess = float(np.max(np.cumsum(sizes) - promised / 8 * (at - at[0]), initial=0.0))
         elif promised and load.rate > promised:
@@ -216,7 +213,7 @@ def _loads(one: Evidence, seen: Measured, summary: Summary, side: str, promised:
             delay = loaded.delay[np.isfinite(loaded.delay)]
             one.loaded_delay = float(np.median(delay)) if len(delay) else None
             one.tick = max(one.tick or 0.0, bunched(at, 8 * load.size / load.rate))
-        if whole and load.kind == "udp":
+        if load.kind == "udp":
             one.reordered += reordered(number)
             one.arrived += len(number)
     queues = [queue for queue in summary.queues if queue.direction == side and "burst" in queue.load]
@@ -253,7 +250,10 @@ def _above(one: Evidence, outcome: Outcome, at: Times) -> None:
     if len(steady) < 2 * BATCHES:
         steady = at
     edges = np.linspace(0, len(steady) - 1, BATCHES + 1).astype(int)
-    each = np.diff(edges) * 8 * DATAGRAM / np.diff(steady[edges])
+    spans = np.diff(steady[edges])
+    if not (spans > 0).all():
+        return
+    each = np.diff(edges) * 8 * DATAGRAM / spans
     mean = (len(steady) - 1) * 8 * DATAGRAM / float(np.ptp(steady))
     half = student_quantile(0.9995, BATCHES - 1) * float(each.std(ddof=1)) / math.sqrt(BATCHES)
     one.rate = Estimate(mean, mean - half, mean + half)
