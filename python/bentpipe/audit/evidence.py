@@ -297,7 +297,7 @@ def fraction(count: int, of: int) -> tuple[float, float]:
     """Returns the interval of a probability.
 
     >>> [round(bound, 3) for bound in fraction(10, 1000)]
-    [0.004, 0.026]
+    [0.004, 0.027]
     """
     return wilson(count, of, Z)
 

@@ -201,6 +201,6 @@ def record(network: str, promise: str, broken: list[dict[str, Any]], runs: int =
     text, head = PAGE.read_text(encoding="utf-8"), "| network | promise | finding |\n| --- | --- | --- |\n"
     begin, end = (text.index(mark) for mark in ("<!-- audits -->", "<!-- end -->"))
     rows = [line for line in text[begin:end].splitlines() if line.startswith("| ")][2:]
-    rows = [row for row in rows if not row.startswith(f"| {network} |")]
+    rows = [row for row in rows if not row.startswith(f"| {network} | {promise} |")]
     table = "\n".join(sorted([*rows, f"| {network} | {promise} | {found} |"]))
     PAGE.write_text(f"{text[:begin]}<!-- audits -->\n\n{head}{table}\n\n{text[end:]}", encoding="utf-8")
