@@ -98,8 +98,8 @@ def judge(promises: Promises, seen: Numbers, tolerance: float = 0.05) -> Audit:
 
 
 def _merged(rows: list[Row]) -> list[Row]:
-    """Joins the rows of both directions if their implied promise has the same verdict, unless it was
-    broken. The joined row has the numbers that are equal in both."""
+    """Joins the rows of both directions if their implied promise has the same verdict, unless it
+    was broken. The joined row has the numbers that are equal in both."""
     merged: list[Row] = []
     for row in rows:
         last = merged[-1] if merged else row

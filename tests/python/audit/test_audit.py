@@ -147,6 +147,25 @@ def test_faults_of_a_bridge_are_named(
 
 
 @networks
+@pytest.mark.slow
+def test_two_hosts_with_a_key_are_audited(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_bytes(b"0123456789abcdef")
+    with bridged("bleach", "0") as (a, b):
+        far = Bentpipe(bentpipe.state, before=("ip", "netns", "exec", b))
+        with far.begin("reflect", "--key", key, stderr=subprocess.PIPE) as reflector:
+            try:
+                assert reflector.stderr is not None and "listening" in reflector.stderr.readline()
+                near = Bentpipe(bentpipe.state, before=("ip", "netns", "exec", a))
+                ends = ("--hosts", "10.79.0.1", "10.79.0.2", "--key", key, "--duration", 1)
+                code, rows = audit(near, "--promise", "delay=0 ms", *ends)
+            finally:
+                reflector.kill()
+    assert code == 1 and rows["delay", "both"]["verdict"] == "kept"
+    assert {row["promise"] for row in broken(rows)} == {"ecn"}
+
+
+@networks
 @needs("tc")
 @pytest.mark.slow
 @pytest.mark.parametrize(("burst", "runs"), [("5kb", 20), ("1mb", 1)])
