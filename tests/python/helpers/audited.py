@@ -194,10 +194,11 @@ def record(network: str, promise: str, broken: list[dict[str, Any]], runs: int =
     """Writes the row of an audited network into the page if BENTPIPE_RECORD is set."""
     if "BENTPIPE_RECORD" not in os.environ:
         return
-    causes = dict.fromkeys(
-        re.split(r": | of at least ", row["cause"] or "unknown cause")[0] for row in broken
-    )
-    found = "; ".join(causes) or f"all promises kept in {runs} run{'s' if runs > 1 else ''}"
+    texts = [re.split(r": | of at least ", row["cause"] or "unknown cause")[0] for row in broken]
+    # Both directions have the same cause with other numbers.
+    causes = {re.sub(r"[\d.]+", "", text): text for text in reversed(texts)}
+    kept = f"all promises kept in {runs} run{'s' if runs > 1 else ''}"
+    found = "; ".join(causes.values()) or kept
     text, head = PAGE.read_text(encoding="utf-8"), "| network | promise | finding |\n| --- | --- | --- |\n"
     begin, end = (text.index(mark) for mark in ("<!-- audits -->", "<!-- end -->"))
     rows = [line for line in text[begin:end].splitlines() if line.startswith("| ")][2:]
