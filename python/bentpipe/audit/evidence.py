@@ -127,7 +127,7 @@ class Numbers:
 def numbers(seen: Observation, promised: dict[str, float | None]) -> Numbers:
     """Returns the numbers of an observation. ``promised`` are the promised rates, by direction."""
     of = {side: Evidence(side) for side in ("up", "down")}
-    result = Numbers(of, None, seen.shared_clock, False, list(seen.notes))
+    result = Numbers(of, None, seen.shared_clock, False, notes=list(seen.notes))
     if not seen.lone.replied.any():
         return result
     result.saturated = saturated(seen)

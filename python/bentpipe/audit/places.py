@@ -70,9 +70,9 @@ def entered(place: str) -> list[str]:
 
 def between(here: str, there: str, request: Request, advance: Callable[[float], bool]) -> Observation:
     """Measures from one namespace to another. Raises :class:`bentpipe.InputError`."""
-    for program in ("ip", "nsenter"):
-        if shutil.which(program) is None:
-            raise InputError(f"--namespaces: the program {program} is not installed")
+    for needed in ("ip", "nsenter"):
+        if shutil.which(needed) is None:
+            raise InputError(f"--namespaces: the program {needed} is not installed")
     near, far = entered(here), entered(there)
     address = request.address or _address(near, far, there)
     with _folder(request, address) as folder, _reflector(far, folder, request.port, "::"):

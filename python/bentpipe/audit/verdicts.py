@@ -170,8 +170,8 @@ def _quantity(promise: Promise, one: Evidence, promises: Promises, seen: Numbers
     verdict = _compared(measured, (low, high))
     if verdict == BROKEN and low <= measured.low <= high + BUSY * seen.busy and name in ("delay", "jitter"):
         busy = f"{number(1e3 * seen.busy)} ms"
-        reason = f"programs of this host wait for the processor (standard deviation {busy})"
-        return _row(promise, UNKNOWN, measured, reason=reason)
+        late = f"programs of this host wait for the processor (standard deviation {busy})"
+        return _row(promise, UNKNOWN, measured, reason=late)
     if name == "loss" and verdict == KEPT and (bursts := causes.correlated(one)):
         return _row(promise, BROKEN, measured, reason="losses are not independent", cause=bursts)
     reason = f"the interval is too wide: {_interval(measured, name)}" if verdict == UNKNOWN else None
