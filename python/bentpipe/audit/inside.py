@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
 
     try:
         if not address:
-            raise InputError("the address of the reflector is unknown; give it with --address")
+            raise InputError("the address of the reflector is unknown; give it with --reflector")
         seen = observe(
             address,
             request["port"],

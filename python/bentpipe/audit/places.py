@@ -210,7 +210,7 @@ def _address(near: Sequence[str], far: Sequence[str], there: str) -> str:
     raise InputError(
         f"--namespaces: the first namespace has no route to an address of {there} "
         f"({', '.join(known) or 'which has none'}); allowed: namespaces with a network between them, or give "
-        "--address"
+        "--reflector"
     )
 
 

@@ -72,7 +72,7 @@ def audit(
     ] = None,
     key: Key = None,
     port: Port = PORT,
-    address: Annotated[
+    reflector: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
@@ -137,7 +137,7 @@ def audit(
         if file is not None:
             of_format(file, (ending,))
     promises = read_promises(promise)
-    request = Request(promise, duration, seed, port, address)
+    request = Request(promise, duration, seed, port, reflector)
     network = " to ".join(namespaces or hosts or ()) or " ".join(command)
     with stoppable() as stop, Bar(f"auditing {network}", stop) as bar:
         seen = _observed(namespaces, hosts, command, key, request, promises, bar)
