@@ -1,6 +1,5 @@
 """A bridge between the interfaces `left` and `right` that sleeps for each packet, as careless
 emulators in user space do.
-
 `serial MS` sleeps before it takes the next packet; `tick MS` sends at multiples of a timer's tick;
 `bleach 0` clears ECN and does not sleep."""
 
@@ -31,10 +30,11 @@ def forward(source: socket.socket, target: socket.socket, mode: str, span: float
         target.send(frame)
 
 
-ends = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(EVERYTHING)) for _ in range(2)]
-for end, name in zip(ends, ("left", "right"), strict=True):
-    end.setsockopt(SOL_PACKET, VNET_HEADER, 1)
-    end.bind((name, EVERYTHING))
-arguments = (sys.argv[1], float(sys.argv[2]) / 1e3)
-threading.Thread(target=forward, args=(*ends, *arguments), daemon=True).start()
-forward(ends[1], ends[0], *arguments)
+if __name__ == "__main__":
+    ends = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(EVERYTHING)) for _ in range(2)]
+    for end, name in zip(ends, ("left", "right"), strict=True):
+        end.setsockopt(SOL_PACKET, VNET_HEADER, 1)
+        end.bind((name, EVERYTHING))
+    for one, other in (ends, reversed(ends)):
+        arguments = (one, other, sys.argv[1], float(sys.argv[2]) / 1e3)
+        threading.Thread(target=forward, args=arguments).start()
