@@ -28,6 +28,8 @@ MAGIC: Final = b"\xff\xff\xff\xffload"
 #: Number of the datagram that reports the address at which the measuring host receives the first
 #: lane. The datagrams for the other lanes have the numbers below this number.
 HERE: Final = 0xFFFF_FFFF
+#: From <linux/udp.h>; Python's socket module lacks it.
+_UDP_SEGMENT: Final = 103
 #: Maximum number of lanes of a load. Each lane sends from its own port.
 LANES: Final = 4
 _FIELDS: Final = struct.Struct("!8s16sIq")
@@ -107,9 +109,16 @@ def send(
     clock: Callable[[], int],
     headers: int,
     should_continue: Callable[[], bool],
+    segments: int = 1,
 ) -> NDArray[np.int64]:
     """Sends the datagrams of a pattern. Skips datagrams of lanes that are None. Returns the time of
-    sending of each datagram, or 0 for datagrams that were not sent."""
+    sending of each datagram, or 0 for datagrams that were not sent.
+
+    With ``segments`` above 1, as many datagrams are passed to the kernel as one packet. They must
+    have one size and one lane.
+    """
+    if segments > 1 and lanes[0] is not None:
+        return _send_segments(lanes[0], form, pattern, clock, headers, segments)
     sent = np.zeros(len(pattern), dtype=np.int64)
     begin, asked = time.monotonic(), 0.0
     marked: dict[int, int] = {}
@@ -147,5 +156,30 @@ def send(
         if number % 64 == 0 and (now_s := time.monotonic()) - asked > 0.1:
             asked = now_s
             if not should_continue():
+                return sent
+    return sent
+
+
+def _send_segments(
+    lane: Lane, form: Form, pattern: Records, clock: Callable[[], int], headers: int, segments: int
+) -> NDArray[np.int64]:
+    """Sends datagrams without pauses, several in one packet (udp(7), UDP_SEGMENT)."""
+    sent = np.zeros(len(pattern), dtype=np.int64)
+    sock, address = lane
+    size = int(pattern["size"][0]) - headers
+    control = [(socket.IPPROTO_UDP, _UDP_SEGMENT, struct.pack("=H", size))]
+    for first in range(0, len(pattern), segments):
+        numbers = range(first, min(first + segments, len(pattern)))
+        now = clock()
+        packets = [form(number, now, size) for number in numbers]
+        for _ in range(50):
+            try:
+                sock.sendmsg(packets, control, 0, *(() if address is None else (address,)))
+                sent[numbers.start : numbers.stop] = now
+                break
+            except BlockingIOError:
+                select.select([], [sock], [], 0.1)
+            except OSError:
+                # The interface cannot divide packets.
                 return sent
     return sent

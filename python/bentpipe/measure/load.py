@@ -18,6 +18,7 @@ A plan lists its loads::
     [[load]]
     kind = "burst"                  # datagrams without pauses, which fill the bottleneck's queue
     packets = 500
+    segments = 16                   # of each packet, with segmentation offload; default: 1
 
     [[load]]
     kind = "impulses"               # pairs of short bursts at random times, for the access scheduler
@@ -73,6 +74,8 @@ FILLERS: Final = 24
 FILLER: Final = MIN_PAYLOAD + 28
 #: Duration in seconds of the bulk transfer that other transports are compared with.
 TCP_S: Final = 5.0
+#: Maximum number of segments of one packet. 40 datagrams of 1500 B are below 64 KiB.
+MAX_SEGMENTS: Final = 40
 #: Length of the IPv4 and UDP headers in bytes.
 HEADERS: Final = 28
 
@@ -93,6 +96,11 @@ class Load:
     rate: float = 1e6
     size: int = 1200
     packets: int = 200
+    #: Number of datagrams of a burst that are passed to the kernel as one packet, which the kernel
+    #: or the network card divides (UDP segmentation offload).
+    segments: int = 1
+    #: Time without a datagram after which the load has ended.
+    quiet: float = 2.0
     #: Mean time between pairs of impulses.
     every: float = 6.0
     #: Codec of a call.
@@ -104,8 +112,8 @@ class Load:
 
     @property
     def fillers(self) -> int:
-        """Number of small datagrams of a burst."""
-        return min(FILLERS, self.packets // 2)
+        """Number of small datagrams of a burst; 0 for a burst of segments, which have one size."""
+        return min(FILLERS, self.packets // 2) if self.segments == 1 else 0
 
     def pattern(self, source: np.random.Generator) -> Records:
         """Returns the datagrams of a load, as :data:`bentpipe.measure.datagrams.PATTERN`."""
@@ -131,7 +139,7 @@ class Load:
             at = np.repeat(starts - starts[0], self.packets)
         rows = np.zeros(len(at), dtype=PATTERN)
         rows["at"], rows["size"] = at, self.size
-        if self.kind != "burst":
+        if self.kind != "burst" or self.segments > 1:
             return rows
         # In the middle of the burst, when the queue is full, small datagrams alternate with large
         # ones. They fill the remaining space of a queue that is limited in bytes. The end of the
@@ -244,6 +252,8 @@ def load_of(table: Any, where: str) -> Load:
             values[key] = whole(named, value, where, 1, 1000)
         elif key == "packets":
             values[key] = whole(named, value, where, 1, 20_000)
+        elif key == "segments":
+            values[key] = whole(named, value, where, 1, MAX_SEGMENTS)
         elif key in ("pages", "objects"):
             values[key] = whole(named, value, where, 1, 1000)
         elif key == "object":
@@ -265,7 +275,7 @@ _ALL: Final = ("kind", "direction", "blocks", "pause")
 KEYS: Final = {
     "tcp": (*_ALL, "congestion", "duration"),
     "udp": (*_ALL, "duration", "rate", "size"),
-    "burst": (*_ALL, "packets", "size"),
+    "burst": (*_ALL, "packets", "size", "segments"),
     "impulses": (*_ALL, "duration", "packets", "size", "every"),
     "call": ("kind", "blocks", "pause", "duration", "codec"),
     "page": ("kind", "blocks", "pause", "congestion", "pages", "objects", "object"),

@@ -28,8 +28,8 @@ from .tcplog import COLUMNS, TcpLog, as_array
 NAME: Final = re.compile(r"[0-9a-f]{32}")
 #: Time limit for an answer of the reflector, in seconds.
 TIMEOUT_S: Final = 15.0
-#: Time without a datagram after which a transfer has ended, in seconds.
-QUIET_S: Final = 2.0
+#: Maximum segment size of control connections in bytes.
+CONTROL_SEGMENT: Final = 1000
 #: Time limit in seconds for the reflector's report, which the reflector sends when the queue has
 #: drained.
 REPORT_S: Final = 60.0
@@ -74,16 +74,21 @@ def ask(family: int, address: tuple[Any, ...], key: bytes) -> dict[str, Any]:
 
     Raises :class:`ChannelError`.
     """
-    with connected(family, address) as sock:
+    with connected(family, address, controls=True) as sock:
         channel = Channel.opened(sock, key, TIMEOUT_S)
         channel.say({"do": "list"})
         return channel.hear(TIMEOUT_S)[0]
 
 
-def connected(family: int, address: tuple[Any, ...], congestion: str | None = None) -> socket.socket:
-    """Returns a TCP connection. Raises :class:`ChannelError`."""
+def connected(
+    family: int, address: tuple[Any, ...], congestion: str | None = None, *, controls: bool = False
+) -> socket.socket:
+    """Returns a TCP connection. The segments of a control connection are small, so that they pass a
+    network that drops large packets. Raises :class:`ChannelError`."""
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
+        if controls:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, CONTROL_SEGMENT)
         if congestion is not None:
             bulk.choose(sock, congestion)
     except OSError as error:
@@ -233,13 +238,15 @@ class Loads:
     def _asked(self, item: Item, data: bytes = b"", seconds: float | None = None) -> tuple[Channel, bytes]:
         """Requests a load from the reflector. Returns the control connection and the name of the
         transfer when the reflector has accepted the load."""
-        channel = Channel.opened(connected(self._family, self._address), self._key, TIMEOUT_S)
+        sock = connected(self._family, self._address, controls=True)
+        channel = Channel.opened(sock, self._key, TIMEOUT_S)
         load = item.load
         request = {
             "do": load.kind if load.kind in ("tcp", "page") else "udp",
             "direction": load.direction,
             "seconds": seconds or load.duration,
             "congestion": item.congestion,
+            "segments": load.segments,
         }
         if load.kind == "call":
             request["codec"] = load.codec
@@ -336,8 +343,9 @@ class Loads:
                 self._steady.now,
                 self._headers,
                 self._go_on,
+                item.load.segments,
             )
-            channel.say({"sent": int((outcome.sent > 0).sum()), "quiet": QUIET_S})
+            channel.say({"sent": int((outcome.sent > 0).sum()), "quiet": item.load.quiet})
             answer, data = channel.hear(REPORT_S)
             self._checked(answer)
             outcome.arrived = _records(data, ARRIVED)
@@ -367,7 +375,7 @@ class Loads:
             end = heard + span + REPORT_S
             while self._go_on() and time.monotonic() < end:
                 now = time.monotonic()
-                if answer is not None and now - heard > QUIET_S:
+                if answer is not None and now - heard > item.load.quiet:
                     break
                 if not found.rows and now - asked > 0.2:
                     asked = now

@@ -18,6 +18,7 @@ import numpy as np
 from . import bulk, call, datagrams, page, transports
 from .channel import MAGIC, NUMBER, Channel, ChannelError, exactly
 from .datagrams import HERE, LANES, PATTERN, Arrivals, Datagram, read_records
+from .load import MAX_SEGMENTS
 from .sockets import Arrival, Clock, ahead, apart, opened, received, sibling
 from .survey import handshake, hop_limit
 from .tcplog import TcpLog, as_array, round_trip
@@ -359,6 +360,10 @@ class Loads:
         ):
             asked.channel.say({"error": "unknown pattern"})
             return
+        segments = asked.message.get("segments", 1)
+        if not isinstance(segments, int) or not 1 <= segments <= MAX_SEGMENTS:
+            asked.channel.say({"error": f"segments = {segments!r}; allowed: 1 to {MAX_SEGMENTS}"})
+            return
         asked.transfer.lanes = int(pattern["lane"].max()) + 1
         if asked.transfer.tried:
             # No datagram of a blocked variant arrives.
@@ -378,5 +383,6 @@ class Loads:
                 else (stack.enter_context(sibling(self._port(asked.transfer, lane), one)), None)
                 for lane, one in enumerate(addresses)
             ]
-            sent = datagrams.send(lanes, self._form(asked, pattern), pattern, self._clock, headers, until)
+            form = self._form(asked, pattern)
+            sent = datagrams.send(lanes, form, pattern, self._clock, headers, until, segments)
         asked.channel.say({}, sent.tobytes())

@@ -106,8 +106,12 @@ def probe(
     seed: int = 1,
     advance: Callable[[float], bool] = lambda _: True,
     remaining: Callable[[list[Item]], list[Item]] = lambda items: items,
+    departures_stamped: bool = True,
 ) -> Measured:
     """Measures the path to a reflector by a plan. ``remaining`` selects the loads to run.
+
+    The kernel stamps departures behind the queue of the interface. Without ``departures_stamped``,
+    the times of sending are those of the calls, so that this queue belongs to the path.
 
     ``advance`` receives the fraction done about ten times a second; if it returns false, the
     measurement ends and its data are kept. Raises :class:`bentpipe.InputError` if the host has no
@@ -118,12 +122,12 @@ def probe(
         raise InputError(
             "a plan with loads needs --key, because a reflector without a key answers only probes"
         )
-    card = hardware.of_route(family, address)
+    card = hardware.of_route(family, address) if departures_stamped else "not used"
     used = card if isinstance(card, hardware.Card) else None
     with contextlib.ExitStack() as stack:
         if used is not None:
             stack.callback(used.close)
-        sock = stack.enter_context(opened(family, departing=True, hardware=used is not None))
+        sock = stack.enter_context(opened(family, departing=departures_stamped, hardware=used is not None))
         sock.connect(address)
         shaken = 0
         session = 0

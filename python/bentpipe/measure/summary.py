@@ -331,18 +331,17 @@ def interruptions(time: Times, replied: NDArray[np.bool_]) -> list[tuple[float, 
     ]
 
 
-def wilson(count: int, of: int) -> tuple[float, float]:
-    """Returns the 95 % confidence interval of a probability (E. B. Wilson, "Probable inference, the
-    law of succession, and statistical inference", JASA 1927).
+def wilson(count: int, of: int, z: float = Z) -> tuple[float, float]:
+    """Returns the confidence interval of a probability, by default of 95 % (E. B. Wilson, "Probable
+    inference, the law of succession, and statistical inference", JASA 1927).
 
-    >>> [round(bound, 4) for bound in wilson(0, 100)], [round(bound, 4) for bound in wilson(10, 100)]
-    ([0.0, 0.037], [0.0552, 0.1744])
-    """
+    >>> [round(bound, 4) for bound in wilson(0, 100)], [round(bound, 4) for bound in wilson(10,
+    100)] ([0.0, 0.037], [0.0552, 0.1744]) """
     if of == 0:
         return 0.0, 1.0
-    part, square = count / of, Z * Z / of
+    part, square = count / of, z * z / of
     middle = (part + square / 2) / (1 + square)
-    width = Z * math.sqrt(part * (1 - part) / of + square / (4 * of)) / (1 + square)
+    width = z * math.sqrt(part * (1 - part) / of + square / (4 * of)) / (1 + square)
     return max(0.0, middle - width), min(1.0, middle + width)
 
 

@@ -74,6 +74,9 @@ OTHER = [
         "reproduce dama --clock x",
         "machine pep --mark x",
         "run nothing -- true",
+        "audit --promise rate=fast -- true",
+        "audit --hosts 192.0.2.1 192.0.2.2",
+        "audit --promise delay=1",
     ),
     *("profiles no-such-profile", "export good.toml --to no-such-tool", "export no-such-file --to netem"),
     *(

@@ -142,7 +142,7 @@ def test_any_answer_of_a_reflector_ends_a_load_with_a_reason(
 ) -> None:
     line = Line(messages)
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listener:
-        for name in ("TIMEOUT_S", "REPORT_S", "QUIET_S"):
+        for name in ("TIMEOUT_S", "REPORT_S"):
             patch.setattr(load_client, name, 0.02)
         patch.setattr(Channel, "opened", line.opened)
         patch.setattr("bentpipe.measure.page.TIMEOUT_S", 0.02)
