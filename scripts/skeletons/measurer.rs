@@ -118,7 +118,7 @@ impl App for Destination {
         row.extend([f64::from(stamp.number), delay.as_secs_f64()]);
     }
 
-    fn report(&self, flow: &str, report: &mut Report) {
+    fn report(&self, flow: &str, _: Span, report: &mut Report) {
         if let Some(greatest) = self.greatest {
             report.row(&REPORT, flow, &[greatest.as_secs_f64()]);
         }

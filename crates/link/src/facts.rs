@@ -60,7 +60,8 @@ impl Config {
         if let Some(slots) = slots {
             let open = slots.open();
             hop.rate_bit_s = hop.rate_bit_s.map(|rate| rate * open);
-            let holes = if open < 1.0 { format!(", with a hole every {}", slots.every) } else { String::new() };
+            let holes =
+                if open < 1.0 { format!(", with a hole every {}", slots.every) } else { String::new() };
             hop.notes.push(format!("its slots vary the rate, of which this is the mean{holes}"));
         }
         if let Some(acm) = acm {

@@ -55,7 +55,7 @@ impl App for Meter {
         }
     }
 
-    fn report(&self, flow: &str, report: &mut Report) {
+    fn report(&self, flow: &str, _: Span, report: &mut Report) {
         let corrupted = self.arrivals.iter().filter(|arrival| !arrival.intact).count();
         report.row(&COUNT, flow, &[corrupted as f64]);
     }

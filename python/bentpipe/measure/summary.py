@@ -336,7 +336,7 @@ def wilson(count: int, of: int, z: float = Z) -> tuple[float, float]:
     inference, the law of succession, and statistical inference", JASA 1927).
 
     >>> [round(bound, 4) for bound in wilson(0, 100)], [round(bound, 4) for bound in wilson(10,
-    100)] ([0.0, 0.037], [0.0552, 0.1744]) """
+    100)] ([0.0, 0.037], [0.0552, 0.1744])"""
     if of == 0:
         return 0.0, 1.0
     part, square = count / of, z * z / of

@@ -12,9 +12,9 @@ import traceback
 from pathlib import Path
 
 # The guest starts Python without the folders of its modules.
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from netem_inside import LIBC, POWER_OFF, connect, transfer
+from kernel.netem_inside import LIBC, POWER_OFF, connect, transfer
 
 if __name__ == "__main__":
     try:

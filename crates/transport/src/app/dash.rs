@@ -254,7 +254,7 @@ impl Playback {
         if self.state == State::Playing {
             let passed = now.since(self.at);
             let played = passed.min(self.buffered);
-            self.played = self.played + played;
+            self.played += played;
             self.buffered = self.buffered - played;
             if played < passed {
                 self.state = if complete { State::Ended } else { State::Stalled(self.at + played) };
@@ -266,7 +266,7 @@ impl Playback {
     /// Adds a segment that has arrived. The last one starts playback in any case.
     fn add(&mut self, now: Time, segment: Span, is_last: bool) {
         self.advance(now, false);
-        self.buffered = self.buffered + segment;
+        self.buffered += segment;
         if self.buffered < self.startup && !is_last {
             return;
         }
@@ -274,7 +274,7 @@ impl Playback {
             State::Starting => self.delay = Some(now.since(self.start)),
             State::Stalled(since) => {
                 self.stalls += 1;
-                self.stalled = self.stalled + now.since(since);
+                self.stalled += now.since(since);
             }
             State::Playing | State::Ended => return,
         }
