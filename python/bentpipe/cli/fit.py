@@ -18,6 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if TYPE_CHECKING:
     from bentpipe.frames import Fit, Outcomes
     from bentpipe.measure.candidates import Grid, Sky
+    from bentpipe.measure.scheduled import Access
     from bentpipe.results.runs import Run
 
 
@@ -67,8 +68,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Fit an access to a trace of mahimahi or LeoReplayer, or to the history of a dish "
-            "(.json), instead of replaying it: leo-scheduled.",
+            help="Fit an access to a trace of mahimahi or LeoReplayer, a measured run, or the history of "
+            "a dish (.json), instead of replaying it: leo-scheduled.",
             show_default=False,
         ),
     ] = None,
@@ -122,6 +123,11 @@ def fit(
     if (sky := candidates.sky(elements, terminal, gateway, mask, slots)) is not None:
         _served(trace, *sky, out, figure, json)
         return
+    if kind is not None:
+        _access(trace, back, kind, out, json)
+        return
+    if back is not None:
+        raise InputError("--return belongs to an access: add --kind leo-scheduled")
     if trace.is_dir():
         if process is not None:
             raise InputError(
@@ -137,11 +143,6 @@ def fit(
         for file in made["files"]:
             typer.echo(f"written  {file}")
         return
-    if kind is not None:
-        _access(trace, back, kind, out, json)
-        return
-    if back is not None:
-        raise InputError("--return belongs to an access: add --kind leo-scheduled")
     if trace.is_file() and out is not None and not frames.is_frame_trace(trace):
         from bentpipe.measure.fitting import of_series
 
@@ -210,12 +211,13 @@ def _access(trace: Path, back: Path | None, kind: str, out: Path | None, json: b
         history = dish.fit(dish.read(trace))
         text, link, lines = dish.scenario(history, trace.name), history.link(), history.lines()
     else:
-        found = scheduled.fit(scheduled.read(trace))
-        other = scheduled.fit(scheduled.read(back), found.grid) if back is not None else None
-        text, link, lines = scheduled.scenario(found, trace.name, other), found.link(), found.lines()
-        if other is not None:
-            link["return"] = other.link()
-            lines += ["return direction:", *other.lines()]
+        there, other = _observed(trace, back)
+        found = scheduled.fit(there)
+        reverse = scheduled.fit(other, found.grid) if other is not None else None
+        text, link, lines = scheduled.scenario(found, trace.name, reverse), found.link(), found.lines()
+        if reverse is not None:
+            link["return"] = reverse.link()
+            lines += ["return direction:", *reverse.lines()]
     write_text(out, text)
     if json:
         print_json({"files": [str(out)], "link": link})
@@ -223,6 +225,22 @@ def _access(trace: Path, back: Path | None, kind: str, out: Path | None, json: b
     for line in lines:
         typer.echo(line)
     typer.echo(f"written  {out}")
+
+
+def _observed(trace: Path, back: Path | None) -> tuple[Access, Access | None]:
+    """Returns the observations of the direction towards the user, and of the other if known."""
+    from bentpipe.errors import InputError
+    from bentpipe.measure import scheduled
+    from bentpipe.results.runs import open_run
+
+    if not trace.is_dir():
+        return scheduled.read(trace), scheduled.read(back) if back is not None else None
+    if back is not None:
+        raise InputError(f"{trace} is a run with both directions: leave out --return")
+    down, up = scheduled.of_run(open_run(trace))
+    if down is None:
+        raise InputError(f"{trace} has no load of datagrams towards this host that lost packets")
+    return down, up
 
 
 def _served(

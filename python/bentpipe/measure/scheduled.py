@@ -10,13 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bentpipe import series
 from bentpipe.errors import InputError
+
+from .load import HEADERS
+
+if TYPE_CHECKING:
+    from bentpipe.results.runs import Run
 
 #: Steps in which the rate is compared and redrawn, in milliseconds.
 STEP_MS: Final = 100
@@ -66,6 +71,48 @@ def read(file: str | Path) -> Access:
     )
 
 
+def of_run(run: Run) -> tuple[Access | None, Access | None]:
+    """Returns the observations of a measured run, towards this host and from this host. A direction
+    is observed if it had a load of datagrams above its rate. Its delays are those of the probes
+    without load.
+
+    Raises :class:`bentpipe.InputError` for a run with no such load.
+    """
+    import polars as pl
+
+    flows = run.flows.filter(pl.col("app") == "cbr") if "app" in run.flows.columns else run.flows.clear()
+    if flows.is_empty() or not {"datagram", "probe"} <= set(run.traces):
+        raise InputError(f"{run.path} {_NO_LOAD}")
+    found: list[Access | None] = []
+    for source, side in (("there", "backward"), ("here", "forward")):
+        own = flows.filter(
+            (pl.col("from") == source) & (pl.col("sent_packets") > pl.col("delivered_packets"))
+        )
+        if own.is_empty():
+            found.append(None)
+            continue
+        name = own.sort("delivered_packets")["flow"][-1]
+        arrived = run.trace("datagram", name)
+        times = 1e3 * arrived["time"].to_numpy()
+        start = float(times[0])
+        sizes = arrived["payload"].to_numpy() + HEADERS
+        deliveries = np.bincount(np.floor(times - start).astype(int), weights=sizes).astype(np.float64)
+        probes = run.trace("probe").filter(pl.col("quiet") & pl.col("replied") & (pl.col("train") < 0))
+        middle = 1e3 * (probes[f"{side}_low"] + probes[f"{side}_high"]).to_numpy() / 2
+        known = np.isfinite(middle)
+        found.append(Access(deliveries, middle[known], 1e3 * probes["time"].to_numpy()[known] - start))
+    down, up = found
+    if down is None and up is None:
+        raise InputError(f"{run.path} {_NO_LOAD}")
+    return down, up
+
+
+_NO_LOAD: Final = (
+    "has no load of datagrams that lost packets, which would show the rate of the access; allowed: a measured run "
+    'with a load of kind "udp" above the rate, for at least three slots'
+)
+
+
 @dataclass(frozen=True)
 class Hole:
     """An interval without delivery, in milliseconds from the start of the trace."""
@@ -91,10 +138,6 @@ class Grid:
 
     every: float
     offset: float
-
-    def starts(self, end: float) -> Values:
-        """The starts of the slots before ``end``."""
-        return np.arange(self.offset, end, self.every)
 
     def slots(self, times: Values) -> NDArray[np.int64]:
         """The number of the slot of each time; -1 before the first start."""
@@ -384,7 +427,7 @@ def _delays(access: Access, slots: Grid, hole: float, least: float, most: float)
     levels = MEAN_DEVIATIONS * deviation
     base = max(0.0, rest - burst_mean - MEAN_DEVIATIONS * wander - levels)
     peaks, recoveries = [], []
-    for start in slots.starts(access.end_ms):
+    for start in slots.offset + slots.every * np.unique(number):
         # Packets that were sent in the hole arrive together at its end; their delay is a wait.
         window = (times + delays > start + hole + most + 1) & (times < start + 500)
         high = delays[window] - rest

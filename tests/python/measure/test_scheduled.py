@@ -6,16 +6,20 @@ import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import bentpipe
 import numpy as np
+import polars as pl
 import pytest
 from bentpipe.cli import app
 from bentpipe.errors import InputError
 from bentpipe.measure import dish, fitting, scheduled, score
 from bentpipe.scenario.scenarios import load
 from typer.testing import CliRunner
+
+if TYPE_CHECKING:
+    from bentpipe.results.runs import Run
 
 KNOWN = """name = "Known"
 duration = "60 s"
@@ -167,6 +171,46 @@ def controls(scenario: dict[str, Any], congestion: str) -> tuple[float, int]:
         row = run.flows.to_dicts()[0]
         goodput, again = goodput + row["goodput"], again + row["retransmissions"]
     return goodput, again
+
+
+class MeasuredRun:
+    """A measured run with a load towards this host from 30 s on, and probes before."""
+
+    path = Path("measured")
+
+    def __init__(self, access: scheduled.Access, lost: int) -> None:
+        at = np.repeat(np.arange(access.end_ms), np.round(access.deliveries / 1500).astype(int))
+        quiet = access.delay_times < 30_000
+        self.flows = pl.DataFrame(
+            {"flow": ["load"], "app": ["cbr"], "from": ["there"], "to": ["here"]}
+            | {"sent_packets": [len(at) + lost], "delivered_packets": [len(at)]}
+        )
+        probes = {"time": access.delay_times[quiet] / 1e3, "quiet": True, "replied": True, "train": -1}
+        half = access.delays[quiet] / 1e3
+        probes |= {"backward_low": half - 1e-4, "backward_high": half + 1e-4}
+        load = {"time": 30 + at / 1e3, "payload": 1472}
+        self.frames = {"datagram": pl.DataFrame(load), "probe": pl.DataFrame(probes)}
+        self.traces: dict[str, list[str]] = {name: [] for name in self.frames}
+
+    def trace(self, name: str, _entity: str | None = None) -> pl.DataFrame:
+        return self.frames[name]
+
+
+def test_a_measured_run_shows_rate_and_delay_at_different_times(observed: scheduled.Access) -> None:
+    """The load starts 30 s after the probes, two slots later, so the grid has the same phase."""
+    down, up = scheduled.of_run(cast("Run", MeasuredRun(minute(observed), 1)))
+    assert up is None and down is not None
+    fit, direct = scheduled.fit(down), scheduled.fit(minute(observed))
+    assert fit.grid is not None and direct.grid is not None
+    assert fit.rate == pytest.approx(direct.rate, rel=0.001)
+    assert fit.grid.every == pytest.approx(direct.grid.every, rel=0.001)
+    # Times count from the first arrival.
+    first = float(np.flatnonzero(minute(observed).deliveries)[0])
+    assert fit.grid.offset == pytest.approx(direct.grid.offset - first, abs=1)
+    assert fit.delay == pytest.approx(direct.delay, abs=2)
+    assert fit.peak == pytest.approx(direct.peak, abs=8)
+    with pytest.raises(InputError, match="no load of datagrams that lost packets"):
+        scheduled.of_run(cast("Run", MeasuredRun(minute(observed), 0)))
 
 
 @pytest.mark.parametrize("congestion", ["reno", "cubic", "bbr"])
