@@ -3,7 +3,8 @@
 Arguments: a file with the set-ups as JSON (name, promise, duration, seed, commands), and the
 folders of Python's modules. The network of a set-up is a - m - b. Commands name a device as `a` or
 `b` (the interface of the host) or `ma` or `mb` (the interface of m that leads there). Prints a line
-per set-up: its name and the observation, pickled.
+per set-up: its name and the observation, pickled. The command `script` runs an exported script for
+netem on both interfaces of m.
 """
 
 import base64
@@ -34,8 +35,10 @@ def enter(name: str) -> None:
         assert LIBC.setns(file.fileno(), NEW_NETWORK) == 0
 
 
-def prepare(commands: list[str]) -> None:
-    """Creates the network of a set-up. `out` is the interface of a host."""
+def prepare(commands: list[str]) -> list[subprocess.Popen[bytes]]:
+    """Creates the network of a set-up. `out` is the interface of a host. Returns the scripts that
+    change the network while it is measured."""
+    scripts = []
     for name in "amb":
         run("ip", "netns", "add", name)
         run("ip", "-n", name, "link", "set", "lo", "up")
@@ -50,11 +53,17 @@ def prepare(commands: list[str]) -> None:
     places = {"a": ("a", "out"), "b": ("b", "out"), "ma": ("m", "to-a"), "mb": ("m", "to-b")}
     for command in commands:
         tool, place, *words = command.split()
+        if tool == "script":
+            scripts.append(subprocess.Popen(["ip", "netns", "exec", "m", "sh", place, "to-b", "to-a"]))
+            while "delay" not in subprocess.check_output(["tc", "-n", "m", "qdisc"], text=True):
+                time.sleep(0.01)
+            continue
         name, device = places[place]
         if tool == "qdisc":
             run("tc", "-n", name, "qdisc", "add", "dev", device, *words)
         else:
             run("ip", "-n", name, "link", "set", device, *words)
+    return scripts
 
 
 def observed(promise: str, duration: float, seed: int) -> bytes:
@@ -107,9 +116,12 @@ def main() -> None:
     assert np is not None
     # User-Mode Linux appends a word to its command line.
     for setup in json.loads(Path(sys.argv[1]).read_text()):
-        prepare(setup["commands"])
+        scripts = prepare(setup["commands"])
         data = observed(setup["promise"], setup["duration"], setup["seed"])
         print("observation", setup["name"], base64.b64encode(data).decode(), flush=True)
+        for script in scripts:
+            script.kill()
+            script.wait()
         for name in "amb":
             run("ip", "netns", "del", name)
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import bentpipe as bp
 import pytest
-from helpers.audited import SETUPS, audited, check, observe_in_guest, record
+from bentpipe.tools import export
+from bentpipe.tools.course import course
+from helpers.audited import SETUPS, Setup, audited, check, observe_in_guest, record
 from rigs.guests import guests
 
 #: Set-ups of `make test`. Those without a rate take less time.
@@ -20,6 +24,23 @@ def test_a_right_network_passes_and_faults_are_named() -> None:
     setups = [one for one in SETUPS if one.name in FEW]
     for setup, seen in zip(setups, observe_in_guest(setups, duration=1.0), strict=True):
         check(setup, audited(setup, seen))
+
+
+@guests
+def test_an_exported_path_keeps_its_promises(tmp_path: Path) -> None:
+    """The script of `bentpipe export --to netem` imposes the rates and delays of the scenario."""
+    ends = {"from": "server", "to": "user"}
+    queue = {"kind": "drop-tail", "packets": 100}
+    link = {"name": "sat", **ends, "rate": "10 Mbit/s", "delay": "60 ms", "queue": queue}
+    flow = {"name": "f", **ends, "app": "bulk", "transport": "tcp"}
+    scenario = bp.load({"name": "path", "duration": "60 s", "link": [link], "flow": [flow]})
+    (script,) = export(course(scenario, "user", "server"), "netem", tmp_path)
+    hosts = ["link a gso_max_segs 1", "link b gso_max_segs 1"]
+    setup = Setup("exported", "rate=10 Mbit/s,delay=60 ms,loss=0", [*hosts, f"script {script}"])
+    (seen,) = observe_in_guest([setup], duration=1.0)
+    audit = audited(setup, seen)
+    assert not audit.broken, [row.as_dict() for row in audit.rows]
+    assert {row.verdict for row in audit.rows if row.name in ("rate", "delay")} == {"kept"}
 
 
 @guests
