@@ -82,7 +82,10 @@ function tilesOf(run: Scenario, { flows, complete }: Results): TileContent[] {
       label: "Goodput",
       value: rate,
       unit,
-      about: goodputs.length > 1 ? `sum of ${goodputs.length} flows` : String(whole[0]?.flow ?? ""),
+      about:
+        goodputs.length > 1
+          ? `sum of ${goodputs.length} flows, each over its own time`
+          : String(whole[0]?.flow ?? ""),
     });
   if (rtts.length > 0)
     tiles.push({

@@ -168,10 +168,23 @@ export function Comparison() {
           />
         </section>
       ))}
+      {value && <SplitFlows of={value.others.flatMap((one) => one.missing as string[])} />}
       {plotted.length > 1 && quantities.length > 0 && (
         <Timeline runs={plotted} quantities={quantities} title="Comparison" />
       )}
     </>
+  );
+}
+
+/** A note on flows that a proxy splits in one of two runs. Only that run has legs, "FLOW@NODE". */
+function SplitFlows({ of }: { of: string[] }) {
+  const names = [...new Set(of.flatMap((one) => (one.includes("@") ? [one.split("@")[0]] : [])))];
+  if (names.length === 0) return null;
+  return (
+    <p className="soft">
+      A proxy splits {names.join(", ")} in one of the runs. There, the RTT is that of the first leg, and in
+      the other run that of the whole path.
+    </p>
   );
 }
 
@@ -298,9 +311,9 @@ function keyText(value: unknown): ReactNode {
 }
 
 /** Quantities of which a larger value is better, and those of which a smaller value is better. */
-const HIGHER = /^(goodput|efficiency|voice_mos|finished)$/;
+const HIGHER = /^(goodput|efficiency|voice_mos|finished|video_bitrate)$/;
 const LOWER =
-  /^(loss|delay|rtt|transaction|transfer|completed|retransmissions|timeouts|voice_loss|voice_delay|unfinished|post_dial_delay|answer_delay)(_mean|_p95)?$/;
+  /^(loss|delay|rtt|transaction|transfer|completed|retransmissions|timeouts|voice_loss|voice_delay|unfinished|post_dial_delay|answer_delay|video_startup|video_stalls|video_stalled)(_mean|_p95)?$/;
 
 /** A relative difference, coloured and marked by an arrow if it is an improvement or not. */
 function Change({ of }: { of: NumberDifference }) {
