@@ -31,8 +31,9 @@ export function layout(
   const graph = new Graph({ multigraph: true });
   graph.setGraph({
     rankdir: upright ? "TB" : "LR",
-    nodesep: upright ? 60 : 74,
-    ranksep: upright ? 78 : 98,
+    // Room for the labels of links.
+    nodesep: upright ? 60 : 100,
+    ranksep: upright ? 132 : 140,
   });
   // Rows keep the order of the graph, so the stations of satellites come first.
   const satellites = new Set(data.nodes.filter((one) => one.kind === "satellite").map((one) => one.id));
