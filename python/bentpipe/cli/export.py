@@ -72,7 +72,7 @@ def export(
     overrides: Overrides = None,
     json: Json = False,
 ) -> None:
-    """Export a table of a run, or the path of a scenario for other tools.
+    """Export a table of a run, or the path of a scenario.
 
     The file is CSV, Parquet, a spreadsheet, JSON, or a table in Markdown or LaTeX. Values are in
     base units: seconds, bytes and bit/s.

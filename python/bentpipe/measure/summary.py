@@ -335,8 +335,9 @@ def wilson(count: int, of: int, z: float = Z) -> tuple[float, float]:
     """Returns the confidence interval of a probability, by default of 95 % (E. B. Wilson, "Probable
     inference, the law of succession, and statistical inference", JASA 1927).
 
-    >>> [round(bound, 4) for bound in wilson(0, 100)], [round(bound, 4) for bound in wilson(10,
-    100)] ([0.0, 0.037], [0.0552, 0.1744])"""
+    >>> [round(bound, 4) for one in (0, 10) for bound in wilson(one, 100)]
+    [0.0, 0.037, 0.0552, 0.1744]
+    """
     if of == 0:
         return 0.0, 1.0
     part, square = count / of, z * z / of

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, Literal
 
 import bentpipe as bp
 import pytest
+from bentpipe.statistics import student_quantile
 from rigs import commands
 from rigs.guests import guests
 from rigs.networks import needs, networks
@@ -52,14 +54,30 @@ def test_a_split_by_a_kernel_in_virtual_time_has_the_goodput_of_the_model(
     assert kernel == pytest.approx(model, rel=0.05)
 
 
+#: Simulations whose goodputs show the spread over random losses: 11 % at a loss of 1 % in 30 s.
+SEEDS = 12
+
+
 @networks
 @pytest.mark.quiet
-@pytest.mark.parametrize("accept", ["late", "early"])
-def test_a_split_by_this_kernel_has_the_goodput_of_the_model(accept: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("accept", "loss"), [("late", 0.0), ("early", 0.01)])
+def test_a_split_by_this_kernel_has_the_goodput_of_the_model(
+    accept: str, loss: float, tmp_path: Path
+) -> None:
+    """Without losses, both agree within 5 %. With losses, a run in real time loses other packets than
+    a simulation, so its goodput lies in the interval of 99 % of simulations."""
     more = f"proxy.pep.mechanism.accept={accept}"
-    model = goodput(tmp_path / "model", "virtual", "hybla", 0.01, more)
-    real = goodput(tmp_path / "real", "real", "hybla", 0.01, more)
-    assert real == pytest.approx(model, rel=0.05)
+    seeds = range(1, SEEDS + 1) if loss else (1,)
+    model = [
+        goodput(tmp_path / f"model-{seed}", "virtual", "hybla", loss, more, f"seed={seed}") for seed in seeds
+    ]
+    real = goodput(tmp_path / "real", "real", "hybla", loss, more)
+    mean = fmean(model)
+    half = 0.05 * mean
+    if loss:
+        half = student_quantile(0.995, SEEDS - 1) * stdev(model) * (1 + 1 / SEEDS) ** 0.5
+    print(f"{accept}, loss {loss}: model {mean:.0f} bit/s, real {real:.0f} bit/s, allowed {half:.0f} bit/s")
+    assert real == pytest.approx(mean, abs=half)
 
 
 #: The laboratory of the SatNEx study, with its accelerator on Router 2.

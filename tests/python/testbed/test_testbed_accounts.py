@@ -55,6 +55,7 @@ def test_01_objects_of_other_accounts_are_not_found(bed: Bed) -> None:
         "study": "dama",
         "call": "0",
         "reservation": "1",
+        "figure": "1",
     }
     bodies = {
         ("put", "/api/configurations/{configuration}"): {"version": 1, "name": "theirs"},

@@ -159,4 +159,12 @@ ROWS: Final[tuple[Row, ...]] = (
         ('flow.f.app={kind="http",object="30 kB"}',),
         "this flow is http",
     ),
+    Row(
+        "flow.app.dash flow.app.dash.adaptation flow.app.dash.adaptation.buffer flow.app.dash.adaptation.rate "
+        "flow.app.dash.bitrates flow.app.dash.buffer flow.app.dash.length flow.app.dash.request "
+        "flow.app.dash.segment flow.app.dash.startup",
+        LINK,
+        ('flow.f.app={kind="dash",length="20 s"}',),
+        "this flow is dash",
+    ),
 )
