@@ -64,8 +64,8 @@ SEEDS = 12
 def test_a_split_by_this_kernel_has_the_goodput_of_the_model(
     accept: str, loss: float, tmp_path: Path
 ) -> None:
-    """Without losses, both agree within 5 %. With losses, a run in real time loses other packets than
-    a simulation, so its goodput lies in the interval of 99 % of simulations."""
+    """Without losses, both agree within 5 %. With losses, a run in real time loses other packets
+    than a simulation, so its goodput lies in the interval of 99 % of simulations."""
     more = f"proxy.pep.mechanism.accept={accept}"
     seeds = range(1, SEEDS + 1) if loss else (1,)
     model = [
