@@ -33,7 +33,7 @@ export function layout(
     rankdir: upright ? "TB" : "LR",
     // Room for the labels of links.
     nodesep: upright ? 60 : 100,
-    ranksep: upright ? 132 : 140,
+    ranksep: upright ? 96 : 106,
   });
   // Rows keep the order of the graph, so the stations of satellites come first.
   const satellites = new Set(data.nodes.filter((one) => one.kind === "satellite").map((one) => one.id));
