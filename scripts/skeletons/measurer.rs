@@ -144,7 +144,7 @@ mod tests {
             assert_eq!(row, [f64::from(number), delay as f64 / 1e3]);
         }
         let mut report = Report::default();
-        app.report("f", &mut report);
+        app.report("f", Span::ZERO, &mut report);
         assert_eq!(report.value("flow_{snake}", "f", "{snake}_delay_max"), Some(0.27));
     }
 }
