@@ -6,8 +6,8 @@ import { go, message } from "../data/state";
 import { Notice } from "./basics";
 import { ask } from "./dialog";
 
-/** `latest` returns the text of the draft with all input, and `saved` is called before the new
- * configuration opens. */
+/** `latest` returns the text of the draft with all input, and `saved` is called with the new
+ * configuration before it opens. */
 export function SaveAs({
   name,
   latest,
@@ -17,7 +17,7 @@ export function SaveAs({
   name: string;
   latest: () => Promise<string>;
   positions: unknown;
-  saved: () => void;
+  saved: (id: string) => void;
 }) {
   const [failure, setFailure] = useState("");
   const save = async () => {
@@ -31,7 +31,7 @@ export function SaveAs({
     try {
       const made = await saveCopy(wanted, await latest(), positions);
       setFailure("");
-      saved();
+      saved(made.id);
       go(["configuration", made.id]);
     } catch (error) {
       setFailure(message(error));

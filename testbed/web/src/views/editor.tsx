@@ -7,6 +7,7 @@ import { api, Refusal } from "../data/api";
 import type { Draft, Full, SessionUser } from "../data/api.gen";
 import type { Positions, View } from "../data/draft";
 import { useHistory } from "../data/history";
+import { copyInstruments } from "../data/instruments";
 import { type Problem, problemText } from "../data/problem";
 import type { Change } from "../data/schema";
 import { go, link, message, useLoaded, usePlace } from "../data/state";
@@ -248,7 +249,15 @@ function Loaded({ first, user }: { first: Full; user: SessionUser }) {
         )}
         <span className="grow" />
         {user.level !== "guest" && (
-          <SaveAs name={applied.name} latest={typed} positions={draft.positions} saved={forget} />
+          <SaveAs
+            name={applied.name}
+            latest={typed}
+            positions={draft.positions}
+            saved={(id) => {
+              copyInstruments(applied.id, id);
+              forget();
+            }}
+          />
         )}
         {mine && (
           <>
