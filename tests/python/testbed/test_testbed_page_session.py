@@ -162,7 +162,7 @@ def test_the_session_runs_on_three_clocks(bed: Served, browser: Browser) -> None
     session(hand, "200 s", ["simulate", "kernel", "emulate"])
     ended(page)
     page.goto(f"{bed.url}/#/runs")
-    hand.click(page.get_by_role("checkbox", name="Choose all runs"))
+    hand.click(page.get_by_role("checkbox", name="Choose all runs of this page"))
     hand.button("Compare")
     expect(page.get_by_role("heading", name="Compare")).to_be_visible()
     for instrument in ("simulate", "kernel", "emulate"):
