@@ -165,7 +165,9 @@ def test_the_session_runs_on_three_clocks(bed: Served, browser: Browser) -> None
     hand.click(page.get_by_role("checkbox", name="Choose all runs of this page"))
     hand.button("Compare")
     expect(page.get_by_role("heading", name="Compare")).to_be_visible()
-    for instrument in ("simulate", "kernel", "emulate"):
+    # The first run is the baseline, which a list shows.
+    expect(page.get_by_label("Baseline", exact=True)).to_contain_text("simulate")
+    for instrument in ("kernel", "emulate"):
         expect(page.get_by_text(instrument).first).to_be_visible()
     assert hand.clicks <= MAX_CLICKS, hand.clicks
     page.context.close()
