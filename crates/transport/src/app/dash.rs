@@ -208,6 +208,7 @@ impl Workload for Config {
 }
 
 /// The playback of a video: the video in the buffer, which decreases while it is played.
+#[derive(Clone)]
 struct Playback {
     startup: Span,
     /// Video in the buffer at the time `at`.
@@ -284,17 +285,11 @@ impl Playback {
     /// Returns the number of stalls, their duration, and the duration of the played video until
     /// `end`. With `complete`, all segments have arrived.
     fn until(&self, end: Time, complete: bool) -> (u64, Span, Span) {
-        match self.state {
-            State::Stalled(since) => (self.stalls + 1, self.stalled + end.since(since), self.played),
-            State::Playing if end > self.at => {
-                let passed = end.since(self.at);
-                let played = self.played + passed.min(self.buffered);
-                match passed > self.buffered && !complete {
-                    true => (self.stalls + 1, self.stalled + (passed - self.buffered), played),
-                    false => (self.stalls, self.stalled, played),
-                }
-            }
-            _ => (self.stalls, self.stalled, self.played),
+        let mut last = self.clone();
+        last.advance(end.max(self.at), complete);
+        match last.state {
+            State::Stalled(since) => (last.stalls + 1, last.stalled + end.since(since), last.played),
+            _ => (last.stalls, last.stalled, last.played),
         }
     }
 }

@@ -18,6 +18,10 @@ const COLUMNS: { name: string; label: string; factor: number }[] = [
   { name: "transaction_mean", label: "mean transaction (s)", factor: 1 },
   { name: "completed", label: "completed (s)", factor: 1 },
   { name: "voice_mos", label: "MOS", factor: 1 },
+  { name: "video_startup", label: "start-up (s)", factor: 1 },
+  { name: "video_stalls", label: "stalls", factor: 1 },
+  { name: "video_stalled", label: "stalled (s)", factor: 1 },
+  { name: "video_bitrate", label: "bit rate (kbit/s)", factor: 1e-3 },
   { name: "delivered_bytes", label: "delivered (MB)", factor: 1e-6 },
 ];
 
