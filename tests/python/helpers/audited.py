@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import re
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from bentpipe.audit import Audit, judge, read_promises
 from bentpipe.audit.evidence import numbers
 from bentpipe.audit.observing import Observation
 from bentpipe.audit.promises import DIRECTIONS
-from bentpipe.guest import current
+from rigs.guests import run_in_guest
 
 from . import ROOT
 
@@ -156,20 +155,13 @@ def observe_in_guest(setups: list[Setup], duration: float = 5.0, seed: int = 1) 
         json.dump(requests, file)
         file.flush()
         roots = dict.fromkeys([str(Path(bentpipe.__file__).parents[1]), *filter(None, sys.path)])
-        command: list[str | os.PathLike[str]] = [
-            current().binary,
-            *("mem=1024M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
-            *("con=null", "con0=fd:0,fd:1", "quiet"),
-            *("time-travel=inf-cpu", f"init={os.path.realpath(sys.executable)}", "--", "-I", "-S"),
-            *(INSIDE, file.name, ":".join(roots)),
-        ]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        output = run_in_guest(INSIDE, file.name, ":".join(roots))
     found: dict[int, Observation] = {}
-    for line in done.stdout.splitlines():
+    for line in output.splitlines():
         if line.startswith("observation "):
             _, number, data = line.split()
             found[int(number)] = pickle.loads(base64.b64decode(data))
-    assert len(found) == len(setups), done.stdout[-3000:]
+    assert len(found) == len(setups), output[-3000:]
     return [found[number] for number in range(len(setups))]
 
 

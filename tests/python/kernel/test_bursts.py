@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
 
 import bentpipe as bp
 import pytest
-from bentpipe.guest import current
 from bentpipe.results.captures import segments
 from parity import pieces
-from rigs.guests import guests
+from rigs.guests import guests, run_in_guest
 
 pytestmark = [
     guests,
@@ -67,16 +64,9 @@ def test_bbr_loses_large_packets_as_linux_does(tmp_path: Path) -> None:
     """A path with 50 Mbit/s, and 10 ms and 1 % in each direction, on which a ProbeRTT lasts ten
     round trips."""
     arguments = ("bbr", 10, "50mbit", 1, 60, 0)
-    command: list[str | os.PathLike[str]] = [
-        current().binary,
-        *("mem=1024M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
-        *("con=null", "con0=fd:0,fd:1", "quiet"),
-        *("time-travel=inf-cpu", f"init={os.path.realpath(sys.executable)}", "--", "-I", "-S"),
-        *map(str, (INSIDE, *arguments)),
-    ]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    said = re.search(r"received (\d+)", done.stdout)
-    assert said, done.stdout
+    output = run_in_guest(INSIDE, *arguments)
+    said = re.search(r"received (\d+)", output)
+    assert said, output
     way = 'delay = "10 ms"\nrate = "49537648 bit/s"\nerror = { kind = "packet", probability = 0.01 }\n'
     link = f'[[link]]\nname = "l"\nfrom = "a"\nto = "b"\n{way}[link.return]\n{way}'
     tcp = '{ kind = "tcp", congestion = "bbr", segment_size = 1448, segmentation_offload = true }'

@@ -5,17 +5,14 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import bentpipe as bp
 import pytest
-from bentpipe.guest import current
 from bentpipe.tools import export
 from bentpipe.tools.course import course
-from rigs.guests import guests
+from rigs.guests import guests, run_in_guest
 
 INSIDE = Path(__file__).with_name("exported_inside.py")
 SECONDS = 9
@@ -77,16 +74,9 @@ def test_the_script_imposes_the_path(name: str, tmp_path: Path) -> None:
     scenario = bp.load(tomllib.loads(SCENARIO.format(seconds=SECONDS, down=down, delay=delay)))
     observed = course(scenario, "user", "server")
     (script,) = export(observed, "netem", tmp_path)
-    command: list[str | os.PathLike[str]] = [
-        current().binary,
-        *("mem=1024M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
-        *("con=null", "con0=fd:0,fd:1", "quiet"),
-        *("time-travel=inf-cpu", f"init={os.path.realpath(sys.executable)}", "--", "-I", "-S"),
-        *map(str, (INSIDE, script, "cubic", SECONDS)),
-    ]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    said = re.search(r"acknowledged (\d+) (\d+)", done.stdout)
-    assert said, done.stdout + done.stderr
+    output = run_in_guest(INSIDE, script, "cubic", SECONDS)
+    said = re.search(r"acknowledged (\d+) (\d+)", output)
+    assert said, output
     acknowledged, rtt_us = map(int, said.groups())
     run = bp.emulate(scenario, out=tmp_path / "run", clock="kernel")
     ours = int(run.trace("acknowledged")["acknowledged"][-1])

@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import subprocess
-import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,9 +13,8 @@ from pathlib import Path
 import bentpipe as bp
 import numpy as np
 import pytest
-from bentpipe.guest import current
 from helpers import ROOT
-from rigs.guests import guests
+from rigs.guests import guests, run_in_guest
 
 INSIDE = Path(__file__).with_name("netem_inside.py")
 PAGE = ROOT / "docs" / "kernel.md"
@@ -69,16 +66,9 @@ def waiting(rtt_ms: int) -> int:
 def by_netem(congestion: str, rtt_ms: int) -> int:
     """Returns the bytes acknowledged over the kernel's netem."""
     words = [INSIDE, congestion, rtt_ms, RATE, waiting(rtt_ms), SECONDS]
-    command: list[str | os.PathLike[str]] = [
-        current().binary,
-        *("mem=1024M", "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
-        *("con=null", "con0=fd:0,fd:1", "quiet"),
-        *("time-travel=inf-cpu", f"init={os.path.realpath(sys.executable)}", "--", "-I", "-S"),
-        *map(str, words),
-    ]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    said = re.search(r"acknowledged (\d+)", done.stdout)
-    assert said, done.stdout
+    output = run_in_guest(*words)
+    said = re.search(r"acknowledged (\d+)", output)
+    assert said, output
     return int(said[1])
 
 
