@@ -8,7 +8,6 @@ import "./parts/focus";
 // The styles of libraries come first, so that style.css can replace them.
 import "@xyflow/react/dist/style.css";
 import "uplot/dist/uPlot.min.css";
-import "./tokens.css";
 import "./style.css";
 
 // After a new build, an open tab asks for files that no longer exist.

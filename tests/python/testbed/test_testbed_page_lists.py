@@ -180,9 +180,15 @@ def test_a_notice_tells_the_end_of_a_run_which_others_comment(
     expect(page.get_by_text("shared with Networks 2").first).to_be_visible()
     bob.get_by_role("link", name="Runs").click()
     bob.get_by_role("link", name=f"{number} shared").click()
+    # The response with the comments so far arrives after the comment is stored.
+    held: list[Any] = []
+    bob.route("**/comments", lambda route: held.append((route, route.fetch())), times=1)
     bob.get_by_role("link", name="notes", exact=True).click()
     bob.get_by_label("New comment").fill("Why no time-outs?")
-    bob.get_by_role("button", name="Comment", exact=True).click()
+    until(lambda: bool(held))
+    with bob.expect_response(lambda one: one.request.method == "POST"):
+        bob.get_by_role("button", name="Comment", exact=True).click()
+    held[0][0].fulfill(response=held[0][1])
     expect(bob.get_by_role("listitem").filter(has_text="Why no time-outs?")).to_contain_text("bob")
     accessible(bob)
     bob.goto(f"{bed.url}/#/laboratory")

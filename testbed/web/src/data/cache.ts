@@ -18,12 +18,25 @@ export const cache = new QueryClient({
   },
 });
 
-/** Repeats the requests of open views whose path begins with one of the prefixes, and forgets the
- * cached responses of all other views. */
+/** Repeats requests of open views, and forgets cached responses of all other views. A response that
+ * is under way may be older than the change that calls for the reload, so its request is cancelled:
+ * the library alone would keep the first request of a path. */
+async function reloadWhere(chosen: (path: string) => boolean): Promise<void> {
+  const filters = {
+    predicate: (query: { queryKey: readonly unknown[] }) => chosen(String(query.queryKey[0])),
+  };
+  await cache.cancelQueries(filters);
+  await cache.invalidateQueries(filters);
+}
+
+/** Reloads the path. */
+export function reloadPath(path: string): void {
+  void reloadWhere((one) => one === path);
+}
+
+/** Reloads all paths that begin with one of the prefixes. */
 export function reload(...prefixes: string[]): void {
-  void cache.invalidateQueries({
-    predicate: (query) => prefixes.some((prefix) => String(query.queryKey[0]).startsWith(prefix)),
-  });
+  void reloadWhere((path) => prefixes.some((prefix) => path.startsWith(prefix)));
 }
 
 // These responses depend on the version of the test bed only.

@@ -3,6 +3,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
 import { api } from "./api";
+import { reloadPath } from "./cache";
 import { checkConnection, connected, useReconnections } from "./connection";
 
 /** The address of a view: the parts of the path after #, and the parameters after ?. The address
@@ -85,7 +86,7 @@ export function useLoaded<T>(
   path: string,
   { current = false, keep = false } = {},
 ): { value: T | undefined; stale: boolean; error: string; reload: () => void } {
-  const { data, error, refetch, isPlaceholderData } = useQuery<T>({
+  const { data, error, isPlaceholderData } = useQuery<T>({
     queryKey: [path],
     enabled: path !== "",
     gcTime: current ? 0 : undefined,
@@ -94,10 +95,10 @@ export function useLoaded<T>(
   const reconnections = useReconnections();
   const before = useRef(reconnections);
   useEffect(() => {
-    if (before.current !== reconnections && path) void refetch();
+    if (before.current !== reconnections && path) reloadPath(path);
     before.current = reconnections;
-  }, [reconnections, path, refetch]);
-  const reload = useCallback(() => void refetch(), [refetch]);
+  }, [reconnections, path]);
+  const reload = useCallback(() => reloadPath(path), [path]);
   return { value: data, stale: isPlaceholderData, error: error ? message(error) : "", reload };
 }
 

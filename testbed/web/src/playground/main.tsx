@@ -1,12 +1,13 @@
+// Styles of libraries come first, then common ones, so that components can replace them.
+import "@xyflow/react/dist/style.css";
+import "uplot/dist/uPlot.min.css";
+import "../style.css";
+
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { client } from "../site/engine";
 import { firstDraft } from "./draft";
 import { Playground } from "./playground";
-// The styles of libraries come first, so that the next files can replace them.
-import "@xyflow/react/dist/style.css";
-import "uplot/dist/uPlot.min.css";
-import "../style.css";
 import "./playground.css";
 
 async function start(): Promise<void> {
