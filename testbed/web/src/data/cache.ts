@@ -29,7 +29,6 @@ async function reloadWhere(chosen: (path: string) => boolean): Promise<void> {
   await cache.invalidateQueries(filters);
 }
 
-/** Reloads the path. */
 export function reloadPath(path: string): void {
   void reloadWhere((one) => one === path);
 }
