@@ -156,6 +156,9 @@ def serve(settings: Settings, address: Address, part: Part, ready: Callable[[], 
             server_header=False,
             date_header=True,
             timeout_graceful_shutdown=2,
+            # Longer than proxies and browsers keep an idle connection for its next request: a
+            # request that meets the close of its connection fails.
+            timeout_keep_alive=65,
             limit_concurrency=1500,
             lifespan="on",
         )

@@ -3,6 +3,7 @@ belongs to others."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -72,8 +73,10 @@ def test_killed_at_any_moment(bentpipe: Bentpipe, machine: Machine, strangers: S
         started.wait()
     # A daemon that is just starting is not yet in the state.
     for pid in inside.processes():
-        if b"bentpipe.live.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes():
-            kill(pid)
+        # The process may have ended since.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if b"bentpipe.live.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                kill(pid)
     inside("net", "down", "--all")
     assert machine.picture() == before
     # A killed process releases its namespaces shortly after it has disappeared.
