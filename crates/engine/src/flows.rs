@@ -260,8 +260,8 @@ impl Rows<'_> {
                 text("transport", "transport protocol", &|row| Some(row.flow.transport.kind().to_owned())),
                 text("congestion", "congestion control; none for a proxy", &|row| {
                     let is_end = row.connections[0].leg.proxy() == 0;
-                    let tcp = row.flow.transport.tcp().filter(|_| is_end);
-                    tcp.map(|config| label(&config.congestion).to_owned())
+                    let control = row.flow.transport.control().filter(|_| is_end);
+                    control.map(|control| label(control.name).to_owned())
                 }),
                 real(
                     "goodput",

@@ -22,7 +22,7 @@ use bentpipe_stage::Supply;
 use bentpipe_transport::app::End;
 use bentpipe_transport::hosting::{self, Site};
 use bentpipe_transport::tcp::endpoint::MakeCongestion;
-use bentpipe_transport::{self as transport, names, tcp, EndpointParts};
+use bentpipe_transport::{self as transport, names, tcp, Control, EndpointParts};
 use std::collections::BTreeMap;
 
 /// Builds the network of `scenario` for replication number `run`, with traces to `recorder`.
@@ -179,8 +179,8 @@ fn add_host(builder: &mut Builder<'_>, number: u32, name: &str) -> Host {
 }
 
 impl tcp::Supply for Builder<'_> {
-    fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion {
-        congestion(config)
+    fn congestion(&mut self, control: Control<'_>) -> MakeCongestion {
+        congestion(control)
     }
 }
 
@@ -237,9 +237,9 @@ fn add_flow(
     }
 }
 
-/// Creates a factory of congestion controls for `config`.
-fn congestion(config: &tcp::Config) -> MakeCongestion {
-    let (name, parameters) = (config.congestion.clone(), config.parameters.clone());
+/// Creates a factory of congestion controls.
+fn congestion(control: Control<'_>) -> MakeCongestion {
+    let (name, parameters) = (control.name.to_owned(), control.parameters.clone());
     Box::new(move || bentpipe_congestion::create(&name, &parameters).expect("the scenario has been checked"))
 }
 
@@ -298,8 +298,8 @@ impl Supply for EndSupply<'_, '_> {
 }
 
 impl tcp::Supply for EndSupply<'_, '_> {
-    fn congestion(&mut self, config: &tcp::Config) -> MakeCongestion {
-        congestion(config)
+    fn congestion(&mut self, control: Control<'_>) -> MakeCongestion {
+        congestion(control)
     }
 }
 

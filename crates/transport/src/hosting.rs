@@ -60,7 +60,20 @@ impl Site {
 
     /// Sends a packet to the other end: its time of origin, number and size, and its body.
     #[inline]
-    pub fn send(&self, now: Time, (birth, number, size): (Time, u32, u32), body: Body, out: &mut Outbox) {
+    pub fn send(&self, now: Time, of: (Time, u32, u32), body: Body, out: &mut Outbox) {
+        self.send_marked(now, of, Ecn::NotEct, body, out);
+    }
+
+    /// Like [`Site::send`], with this ECN field.
+    #[inline]
+    pub fn send_marked(
+        &self,
+        now: Time,
+        (birth, number, size): (Time, u32, u32),
+        ecn: Ecn,
+        body: Body,
+        out: &mut Outbox,
+    ) {
         let packet = Packet {
             birth,
             number,
@@ -71,7 +84,7 @@ impl Site {
             connection: 0,
             leg: self.leg(),
             dscp: self.dscp,
-            ecn: Ecn::NotEct,
+            ecn,
             body,
         };
         if let Some(interface) = self.capture {

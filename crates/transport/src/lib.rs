@@ -1,4 +1,4 @@
-//! End-to-end transport protocols: TCP, UDP, TFRC, NORM and telephony, each with its endpoints and
+//! End-to-end transport protocols: TCP, QUIC, UDP, TFRC, NORM and telephony, each with its endpoints and
 //! packet bodies.
 
 pub mod app;
@@ -9,6 +9,8 @@ pub mod flow;
 pub mod hosting;
 pub mod names;
 pub mod norm;
+pub mod quic;
+pub mod sending;
 pub mod statistics;
 pub mod tcp;
 pub mod telephony;
@@ -20,6 +22,7 @@ use bentpipe_core::{kinds, Probe, Problems, Rate, Stream};
 use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::Stage;
 use hosting::Site;
+use std::collections::BTreeMap;
 
 kinds! {
     /// The transport protocol that carries a flow.
@@ -27,6 +30,7 @@ kinds! {
     pub enum Config: Transport, tables {
         "iax2" => Iax2(telephony::iax2::Config),
         "norm" => Norm(norm::Config),
+        "quic" => Quic(quic::Config),
         "sip" => Sip(telephony::sip::Config),
         "tcp" => Tcp(tcp::Config),
         "tfrc" => Tfrc(tfrc::Config),
@@ -50,6 +54,11 @@ pub trait Transport {
     /// draws are identical.
     fn draw(&self, _stream: &mut Stream) -> u64 {
         0
+    }
+
+    /// Returns the congestion control of both ends, if the configuration selects one.
+    fn control(&self) -> Option<Control<'_>> {
+        None
     }
 
     /// Returns true if the transport only carries telephone calls.
@@ -132,6 +141,15 @@ impl Config {
             _ => None,
         }
     }
+}
+
+/// The congestion control that a configuration selects.
+#[derive(Clone, Copy, Debug)]
+pub struct Control<'a> {
+    /// Name of the congestion control.
+    pub name: &'a str,
+    /// Its parameters by name.
+    pub parameters: &'a BTreeMap<String, i64>,
 }
 
 /// A kernel's socket that carries a flow.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from helpers.audited import record
+from helpers.audited import audit, record
 from rigs.networks import Bentpipe, needs, networks
 
 BRIDGE = Path(__file__).with_name("sleeping_bridge.py")
@@ -76,14 +75,6 @@ MODES = {
 
 def broken(rows: dict[tuple[str, str], dict[str, Any]]) -> list[dict[str, Any]]:
     return [row for row in rows.values() if row["verdict"] == "broken"]
-
-
-def audit(bentpipe: Bentpipe, *words: object) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
-    """Returns the exit code of an audit, and its rows by promise and direction."""
-    done = bentpipe.done("audit", "--json", *words, timeout=600)
-    assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stdout + done.stderr
-    rows = json.loads(done.stdout)["promises"]
-    return done.returncode, {(row["promise"], row["direction"]): row for row in rows}
 
 
 @networks

@@ -19,6 +19,7 @@ from bentpipe.audit.evidence import numbers
 from bentpipe.audit.observing import Observation
 from bentpipe.audit.promises import DIRECTIONS
 from rigs.guests import run_in_guest
+from rigs.networks import Bentpipe
 
 from . import ROOT
 
@@ -197,3 +198,11 @@ def record(network: str, promise: str, broken: list[dict[str, Any]], runs: int =
     rows = [row for row in rows if not row.startswith(f"| {network} | {promise} |")]
     table = "\n".join(sorted([*rows, f"| {network} | {promise} | {found} |"]))
     PAGE.write_text(f"{text[:begin]}<!-- audits -->\n\n{head}{table}\n\n{text[end:]}", encoding="utf-8")
+
+
+def audit(bentpipe: Bentpipe, *words: object) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
+    """Returns the exit code of an audit, and its rows by promise and direction."""
+    done = bentpipe.done("audit", "--json", *words, timeout=600)
+    assert done.returncode in (0, 1) and "Traceback" not in done.stderr, done.stdout + done.stderr
+    rows = json.loads(done.stdout)["promises"]
+    return done.returncode, {(row["promise"], row["direction"]): row for row in rows}

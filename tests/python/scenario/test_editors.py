@@ -97,7 +97,7 @@ def test_presets_and_kinds_are_completed(tombi: LanguageServer) -> None:
     for name, about, _ in _native.presets():
         assert about in presets[f'"{name}"']
     kinds = answered(tombi.completions, f'{START}[[flow]]\nname = "a"\n[flow.transport]\nkind = "^"\n')
-    assert set(kinds) == {'"iax2"', '"norm"', '"sip"', '"tcp"', '"tfrc"', '"udp"'}
+    assert set(kinds) == {'"iax2"', '"norm"', '"quic"', '"sip"', '"tcp"', '"tfrc"', '"udp"'}
     assert "Datagrams (UDP, RFC 768)" in kinds['"udp"']
 
 

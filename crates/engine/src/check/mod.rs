@@ -13,7 +13,7 @@ use bentpipe_link::arq::Frames;
 use bentpipe_networks::node::proxy as proxies;
 use bentpipe_networks::Part;
 use bentpipe_scenario::{Loaded, Members, Renamed};
-use bentpipe_transport::{self as transport, app, names, tcp};
+use bentpipe_transport::{self as transport, app, names, Control};
 use std::collections::BTreeMap;
 
 /// Maximum number of nodes in a network: node numbers have 16 bits in every packet, and the last
@@ -264,8 +264,8 @@ impl Scenario {
                 }
                 problems.within("transport", |problems| {
                     flow.transport.check(problems);
-                    if let Some(config) = flow.transport.tcp() {
-                        check_congestion(config, flow.endpoints == Endpoints::Kernel, problems);
+                    if let Some(control) = flow.transport.control() {
+                        check_congestion(control, flow.endpoints == Endpoints::Kernel, problems);
                     }
                 });
                 problems.within("app", |problems| flow.app.check(problems));
@@ -298,17 +298,17 @@ pub(crate) fn mismatch(app: &app::Config, transport: &transport::Config) -> Opti
 
 /// Adds the problems of a congestion control and its parameters. With `kernel`, the kernel's own
 /// congestion controls are allowed.
-pub(super) fn check_congestion(config: &tcp::Config, kernel: bool, problems: &mut Problems) {
+pub(super) fn check_congestion(control: Control<'_>, kernel: bool, problems: &mut Problems) {
     let parameter = |name: &str, message: String, problems: &mut Problems| {
         problems.within("parameters", |problems| problems.add(name, message));
     };
-    match bentpipe_congestion::create(&config.congestion, &config.parameters) {
+    match bentpipe_congestion::create(control.name, control.parameters) {
         Ok(_) => {}
         Err(CongestionError::UnknownVariant { name, known, .. }) if of_linux(&name).is_some() => {
             if !kernel {
                 problems.add("congestion", not_simulated(&name, &known));
             }
-            for parameter_name in config.parameters.keys() {
+            for parameter_name in control.parameters.keys() {
                 let message =
                     format!("{name} is the Linux kernel's own and has no parameters; allowed: none");
                 parameter(parameter_name, message, problems);
@@ -350,15 +350,15 @@ fn check_flow_simulated(flow: &Flow, problems: &mut Problems) {
         let message = "a command needs real hosts; allowed: `bentpipe emulate`, or another app";
         problems.add("app", message);
     }
-    if let Some(config) = flow.transport.tcp() {
-        problems.within("transport", |problems| check_congestion_simulated(config, problems));
+    if let Some(control) = flow.transport.control() {
+        problems.within("transport", |problems| check_congestion_simulated(control, problems));
     }
 }
 
-pub(super) fn check_congestion_simulated(config: &tcp::Config, problems: &mut Problems) {
-    if of_linux(&config.congestion).is_some() {
+pub(super) fn check_congestion_simulated(control: Control<'_>, problems: &mut Problems) {
+    if of_linux(control.name).is_some() {
         let known: Vec<_> = bentpipe_congestion::variants().iter().map(|variant| variant.name).collect();
-        problems.add("congestion", not_simulated(&config.congestion, &known));
+        problems.add("congestion", not_simulated(control.name, &known));
     }
 }
 

@@ -133,7 +133,7 @@ impl Scenario {
             problems.within(&proxy.name, |problems| {
                 problems.within("mechanism", |problems| {
                     visit_tcp_configs(proxy, problems, |side, problems| {
-                        check_congestion_simulated(side.config(), problems);
+                        check_congestion_simulated(side.config().control(), problems);
                     });
                 });
             });
@@ -148,7 +148,7 @@ fn check_connections(proxy: &proxy::Config, problems: &mut Problems) {
             let config = side.config();
             config.check(problems);
             if side.own_congestion().is_some() {
-                check_congestion(config, true, problems);
+                check_congestion(config.control(), true, problems);
             }
             let signals = [
                 ("freeze", !config.freeze.is_empty()),

@@ -179,7 +179,15 @@ fn talk() -> impl Strategy<Value = String> {
              damped = {damped}{quick} }}\n"
         )
     });
-    prop_oneof![3 => tcp, 2 => udp, 1 => tfrc]
+    let options = choice(&["", ", resumption = true", ", mtu_discovery = false", ", ecn = true", ", certificate = 9000"]);
+    let quic = (choice(APPS), choice(&["reno", "cubic", "bbr", "prague"]), options).prop_map(
+        |(app, congestion, options)| {
+            format!(
+                "app = {app}\ntransport = {{ kind = \"quic\", congestion = \"{congestion}\"{options} }}\n"
+            )
+        },
+    );
+    prop_oneof![3 => tcp, 2 => udp, 1 => tfrc, 2 => quic]
 }
 
 /// A random change: the changed part (an index over links and the network), the time in permille of
@@ -523,6 +531,14 @@ fn flows_are_in_order(scenario: &Scenario, report: &Report, traces: &Traces) -> 
                     if !source("completed").is_nan() {
                         prop_assert_eq!(delivered, size.bytes() as f64);
                     }
+                }
+            }
+            transport::Config::Quic(_) => {
+                let deliveries = of(traces, "delivery", name);
+                prop_assert!(deliveries.windows(2).all(|pair| pair[0].values[0] < pair[1].values[0]));
+                prop_assert_eq!(deliveries.last().map_or(0.0, |row| row.values[0]), delivered);
+                if !source("completed").is_nan() {
+                    prop_assert_eq!(sent, delivered);
                 }
             }
             other => {

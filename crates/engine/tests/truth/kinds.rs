@@ -253,7 +253,7 @@ fn the_schema_has_a_valid_example_of_each_application_and_the_transports_that_ca
         assert_eq!(transports, json!(accepted.collect::<Vec<_>>()).to_string(), "{kind}");
         assert_ne!(transports, "[]", "{kind}");
     }
-    assert_eq!(of("bulk"), (r#"[{"kind":"bulk"}]"#.to_owned(), r#"["tcp","tfrc"]"#.to_owned()));
+    assert_eq!(of("bulk"), (r#"[{"kind":"bulk"}]"#.to_owned(), r#"["quic","tcp","tfrc"]"#.to_owned()));
     assert_eq!(of("calls"), (r#"[{"calls":2,"kind":"calls"}]"#.to_owned(), r#"["iax2","sip"]"#.to_owned()));
     // A transport added from the skeleton may carry bundles, too.
     let (examples, transports) = of("bundles");

@@ -1,17 +1,19 @@
-//! The web over HTTP/1.1: pages of objects, fetched over two persistent connections (RFC 9112,
-//! section 9.3).
+//! The web: pages of objects, fetched over two persistent connections of HTTP/1.1 (RFC 9112,
+//! section 9.3) or another number. Over QUIC each of them is a stream, so that many of them are
+//! HTTP/3.
 //!
 //! ```toml
 //! app = { kind = "http", object = "18 kB" }
 //! app = { kind = "http", object = "18 kB", pages = 20, think = "10 s", response_time = "30 ms" }
+//! app = { kind = "http", object = "18 kB", connections = 30 }
 //! ```
 //!
 //! The flow's source is the browser. Its first connection requests the page, which is the first
-//! object. When the whole page has arrived, the browser opens a second connection, with its own
-//! handshake, and fetches the remaining objects over both alternately, starting with the first
-//! connection. On each connection it sends the next request when the previous object has arrived
-//! (no pipelining). A page of two objects needs no second connection. Both connections stay open
-//! from page to page and are closed after the last. A page's time runs from the user's request to
+//! object. When the whole page has arrived, the browser opens the other connections that the page
+//! needs, each with its own handshake, and fetches the remaining objects over all in turn, starting
+//! with the first connection. On each connection it sends the next request when the previous object
+//! has arrived (no pipelining). A page of two objects needs no second connection. Connections stay
+//! open from page to page and are closed after the last. A page's time runs from the user's request to
 //! the last byte of its last object.
 //!
 //! The number of objects of a page and the size of each object are drawn from the distributions of
@@ -29,7 +31,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Web pages over HTTP/1.1, fetched over two persistent connections (RFC 9112, section 9.3).
+/// Web pages, fetched over persistent connections of HTTP (RFC 9112, section 9.3), or over QUIC
+/// over streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -54,6 +57,11 @@ pub struct Config {
     /// Size of a request, at least 1 B. Default 400 B.
     #[serde(default = "request")]
     pub request: Size,
+    /// Number of connections, or of streams over QUIC, at most. Each fetches one object after the
+    /// other. As many as objects: all objects of a page are requested at once, as over HTTP/3.
+    /// Default 2.
+    #[serde(default = "connections")]
+    pub connections: Count<1, 100>,
     /// Number of pages that the user views. Default 1.
     #[serde(default = "pages")]
     pub pages: Number,
@@ -91,6 +99,10 @@ fn request() -> Size {
     Size::from_bytes(400)
 }
 
+fn connections() -> Count<1, 100> {
+    Count::new(2)
+}
+
 fn pages() -> Number {
     Count::new(1)
 }
@@ -117,6 +129,7 @@ impl Workload for Config {
     fn build(&self, end: End, plan: Stream) -> Box<dyn App> {
         let (counts, sizes) = self.counts().zip(self.sizes()).expect("the scenario has been checked");
         let site = WebSite { plan, counts, sizes, page: Vec::new() };
+        let connections = self.connections.value() as usize;
         match end {
             End::Source => Box::new(Browser {
                 site,
@@ -125,15 +138,15 @@ impl Workload for Config {
                 think: self.think,
                 start: Time::ZERO,
                 loading: false,
-                lanes: [Lane::default(); 2],
+                lanes: vec![Lane::default(); connections],
                 over: false,
             }),
             End::Destination => Box::new(Server {
                 site,
                 request: self.request.bytes(),
                 response_time: self.response_time,
-                received: [0; 2],
-                next: [None; 2],
+                received: vec![0; connections],
+                next: vec![None; connections],
                 due: VecDeque::new(),
                 ready: 0,
             }),
@@ -154,8 +167,9 @@ impl Workload for Config {
 
     fn transactions(&self) -> Option<Transactions> {
         // Each connection waits for an object before it requests the next one: the page, then the
-        // others in pairs.
-        let turns = 1.0 + (self.objects - 1.0) / 2.0;
+        // others over all connections.
+        let others = self.objects - 1.0;
+        let turns = 1.0 + (others / self.connections.value() as f64).max(others.min(1.0));
         Some(Transactions {
             there: self.objects * self.request.bytes() as f64,
             back: self.objects * self.object.bytes() as f64,
@@ -166,7 +180,7 @@ impl Workload for Config {
     }
 
     fn connections(&self) -> Connections {
-        Connections::Fixed(2)
+        Connections::Fixed(self.connections.value() as u16)
     }
 
     fn check(&self, problems: &mut Problems) {
@@ -213,14 +227,14 @@ impl WebSite {
     }
 }
 
-/// Returns the object that a connection fetches after `object`: each connection fetches every other
-/// object after the first.
-fn after(connection: usize, object: Option<usize>) -> usize {
+/// Returns the object that a connection fetches after `object`: the connections take turns with the
+/// objects after the page itself, which the first one fetches.
+fn after(connection: usize, object: Option<usize>, connections: usize) -> usize {
     match (object, connection) {
         (None, 0) => 0,
         (Some(0), 0) => 1,
-        (None, _) => 2,
-        (Some(object), _) => object + 2,
+        (None, _) => connection + 1,
+        (Some(object), _) => object + connections,
     }
 }
 
@@ -242,14 +256,15 @@ struct Browser {
     start: Time,
     /// True while a requested page is incomplete.
     loading: bool,
-    lanes: [Lane; 2],
+    lanes: Vec<Lane>,
     over: bool,
 }
 
 impl Browser {
     fn ask(&mut self, connection: usize, actions: &mut Actions) {
+        let connections = self.lanes.len();
         let lane = &mut self.lanes[connection];
-        let object = after(connection, lane.object);
+        let object = after(connection, lane.object, connections);
         if let Some(size) = self.site.page.get(object) {
             (lane.object, lane.missing) = (Some(object), *size);
             actions.send += self.request;
@@ -271,15 +286,21 @@ impl Browser {
         }
         let was_page = connection == 0 && lane.object == Some(0);
         self.ask(connection, actions);
-        if was_page && self.site.page.len() > 2 {
+        if was_page && self.used() > 1 {
             actions.turn = Some(1);
-            // Nothing has been requested on this connection yet, so it has no complete object
+            // Nothing has been requested on these connections yet, so they have no complete object
             // either.
-            self.lanes[1].missing = u64::MAX;
+            let used = self.used();
+            self.lanes[1..used].iter_mut().for_each(|lane| lane.missing = u64::MAX);
         }
         if self.lanes.iter().all(|lane| lane.missing == 0) {
             self.complete(now, stream, actions);
         }
+    }
+
+    /// Returns the number of connections that the present page needs.
+    fn used(&self) -> usize {
+        self.lanes.len().min(self.site.page.len().saturating_sub(1)).max(1)
     }
 
     fn begin(&mut self, now: Time) {
@@ -334,8 +355,14 @@ impl App for Browser {
                 self.lanes[number].open = false;
                 self.close(actions);
             }
-            Event::Turn if self.lanes[number].open => self.ask(number, actions),
-            Event::Turn => actions.connect = true,
+            Event::Turn => {
+                if self.lanes[number].open {
+                    self.ask(number, actions);
+                } else {
+                    actions.connect = true;
+                }
+                actions.turn = (number + 1 < self.used()).then_some(connection + 1);
+            }
             Event::Received { bytes } => self.arrived(now, number, bytes, stream, actions),
             Event::PeerClosed | Event::Failed if !self.over => {
                 self.end(false, actions);
@@ -356,9 +383,9 @@ struct Server {
     request: u64,
     response_time: Span,
     /// Received bytes of the next request, by connection.
-    received: [u64; 2],
+    received: Vec<u64>,
     /// The last object of this page that was sent, by connection.
-    next: [Option<usize>; 2],
+    next: Vec<Option<usize>>,
     /// Answers in preparation: time at which each is ready, its connection, and its size.
     due: VecDeque<(Time, u16, u64)>,
     /// The answer to send at the next turn.
@@ -397,11 +424,12 @@ impl App for Server {
 
 impl Server {
     fn answer(&mut self, number: usize) -> u64 {
-        let mut object = after(number, self.next[number]);
+        let mut object = after(number, self.next[number], self.next.len());
         if number == 0 && (self.site.page.is_empty() || object >= self.site.page.len()) {
             // The browser requests a page when the previous one is complete.
             self.site.turn_over();
-            (self.next, object) = ([None; 2], 0);
+            self.next.fill(None);
+            object = 0;
         }
         self.next[number] = Some(object);
         self.site.page.get(object).copied().unwrap_or(0)
@@ -412,6 +440,7 @@ impl Server {
 mod tests {
     use super::*;
     use bentpipe_core::Streams;
+    use std::collections::BTreeSet;
 
     /// A message: time in ms, sender, connection, bytes (0 for opening).
     type Message = (u64, char, u16, u64);
@@ -424,7 +453,7 @@ mod tests {
         let mut ends = [config.build(End::Source, plan()), config.build(End::Destination, plan())];
         let mut stream = Streams::new(1, 0).stream("own");
         let mut events = VecDeque::from([(0u64, 0usize, 0u16, Event::Start)]);
-        let (mut messages, mut pages, mut closed) = (Vec::new(), Vec::new(), [false; 4]);
+        let (mut messages, mut pages, mut closed) = (Vec::new(), Vec::new(), BTreeSet::new());
         while let Some((ms, end, connection, event)) = events.pop_front() {
             let mut actions = Actions::default();
             let now = Time::from_nanos(ms * 1_000_000);
@@ -443,7 +472,7 @@ mod tests {
                 later(1, 1 - end, Event::Received { bytes: actions.send });
             }
             if actions.close {
-                closed[end * 2 + usize::from(connection)] = true;
+                closed.insert((connection, end));
                 later(1, 1 - end, Event::PeerClosed);
             }
             if let Some(at) = actions.timer {
@@ -454,8 +483,9 @@ mod tests {
             pages.extend(actions.over);
             events.make_contiguous().sort_by_key(|(ms, ..)| *ms);
         }
-        let opened = |number| messages.iter().any(|messages| (messages.2, messages.3) == (number, 0));
-        assert_eq!(closed, [true, opened(1), true, opened(1)], "what was opened is closed from both ends");
+        let opened = messages.iter().filter(|message: &&Message| message.3 == 0).map(|message| message.2);
+        let expected: BTreeSet<_> = opened.flat_map(|number| [(number, 0), (number, 1)]).collect();
+        assert_eq!(closed, expected, "what was opened is closed from both ends");
         (messages, pages)
     }
 
@@ -482,6 +512,17 @@ mod tests {
             (9, 's', 1, 2000),
         ];
         assert_eq!(messages, expected);
+        assert_eq!(pages, [Transaction { start: Time::ZERO, bytes: 10_000, parts: 5, complete: true }]);
+    }
+
+    #[test]
+    fn with_as_many_connections_as_objects_all_are_requested_at_once() {
+        let page = r#"{"object": "2 kB", "object_min": "2 kB", "object_max": "2 kB", "request": "100 B",
+                       "objects": 5, "objects_min": 5, "objects_max": 5, "connections": 30}"#;
+        let (messages, pages) = browse(page);
+        let requests: Vec<_> = messages.iter().filter(|(_, end, _, bytes)| (*end, *bytes) == ('c', 100)).collect();
+        let expected = [(2, 0), (4, 0), (6, 1), (6, 2), (6, 3)];
+        assert!(requests.iter().map(|(ms, _, number, _)| (*ms, *number)).eq(expected), "{requests:?}");
         assert_eq!(pages, [Transaction { start: Time::ZERO, bytes: 10_000, parts: 5, complete: true }]);
     }
 

@@ -22,7 +22,7 @@
 //! segment, up to half of the segment's transmission time, so that small delays do not reduce a
 //! rate near the bottleneck's.
 //!
-//! Segments of a burst ([`super::bursts`]) leave together. The next burst waits for the
+//! Segments of a burst ([`crate::tcp::bursts`]) leave together. The next burst waits for the
 //! transmission time of all their bytes.
 
 use bentpipe_congestion::interface::{State, PACING_NONE, PACING_PACED};

@@ -9,7 +9,7 @@
 //! As in Linux, segments are counted, and RecoverFS is the window before the reduction
 //! (`prior_cwnd`).
 
-use super::scoreboard::in_flight;
+use super::in_flight;
 use bentpipe_congestion::interface::State;
 
 /// The state of one reduction.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 #[derive(Default, Debug)]
-pub(super) struct Ranges {
+pub(crate) struct Ranges {
     /// End of each range by its start.
     ends: BTreeMap<u64, u64>,
     /// Number of positions in all ranges.

@@ -23,7 +23,7 @@
 //! and C.delivered_time are also reset when nothing is outstanding rather than when nothing is in
 //! flight. No state is kept for congestion controls that take no samples.
 
-use super::scoreboard::{in_flight, Newest};
+use super::{in_flight, Newest};
 use bentpipe_congestion::interface::{RateSample, State};
 use bentpipe_core::Time;
 use std::collections::VecDeque;

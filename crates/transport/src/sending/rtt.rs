@@ -16,20 +16,37 @@
 //! (RFC 7323, section 4.1).
 //!
 //! With a coarse clock (`timer_tick`) a round trip is counted in ticks. Linux rounds the time-out
-//! up to whole jiffies (`jiffy`). [`super::clock`] determines its expiry.
+//! up to whole jiffies (`jiffy`). [`crate::tcp::clock`] determines its expiry.
 //!
 //! Values are integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so the
 //! stored value is 4 RTTVAR in microseconds. Deviation from Linux: the minimum round-trip time is
 //! that of the whole connection, not of the last five minutes.
 
-use super::clock::Clock;
-use super::config::RtoEstimator;
-use super::Config;
+use crate::tcp::clock::Clock;
 use bentpipe_congestion::interface::State;
 use bentpipe_core::Span;
 
 /// Time-out for data after a handshake without a sample (5.7).
 const FALLBACK: Span = Span::from_secs(3);
+
+/// The constants of an estimator.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// True for Linux's replacement of the term 4 RTTVAR.
+    pub is_linux: bool,
+    /// Period of a coarse clock in which round trips are counted; zero for an exact one.
+    pub tick: Span,
+    /// The clock whose steps round the time-out up.
+    pub clock: Clock,
+    /// Time-out before the first sample.
+    pub initial: Span,
+    /// Minimum time-out.
+    pub min: Span,
+    /// Maximum time-out.
+    pub max: Span,
+    /// Minimum of the term 4 RTTVAR (G of RFC 6298).
+    pub variance_min: Span,
+}
 
 /// The estimates of one connection: SRTT, RTTVAR and RTO.
 #[derive(Clone, Debug)]
@@ -41,13 +58,9 @@ pub struct Estimator {
     rttvar: u64,
     /// State of Linux's estimator.
     max_deviation: Option<MaxDeviation>,
-    tick: Span,
-    clock: Clock,
     rto: Span,
     backoff: u32,
-    min: Span,
-    max: Span,
-    variance_min: Span,
+    rules: Rules,
 }
 
 /// Mean deviations in quarters of a microsecond (Linux's `rttvar_us` and `mdev_max_us`).
@@ -63,18 +76,14 @@ struct MaxDeviation {
 
 impl Estimator {
     /// Creates the estimates before the first sample.
-    pub fn new(config: &Config) -> Estimator {
+    pub fn new(rules: Rules) -> Estimator {
         Estimator {
             srtt: 0,
             rttvar: 0,
-            max_deviation: (config.rto_estimator == RtoEstimator::Linux).then(MaxDeviation::default),
-            tick: config.timer_tick,
-            clock: Clock::of_jiffies(config),
-            rto: config.rto_initial,
+            max_deviation: rules.is_linux.then(MaxDeviation::default),
+            rto: rules.initial,
             backoff: 0,
-            min: config.rto_min,
-            max: config.rto_max,
-            variance_min: config.rto_variance_min,
+            rules,
         }
     }
 
@@ -82,8 +91,8 @@ impl Estimator {
     #[inline]
     pub fn sample(&mut self, rtt: Span, state: &mut State) {
         let mut sample = rtt.as_micros().max(1);
-        if self.tick > Span::ZERO {
-            let tick = self.tick.as_micros().max(1);
+        if self.rules.tick > Span::ZERO {
+            let tick = self.rules.tick.as_micros().max(1);
             sample = sample.div_ceil(tick) * tick;
         }
         let first = self.srtt == 0;
@@ -102,8 +111,8 @@ impl Estimator {
         }
         self.backoff = 0;
         let variance = self.follow_max_deviation(first, state);
-        let rto = self.clock.round_up(Span::from_micros(self.srtt / 8) + variance);
-        self.rto = rto.max(self.min).min(self.max);
+        let rto = self.rules.clock.round_up(Span::from_micros(self.srtt / 8) + variance);
+        self.rto = rto.max(self.rules.min).min(self.rules.max);
         let fit = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         state.srtt_us = fit(self.srtt);
         state.mdev_us = fit(self.rttvar);
@@ -113,7 +122,7 @@ impl Estimator {
     /// Returns the term 4 RTTVAR of the time-out.
     #[inline]
     fn follow_max_deviation(&mut self, first: bool, state: &State) -> Span {
-        let min = self.variance_min.as_micros();
+        let min = self.rules.variance_min.as_micros();
         let Some(max_deviation) = &mut self.max_deviation else {
             return Span::from_micros(self.rttvar.max(min));
         };
@@ -142,7 +151,7 @@ impl Estimator {
     /// Sets the initial time-out for data to 3 s, because the handshake gave no sample: its SYN was
     /// sent more than once (5.7).
     pub fn fall_back(&mut self) {
-        self.rto = self.rto.max(FALLBACK).min(self.max);
+        self.rto = self.rto.max(FALLBACK).min(self.rules.max);
     }
 
     /// Doubles the retransmission time-out after it has expired (RFC 6298, section 5.5).
@@ -167,7 +176,7 @@ impl Estimator {
 
     #[cold]
     fn backed_off(&self) -> Span {
-        (self.rto * (1 << self.backoff.min(32))).min(self.max)
+        (self.rto * (1 << self.backoff.min(32))).min(self.rules.max)
     }
 
     /// Returns SRTT; `None` before the first sample.
@@ -197,7 +206,7 @@ impl Estimator {
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Profile;
+    use crate::tcp::config::{Config, Profile};
     use super::*;
 
     /// Columns: case, number, R, SRTT, RTTVAR, RTO with G = 0.1 s and at least 1 s, RTO with G =
@@ -213,14 +222,14 @@ mod tests {
         };
         let linux =
             Config { rto_variance_min: Span::from_millis(200), rto_min: Span::from_millis(1), ..rfc.clone() };
-        let mut estimators = [Estimator::new(&rfc), Estimator::new(&linux)];
+        let mut estimators = [Estimator::new((&rfc).into()), Estimator::new((&linux).into())];
         let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
         let mut rows = 0;
         for line in CASES.lines().skip(1) {
             let fields: Vec<&str> = line.split(',').collect();
             let value = |index: usize| fields[index].parse::<f64>().unwrap();
             if fields[1] == "0" {
-                estimators = [Estimator::new(&rfc), Estimator::new(&linux)];
+                estimators = [Estimator::new((&rfc).into()), Estimator::new((&linux).into())];
             }
             for estimator in &mut estimators {
                 estimator.sample(Span::from_secs_f64(value(2)), &mut state);
@@ -243,7 +252,7 @@ mod tests {
     /// time-out, milliseconds.
     #[test]
     fn linux_follows_a_rising_deviation_at_once_and_a_falling_one_slowly() {
-        let mut estimator = Estimator::new(&Config { jiffy: Span::ZERO, ..Config::default() });
+        let mut estimator = Estimator::new((&Config { jiffy: Span::ZERO, ..Config::default() }).into());
         let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
         let mut seen = |sample: u64, una: u32, nxt: u32| {
             (state.snd_una, state.snd_nxt) = (una, nxt);
@@ -270,7 +279,7 @@ mod tests {
     /// `usecs_to_jiffies` never shortens a time.
     #[test]
     fn linux_rounds_the_time_out_up_to_whole_jiffies() {
-        let mut estimator = Estimator::new(&Config::default());
+        let mut estimator = Estimator::new((&Config::default()).into());
         let mut state = State { rtt_min_us: u32::MAX, ..State::default() };
         for (sample, rto) in [(100, 300), (101, 304), (103, 312)] {
             estimator.restart(Span::from_millis(sample), &mut state);
@@ -280,7 +289,7 @@ mod tests {
 
     #[test]
     fn back_off_doubles_up_to_the_maximum_and_ends_with_a_sample() {
-        let mut estimator = Estimator::new(&Profile::Classic.config());
+        let mut estimator = Estimator::new((&Profile::Classic.config()).into());
         let mut state = State::default();
         let mut seen = Vec::new();
         for _ in 0..9 {

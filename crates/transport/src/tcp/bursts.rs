@@ -8,7 +8,7 @@
 //!   milliseconds a burst is larger, by 64 KB halved for each 512 us of the smallest round-trip
 //!   time (sysctl tcp_tso_rtt_log, 9). A burst is at most half of the window. Without pacing, the
 //!   rate is the one at which the window of the last acknowledgment would be paced
-//!   ([`super::pacing`]).
+//!   ([`crate::sending::pacing`]).
 //! - A burst of a scalable congestion control contains the data that the pacing rate carries in 250
 //!   us, at least one segment (MAX_BURST_DELAY in draft-briscoe-iccrg-prague-congestion-control-04,
 //!   section 2.5).
@@ -34,8 +34,8 @@
 //! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux
 //! observed in virtual time (docs/measured-linux.md).
 
-use super::pacing::Pacing;
-use super::scoreboard::in_flight;
+use crate::sending::pacing::Pacing;
+use crate::sending::in_flight;
 use bentpipe_congestion::interface::{State, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 

@@ -24,7 +24,7 @@
 //!   acknowledgments travel with the answers, so they are not quick.
 
 use super::clock::Clock;
-use super::rtt::Estimator;
+use crate::sending::rtt::Estimator;
 use super::timer::Timer;
 use super::Config;
 use bentpipe_core::{Span, Time};

@@ -3,14 +3,14 @@
 use super::endpoint::{Endpoint, MakeCongestion, Probes, Traces, CONNECTION, DELIVERY, TRACE};
 use super::{header, Config};
 use crate::app::Workload;
-use crate::{EndpointParts, Packets, Socket, Transport};
+use crate::{Control, EndpointParts, Packets, Socket, Transport};
 use bentpipe_core::{Problems, Stream, Table, Tables};
 use bentpipe_stage::Stage;
 
 /// The engine's services to TCP while it is built.
 pub trait Supply: bentpipe_stage::Supply {
-    /// Creates a factory of congestion controls for `config`.
-    fn congestion(&mut self, config: &Config) -> MakeCongestion;
+    /// Creates a factory of congestion controls.
+    fn congestion(&mut self, control: Control<'_>) -> MakeCongestion;
 }
 
 impl Transport for Config {
@@ -23,7 +23,7 @@ impl Transport for Config {
     fn build(&self, parts: EndpointParts, supply: &mut dyn crate::Supply) -> Box<dyn Stage> {
         let EndpointParts { site, app, traced, transactions, stream, .. } = parts;
         let config = supply.with_handover_signals(self);
-        let congestion = supply.congestion(&config);
+        let congestion = supply.congestion(config.control());
         let connections = (0..traced).map(|number| {
             let (sender, receiver) = site.traced_as(number);
             Probes { sender: supply.probe(&TRACE, &sender), delivery: supply.probe(&DELIVERY, &receiver) }
@@ -34,6 +34,10 @@ impl Transport for Config {
 
     fn socket(&self) -> Option<Socket<'_>> {
         Some(Socket::Stream(self))
+    }
+
+    fn control(&self) -> Option<Control<'_>> {
+        Some(Config::control(self))
     }
 
     fn draw(&self, stream: &mut Stream) -> u64 {
@@ -60,6 +64,11 @@ impl Tables for Config {
 }
 
 impl Config {
+    /// Returns the congestion control of both ends.
+    pub fn control(&self) -> Control<'_> {
+        Control { name: &self.congestion, parameters: &self.parameters }
+    }
+
     /// Returns the size of the headers of a data segment without further options, IPv4 included, in
     /// bytes.
     pub fn header_bytes(&self) -> u32 {

@@ -16,12 +16,12 @@
 //!   timestamp if it was retransmitted.
 
 use super::clock::Clock;
-use super::rtt::Estimator;
 use super::timer::Timer;
 use super::{
     config::{Ecn, Recovery},
     ecn, header, Config,
 };
+use crate::sending::rtt::Estimator;
 use bentpipe_core::{Rate, Span, Time};
 use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags, SegmentOptions};
@@ -100,7 +100,7 @@ impl Handshake {
                 segment_size: config.segment_size.value() as u32,
             },
             timer: Timer::stopped(Clock::of_jiffies(config)),
-            estimator: Estimator::new(config),
+            estimator: Estimator::new(config.into()),
             first: Time::MAX,
             sent: Time::MAX,
             resent: false,

@@ -3,7 +3,7 @@
 //! [`endpoint`] is the stage: one end of a flow, an application over a [`connection`]. A connection
 //! does no I/O: it takes segments, timers and the application's requests, and returns the segments
 //! to send. It combines a [`sender`] (the data that may be sent now: [`scoreboard`] for outstanding
-//! data, [`recovery`] for lost data, [`rtt`] for the retransmission time-out,
+//! data, [`recovery`] for lost data, [`crate::sending::rtt`] for the retransmission time-out,
 //! [`bentpipe_congestion`] for the window) and a [`receiver`] (reassembly and acknowledgments).
 //!
 //! Within a connection, places in the byte stream are 64-bit positions that count from the initial
@@ -11,7 +11,7 @@
 //! Only [`header`] uses their 32 bits on the wire.
 
 mod bursts;
-mod clock;
+pub mod clock;
 pub mod config;
 pub mod connection;
 mod delayed_ack;
@@ -24,19 +24,14 @@ pub mod handshake;
 pub mod header;
 mod nagle;
 mod order;
-mod pacing;
 mod packet_ends;
 mod probe;
-mod prr;
 mod rack;
-mod ranges;
-pub mod rate;
 mod rate_halving;
 pub mod receiver;
 pub mod recovery;
 pub mod reset;
 mod right_sizing;
-pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
 mod snack;

@@ -12,7 +12,7 @@
 //! Linux TCP", USENIX 2002; the bound pipe + 1 and its consequence: message of the commit
 //! "Proportional Rate Reduction for TCP" (Linux 3.2, 2011), which replaced it.
 
-use super::scoreboard::in_flight;
+use crate::sending::in_flight;
 use bentpipe_congestion::interface::State;
 
 /// The state of one reduction.

@@ -13,7 +13,7 @@
 //! hole with the first one again. For the sender, only named data is missing and only data with a
 //! bit has been received: a lost acknowledgment may have covered the data in between.
 
-use super::ranges::Ranges;
+use crate::sending::ranges::Ranges;
 use bentpipe_stage::packet::segment::Snack;
 
 /// Maximum number of bits in the vector.

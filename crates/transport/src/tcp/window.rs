@@ -12,7 +12,7 @@
 //!   threshold keeps the old value.
 
 use super::recovery::current_ssthresh;
-use super::scoreboard::in_flight;
+use crate::sending::in_flight;
 use super::Config;
 use bentpipe_congestion::interface::{Congestion, Event, State, CA_OPEN};
 use bentpipe_core::{Span, Time};

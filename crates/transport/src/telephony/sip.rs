@@ -90,7 +90,7 @@ impl Transport for Config {
         let connection = (self.over == SignallingTransport::Tcp).then(|| {
             let (opens, config) = (ends.end == End::Source, tcp::Config::default());
             let own = Streams::new(random.bits(), 0).stream("connection");
-            let congestion = supply.congestion(&config);
+            let congestion = supply.congestion(config.control());
             Connection::new(opens, config, congestion, own)
         });
         Some(Box::new(Sip::new(ends, calls.codec(), timers, random, connection)))

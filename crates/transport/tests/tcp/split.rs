@@ -13,6 +13,7 @@ use bentpipe_testing::bench::{stream, Bench, Network, Wires};
 use bentpipe_transport::tcp::connection::{Failure, Phase};
 use bentpipe_transport::tcp::endpoint::{Endpoint, MakeCongestion};
 use bentpipe_transport::tcp::Config;
+use bentpipe_transport::Control;
 use proptest::prelude::*;
 
 struct Untraced;
@@ -28,7 +29,7 @@ impl bentpipe_stage::Supply for Untraced {
 }
 
 impl Supply for Untraced {
-    fn congestion(&mut self, _: &Config) -> MakeCongestion {
+    fn congestion(&mut self, _: Control<'_>) -> MakeCongestion {
         Box::new(|| Box::<Reno>::default())
     }
 }

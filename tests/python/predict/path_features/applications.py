@@ -154,7 +154,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "flow.app.http flow.app.http.object flow.app.http.object_max flow.app.http.object_min flow.app.http.objects "
         "flow.app.http.objects_max flow.app.http.objects_min flow.app.http.pages flow.app.http.request "
-        "flow.app.http.think flow.app.http.response_time",
+        "flow.app.http.think flow.app.http.response_time flow.app.http.connections",
         LINK,
         ('flow.f.app={kind="http",object="30 kB"}',),
         "this flow is http",

@@ -184,6 +184,7 @@ mod tests {
     use bentpipe_testing::bench::{self, Bench};
     use bentpipe_transport::tcp;
     use bentpipe_transport::tcp::endpoint::MakeCongestion;
+    use bentpipe_transport::Control;
     use bentpipe_wire::{write, TCP};
     use std::net::Ipv4Addr;
 
@@ -205,7 +206,7 @@ mod tests {
     }
 
     impl Supply for Nothing {
-        fn congestion(&mut self, _: &tcp::Config) -> MakeCongestion {
+        fn congestion(&mut self, _: Control<'_>) -> MakeCongestion {
             unreachable!("no connection ends here")
         }
     }

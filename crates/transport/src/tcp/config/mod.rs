@@ -10,7 +10,9 @@ pub use ecn::Ecn;
 pub use profile::Profile;
 pub use side::Side;
 
+use super::clock::Clock;
 use super::handover::{Adapt, Freeze, OnHandover};
+use crate::sending::rtt::Rules;
 use bentpipe_core::{Count, Rate, Sample, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -482,5 +484,19 @@ mod tests {
         // The shift counts of Linux for 32 and for 6 MiB of tcp_rmem, and without a limit.
         let own = [Profile::Linux, Profile::Linux612, Profile::Linux61, Profile::Linux2632, Profile::Classic];
         assert_eq!(own.map(|profile| profile.config().window_scale()), [10, 7, 7, 7, 14]);
+    }
+}
+
+impl From<&Config> for Rules {
+    fn from(config: &Config) -> Rules {
+        Rules {
+            is_linux: config.rto_estimator == RtoEstimator::Linux,
+            tick: config.timer_tick,
+            clock: Clock::of_jiffies(config),
+            initial: config.rto_initial,
+            min: config.rto_min,
+            max: config.rto_max,
+            variance_min: config.rto_variance_min,
+        }
     }
 }

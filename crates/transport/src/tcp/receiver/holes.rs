@@ -1,7 +1,7 @@
 //! Out-of-order data: storage, and reports to the sender.
 
 use super::{Due, Receiver};
-use crate::tcp::rtt::Estimator;
+use crate::sending::rtt::Estimator;
 use crate::tcp::{header, snack};
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::segment::{SackBlocks, Snack};

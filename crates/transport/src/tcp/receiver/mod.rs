@@ -48,9 +48,9 @@ mod tests;
 mod window;
 
 use super::delayed_ack::DelayedAck;
-use super::ranges::Ranges;
+use crate::sending::ranges::Ranges;
 use super::right_sizing::RightSizing;
-use super::rtt::Estimator;
+use crate::sending::rtt::Estimator;
 use super::{config::UNSCALED_WINDOW, header, Config};
 use bentpipe_core::{Span, Time};
 use segments::Segments;

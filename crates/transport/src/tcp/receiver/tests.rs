@@ -10,7 +10,7 @@ fn receiver(config: Config) -> Receiver {
 }
 
 fn path() -> Estimator {
-    Estimator::new(&Config::default())
+    Estimator::new((&Config::default()).into())
 }
 
 fn blocks(receiver: &mut Receiver) -> Vec<(u32, u32)> {

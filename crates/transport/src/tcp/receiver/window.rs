@@ -3,7 +3,7 @@
 
 use super::{Due, Receiver};
 use crate::tcp::right_sizing::RightSizing;
-use crate::tcp::rtt::Estimator;
+use crate::sending::rtt::Estimator;
 use bentpipe_core::Time;
 
 /// Minimum payload of a segment that lets the window grow, as in Linux.

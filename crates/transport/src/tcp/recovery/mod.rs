@@ -32,7 +32,7 @@
 //!   shorten the repair.
 //!
 //! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2), in proportion to the
-//! delivered data ([`super::prr`]), or with every second acknowledgment ([`super::rate_halving`]).
+//! delivered data ([`crate::sending::prr`]), or with every second acknowledgment ([`super::rate_halving`]).
 //! F-RTO (RFC 5682, section 3) detects spurious time-outs. Timestamps or duplicate SACKs reveal any
 //! spurious reduction ([`super::undo`]).
 //!
@@ -44,11 +44,11 @@ mod states;
 
 use super::config::{Config, Recovery as Method};
 use super::probe::{Answer, Probe};
-use super::prr::Prr;
 use super::rack::Rack;
 use super::rate_halving::RateHalving;
 use super::scoreboard::{Border, Scoreboard, Tally};
 use super::undo::{Dsack, Undo};
+use crate::sending::prr::Prr;
 use bentpipe_congestion::interface::{Congestion, State, CA_CWR, CA_OPEN, CA_RECOVERY};
 use bentpipe_core::Time;
 use reduction::{change, limit_reno_sacked, Reduction};

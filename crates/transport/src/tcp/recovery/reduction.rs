@@ -1,8 +1,8 @@
 //! Reductions of the window: start, progress, end and undo.
 
 use super::{Method, Parts, Prr, RateHalving, Recovery};
+use crate::sending::in_flight;
 use crate::tcp::config::Config;
-use crate::tcp::scoreboard::in_flight;
 use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
 
 /// The method by which the window falls to ssthresh.

@@ -2,7 +2,8 @@
 
 use super::reduction::{change, limit_reno_sacked, reduce, Reduction};
 use super::{AckInfo, Method, Parts, Recovery};
-use crate::tcp::scoreboard::{in_flight, DUP_THRESH};
+use crate::sending::in_flight;
+use crate::tcp::scoreboard::DUP_THRESH;
 use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 

@@ -34,7 +34,7 @@ mod tally;
 mod tests;
 
 use super::order::{Transmissions, Waiting};
-use super::ranges::Ranges;
+use crate::sending::ranges::Ranges;
 use bentpipe_congestion::interface::State;
 use bentpipe_core::Time;
 use sent::{Sent, BEGINS, EVER_RESENT, EXAMINED, LOST, OF_BURSTS, PUSHED, RESENT, SACKED};
@@ -43,7 +43,7 @@ use tally::widen;
 
 pub use losses::Border;
 pub use packets::Packets;
-pub use tally::{Newest, Tally, Timed};
+pub use tally::{Tally, Timed};
 
 /// DupThresh of RFC 5681 and 6675: the number of SACKed segments above a segment after which it is
 /// lost, and of duplicate acknowledgments that start recovery.
@@ -333,11 +333,4 @@ fn raise(highest: &mut [u64; DUP_THRESH as usize], mut value: u64) {
             std::mem::swap(&mut value, seen);
         }
     }
-}
-
-/// Returns the number of segments in flight (Linux's `tcp_packets_in_flight`, RFC 6675's pipe in
-/// segments).
-#[inline]
-pub fn in_flight(state: &State) -> u32 {
-    state.packets_out + state.retrans_out - state.sacked_out - state.lost_out
 }

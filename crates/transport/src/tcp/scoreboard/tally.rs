@@ -1,6 +1,7 @@
 //! The information of one acknowledgment about the segments in the queue.
 
 use super::sent::{Sent, EVER_RESENT};
+use crate::sending::Newest;
 use crate::tcp::header;
 use bentpipe_congestion::interface::State;
 use bentpipe_core::{Span, Time};
@@ -50,19 +51,6 @@ pub struct Timed {
     pub last: (bool, u64, Time),
     /// Last transmission time and end of the segment that was sent last.
     pub newest: (Time, u64),
-}
-
-/// The delivered segment that was sent last, for estimates of rate and order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Newest {
-    /// Number of the segment in the queue.
-    pub number: u64,
-    /// Time of its last transmission.
-    pub sent: Time,
-    /// True if it had been sent before.
-    pub resent: bool,
-    /// Position after its last byte.
-    pub end: u64,
 }
 
 impl Tally {

@@ -1,3 +1,4 @@
+use crate::sending::in_flight;
 use super::*;
 use proptest::prelude::*;
 

@@ -1,10 +1,11 @@
 //! The effects of an acknowledgment on the sender.
 
 use super::{Ack, Before, News, Sender};
+use crate::sending::in_flight;
 use crate::tcp::ecn::Report;
 use crate::tcp::header;
 use crate::tcp::recovery::AckInfo;
-use crate::tcp::scoreboard::{in_flight, Tally};
+use crate::tcp::scoreboard::Tally;
 use crate::tcp::undo::Dsack;
 use bentpipe_congestion::interface::{AckSample, CA_CWR, CA_RECOVERY};
 use bentpipe_core::{Span, Time};

@@ -19,23 +19,24 @@
 //!   (RFC 1122, section 4.2.3.4), or by the persist timer.
 //! - Zero window (RFC 9293, section 3.8.6.1): as in Linux, the persist timer sends a segment
 //!   without data, numbered below the window, which the receiver must answer.
-//! - Pacing and bursts ([`super::pacing`], [`super::bursts`]) are applied last, to segments that
+//! - Pacing and bursts ([`crate::sending::pacing`], [`super::bursts`]) are applied last, to segments that
 //!   all other rules permit.
 
 use super::bursts::Bursts;
 use super::clock::Clock;
 use super::ecn::{Decoder, Report};
 use super::nagle::Nagle;
-use super::pacing::{pace_always, Pacing};
-use super::rate::{self, check_application_limited};
 use super::recovery::{Parts, Recovery};
-use super::rtt::Estimator;
-use super::scoreboard::{in_flight, Scoreboard};
+use super::scoreboard::Scoreboard;
 use super::timer::Timer;
 use super::window::Usage;
 use super::writer::Writer;
 use super::{header, Config};
 use crate::flow::SourceCounters;
+use crate::sending::in_flight;
+use crate::sending::pacing::{pace_always, Pacing};
+use crate::sending::rate::{self, check_application_limited};
+use crate::sending::rtt::Estimator;
 use bentpipe_congestion::interface::{Congestion, State, INFINITE_SSTHRESH};
 use bentpipe_core::{Size, Span, Time};
 
@@ -217,7 +218,7 @@ impl Sender {
             bursts: Bursts::new(config.bursts, config.segmentation_offload, sets_rate, is_scalable),
             quick_start: QuickStart::Off,
             rate: rate::Estimator::default(),
-            estimator: Estimator::new(config),
+            estimator: Estimator::new(config.into()),
             timer: Timer::stopped(Clock::of_time_outs(config)),
             purpose: Purpose::Retransmit,
             woken_early: false,

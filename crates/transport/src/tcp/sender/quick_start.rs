@@ -12,7 +12,7 @@
 //! Deviations: the rate is not reported back to the routers (section 3.2; only routers that police
 //! the rate use the report), and a grant does not expire before data is sent.
 
-use crate::tcp::pacing::Pacing;
+use crate::sending::pacing::Pacing;
 use bentpipe_congestion::interface::{State, CA_OPEN, CA_RECOVERY, PACING_NEEDED, PACING_NONE};
 use bentpipe_core::{Span, Time};
 

@@ -2,8 +2,9 @@
 
 use super::timers::Purpose;
 use super::{Chunk, Sender};
+use crate::sending::in_flight;
 use crate::tcp::bursts::{Plan, SendLimits};
-use crate::tcp::scoreboard::{in_flight, Lost};
+use crate::tcp::scoreboard::Lost;
 use bentpipe_congestion::interface::Event;
 use bentpipe_core::Time;
 

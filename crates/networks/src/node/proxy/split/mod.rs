@@ -390,7 +390,7 @@ impl Flow {
         let mut stream = supply.stream(&at(&served.name, proxy));
         let sides = sides.map(|side| match side {
             SideConfig::Tcp(config) => {
-                Side::Tcp { congestion: supply.congestion(&config), config, random: stream.bits() }
+                Side::Tcp { congestion: supply.congestion(config.control()), config, random: stream.bits() }
             }
             SideConfig::Bundles(rules) => Side::Bundles(rules),
         });

@@ -1,0 +1,82 @@
+//! QUIC (RFC 9000) as a transport of flows, with loss detection and congestion control by RFC 9002.
+//!
+//! [`endpoint`] is the stage: an application over a [`connection`]. A connection combines
+//! [`streams`], the packet number [`space`]s with loss detection, and the [`controller`], which
+//! drives the same congestion controls as TCP, with its [`pacer`]. [`frames`] has the packets.
+//!
+//! Each connection of the application is a stream: several objects of a page share one handshake,
+//! one window and one recovery, as over HTTP/3.
+
+pub mod config;
+pub mod connection;
+pub mod controller;
+pub mod endpoint;
+pub mod frames;
+pub mod pacer;
+pub mod space;
+pub mod streams;
+
+pub use config::Config;
+pub use endpoint::Endpoint;
+
+use crate::app::Workload;
+use crate::tcp::endpoint::{Probes, DELIVERY};
+use crate::{Control, EndpointParts, Packets, Supply, Transport};
+use bentpipe_core::{Table, Tables};
+use bentpipe_stage::Stage;
+use endpoint::{Traces, REPORT, TRACE};
+use frames::{Kind, LOWER, SMALLEST_INITIAL};
+
+/// Bytes of the headers of a stream frame and of a packet number in a full packet.
+const NUMBER: u32 = 2;
+const STREAM: u32 = 8;
+
+impl Transport for Config {
+    fn packets(&self, _datagram: Option<u32>) -> Packets {
+        let udp = self.largest_udp_payload();
+        let payload = udp - Kind::OneRtt.overhead(NUMBER) - STREAM;
+        Packets { payload, size: udp + LOWER, answer: LOWER + 36, responsive: true }
+    }
+
+    fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
+        let EndpointParts { site, app, transactions, stream, .. } = parts;
+        let congestion = supply.congestion(self.selected())();
+        let (sender, receiver) = site.traced_as(0);
+        let connection =
+            Probes { sender: supply.probe(&TRACE, &sender), delivery: supply.probe(&DELIVERY, &receiver) };
+        let traces = Traces { connection, transactions };
+        Box::new(Endpoint::new(site, self, app, congestion, stream, traces))
+    }
+
+    fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {
+        app.writes().then(|| crate::needs_udp(kind))
+    }
+
+    fn control(&self) -> Option<Control<'_>> {
+        Some(self.selected())
+    }
+
+    fn largest_packet(&self) -> Option<(u64, String)> {
+        let udp = self.largest_udp_payload();
+        Some((u64::from(udp + LOWER), format!("{udp} + {LOWER}")))
+    }
+}
+
+impl Tables for Config {
+    const TRACES: &'static [&'static Table] = &[&TRACE, &DELIVERY];
+    const REPORTS: &'static [&'static Table] = &[&REPORT];
+}
+
+impl Config {
+    fn selected(&self) -> Control<'_> {
+        Control { name: &self.congestion, parameters: &self.parameters }
+    }
+
+    /// Returns the UDP payload of a full packet, in bytes.
+    fn largest_udp_payload(&self) -> u32 {
+        match self.mtu_discovery {
+            true => self.max_udp_payload_size.value() as u32,
+            false => SMALLEST_INITIAL,
+        }
+    }
+}
