@@ -3,12 +3,14 @@ those of a simulation."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import bentpipe as bp
 import pytest
+from bentpipe.audit.promises import DIRECTIONS, read_promises
 from bentpipe.cli import app
 from bentpipe.errors import InputError
 from bentpipe.live.target import target
@@ -69,6 +71,23 @@ def test_every_value_has_a_source_or_says_that_it_is_assumed(name: str) -> None:
     head = PROFILES[name].head
     assert head["unknown"] and {"score", "audit", "band"} <= set(head)
     assert set(head["published"]) <= set(UNITS) == set(head["quantiles"])
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_the_audited_promises_are_those_of_the_profile(name: str) -> None:
+    """The median rates and delays lie within the allowed deviation, and the time of a packet."""
+    head = PROFILES[name].head
+    promises, deviation = read_promises(head["audit"]["promise"]), head["audit"]["deviation"] / 100
+    p50 = list(STATISTICS).index("p50")
+    for direction in DIRECTIONS:
+        rate = promises.value("rate", direction)
+        assert rate == pytest.approx(1e6 * head["quantiles"][f"rate_{direction}"][p50], rel=deviation)
+        delay = promises.value("delay", direction)
+        if delay is not None:
+            probe = 1000 * 128 * 8 / rate
+            found = head["quantiles"][f"delay_{direction}"][p50] - probe
+            assert 1000 * delay == pytest.approx(found, rel=deviation)
+    assert re.match("kept: ", head["audit"]["finding"]) and "broken" not in head["audit"]["finding"]
 
 
 def test_a_profile_without_a_source_is_found() -> None:

@@ -1,5 +1,6 @@
 //! The configuration of a flow over QUIC. Both ends use the same values.
 
+use crate::sending::careful_resume::Saved;
 use bentpipe_core::{Count, Sample, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,11 @@ pub struct Config {
     pub mtu_discovery: bool,
     /// Congestion window at the start, in packets (RFC 9002, section 7.2). Default 10.
     pub initial_window: Count<2, 1_000_000>,
+    /// Window and round-trip time of an earlier connection over this path, from which the source
+    /// and the destination resume (Careful Resume, RFC 9959), for a congestion control that sets no
+    /// rate. If unset, connections begin with slow start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub careful_resume: Option<Saved>,
     /// True if packets are paced (RFC 9002, section 7.7). Default true.
     pub pacing: bool,
     /// Rate of pacing as a percentage of the congestion window per round-trip time, for a
@@ -83,6 +89,7 @@ impl Default for Config {
             max_udp_payload_size: Count::new(1452),
             mtu_discovery: true,
             initial_window: Count::new(10),
+            careful_resume: None,
             pacing: true,
             pacing_gain: Count::new(125),
             ack_every: Count::new(2),

@@ -729,7 +729,7 @@ impl Connection {
         let acks = state.ack_due <= now;
         let has_data = self.has_data(space);
         let sends = probes
-            || (has_data && self.controller.window_permits() && !self.controller.pacing_holds(now));
+            || (has_data && self.controller.window_permits(now) && !self.controller.pacing_holds(now));
         let mut frames = Vec::with_capacity(2);
         if acks || (sends && self.spaces[at].has_unacknowledged()) {
             let counts = self.uses_ecn;
@@ -818,7 +818,7 @@ impl Connection {
 
     /// Returns a packet that probes the path MTU, if one is due.
     fn mtu_probe(&mut self, now: Time) -> Option<Packet> {
-        if !self.mtu_probe_due || !self.confirmed || !self.controller.window_permits() || self.controller.pacing_holds(now) {
+        if !self.mtu_probe_due || !self.confirmed || !self.controller.window_permits(now) || self.controller.pacing_holds(now) {
             return None;
         }
         self.mtu_probe_due = false;

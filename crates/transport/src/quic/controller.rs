@@ -17,6 +17,7 @@
 use super::pacer::Pacer;
 use super::space::Sent;
 use super::Config;
+use crate::sending::careful_resume::CarefulResume;
 use crate::sending::rate::{self, check_application_limited};
 use crate::sending::rtt::{Estimator, Rules};
 use crate::sending::{in_flight, Newest};
@@ -49,6 +50,7 @@ pub struct Controller {
     /// Time of the first sample.
     first_sample: Option<Time>,
     pacer: Pacer,
+    resume: CarefulResume,
     /// Time at which the present recovery period began.
     recovery_start: Option<Time>,
     /// True if one packet may be sent regardless of the window.
@@ -91,6 +93,11 @@ impl Controller {
         let pacer = Pacer::new(config.pacing, config.initial_window.value(), config.pacing_gain.value());
         let mut controller = Controller {
             has_cong_control: congestion.has_cong_control(),
+            resume: CarefulResume::new(
+                config.careful_resume.filter(|_| !congestion.has_cong_control()),
+                config.initial_window.value() as u32,
+                congestion.name() == "cubic",
+            ),
             congestion,
             rate: rate::Estimator::default(),
             estimator: Estimator::new(Rules {
@@ -138,8 +145,11 @@ impl Controller {
     }
 
     /// Returns true if the window permits a packet. Otherwise the window is the limit.
-    pub fn window_permits(&mut self) -> bool {
-        let permits = self.forced || in_flight(&self.state) < self.state.snd_cwnd;
+    pub fn window_permits(&mut self, now: Time) -> bool {
+        let mut permits = self.forced || in_flight(&self.state) < self.state.snd_cwnd;
+        if !permits {
+            permits = self.resume.filled(now, self.flights, &mut self.state);
+        }
         if !permits {
             self.state.is_cwnd_limited = 1;
             self.state.max_packets_out = self.state.packets_out;
@@ -243,9 +253,13 @@ impl Controller {
             sample.losses = acknowledged.losses as i32;
             sample.prior_in_flight = before;
             self.congestion.cong_control(&mut self.state, &sample);
-        } else if grown > 0 {
-            let acknowledged = self.state.snd_una;
-            self.congestion.cong_avoid(&mut self.state, acknowledged, grown);
+        } else {
+            let numbers = acknowledged.packets.iter().map(|packet| packet.flight);
+            self.resume.acknowledged(now, numbers, self.flights, &mut self.state);
+            if grown > 0 && !self.resume.holds() {
+                let acknowledged = self.state.snd_una;
+                self.congestion.cong_avoid(&mut self.state, acknowledged, grown);
+            }
         }
     }
 
@@ -283,7 +297,7 @@ impl Controller {
         let ssthresh = self.congestion.ssthresh(state);
         state.snd_ssthresh = ssthresh.max(MINIMUM_WINDOW);
         self.set_state(CA_RECOVERY);
-        if !self.has_cong_control {
+        if !self.has_cong_control && !self.resume.congested(self.flights, &mut self.state) {
             self.state.snd_cwnd = self.state.snd_ssthresh.min(self.state.snd_cwnd);
             self.state.snd_cwnd_cnt = 0;
         }

@@ -1,7 +1,8 @@
-//! Parts of a sender that several transports share: round-trip times, delivery rate, pacing, the
-//! reduction of the window, and ranges of positions. They work on the state that the congestion
+//! Parts of a sender that several transports share or may share: round-trip times, delivery rate,
+//! pacing, the reduction of the window, Careful Resume, and ranges of positions. They work on the state that the congestion
 //! control sees ([`bentpipe_congestion::interface::State`]).
 
+pub mod careful_resume;
 pub mod pacing;
 pub mod prr;
 pub(crate) mod ranges;
