@@ -1,5 +1,5 @@
-//! End-to-end transport protocols: TCP, QUIC, UDP, TFRC, NORM and telephony, each with its endpoints and
-//! packet bodies.
+//! End-to-end transport protocols: TCP, QUIC, UDP, TFRC, NORM and telephony, each with its
+//! endpoints and packet bodies.
 
 pub mod app;
 mod classes;
@@ -148,7 +148,7 @@ impl Config {
 pub struct Control<'a> {
     /// Name of the congestion control.
     pub name: &'a str,
-    /// Its parameters by name.
+    /// Parameters of the congestion control, by name.
     pub parameters: &'a BTreeMap<String, i64>,
 }
 

@@ -76,7 +76,7 @@ impl Pair {
         }
     }
 
-    /// Runs until `end`.
+    /// Runs both ends until `end`.
     fn run(&mut self, end: Time) {
         self.settle(0);
         self.settle(1);
@@ -162,7 +162,8 @@ fn a_long_certificate_costs_a_round_trip() {
     pair.upload(500);
     pair.run(at(2000));
     assert_eq!(pair.time_of(0, Event::Connected), Some(400.0));
-    let early = pair.sent[1].iter().filter(|(time, ..)| *time < at(300)).map(|(_, size, _)| size).sum::<u32>();
+    let early =
+        pair.sent[1].iter().filter(|(time, ..)| *time < at(300)).map(|(_, size, _)| size).sum::<u32>();
     assert!((3 * 1200 - 60..=3 * 1200).contains(&early), "{early} bytes");
 }
 
@@ -174,7 +175,8 @@ fn lost_first_packets_are_repeated_after_1_3_and_7_seconds() {
     pair.lost[0].extend(0..5);
     pair.upload(500);
     pair.run(at(20_000));
-    let first: Vec<_> = pair.sent[0].iter().take(7).map(|(time, size, _)| (milliseconds(*time), *size)).collect();
+    let first: Vec<_> =
+        pair.sent[0].iter().take(7).map(|(time, size, _)| (milliseconds(*time), *size)).collect();
     let expected = [0.0, 999.0, 999.0, 2997.0, 2997.0, 6993.0, 6993.0];
     assert_eq!(first, expected.map(|time| (time, 1200)));
     assert_eq!(pair.time_of(1, Event::Received { bytes: 500 }), Some(7293.0));
@@ -224,7 +226,7 @@ fn a_lost_packet_is_repeated_after_a_round_trip() {
     assert_eq!(state.snd_ssthresh, state.prior_cwnd * 7 / 10);
 }
 
-/// RFC 9002, section 7.6: packets lost over three probe time-outs reduce the window to two packets.
+/// RFC 9002, section 7.6: packets lost over three probe time-outs reduce the window to two.
 #[test]
 fn persistent_congestion_reduces_the_window_to_two_packets() {
     let mut pair = Pair::new(r#"{"mtu_discovery": false, "initial_window": 40}"#);
@@ -244,6 +246,27 @@ fn persistent_congestion_reduces_the_window_to_two_packets() {
     assert_eq!(pair.delivered(1), 30 * 1100);
 }
 
+/// RFC 9959: with the window of an earlier connection, a transfer saves round trips of slow start.
+/// A loss of the jump leads to a window below that of the jump, and all data arrives.
+#[test]
+fn careful_resume_saves_round_trips() {
+    let completed = |config: &str, lost: std::ops::Range<usize>| {
+        let mut pair = Pair::new(config);
+        pair.lost[0].extend(lost);
+        pair.upload(400_000);
+        pair.run(at(20_000));
+        assert_eq!(pair.delivered(1), 400_000);
+        (milliseconds(pair.ends[0].counters.completed.unwrap()), pair.ends[0].controller.state.snd_cwnd)
+    };
+    let resumed = r#"{"congestion": "reno", "careful_resume": {"cwnd": 600, "rtt": "200 ms"}}"#;
+    let (usual, _) = completed(r#"{"congestion": "reno"}"#, 0..0);
+    let (carefully, window) = completed(resumed, 0..0);
+    assert!(carefully <= usual - 400.0, "{carefully} ms, {usual} ms without");
+    assert!(window >= 200, "{window}");
+    let (retreated, window) = completed(resumed, 60..61);
+    assert!(retreated > carefully && window < 200, "{retreated} ms, {window}");
+}
+
 /// RFC 9000, section 4: no more data is sent than the receiver's limits permit. The limits grow.
 #[test]
 fn flow_control_limits_data_in_flight() {
@@ -251,7 +274,11 @@ fn flow_control_limits_data_in_flight() {
     let mut pair = Pair::new(config);
     pair.upload(200_000);
     pair.run(at(299));
-    let sent: u64 = pair.datagrams[0].iter().flat_map(|one| one.streams().collect::<Vec<_>>()).map(|data| u64::from(data.length)).sum();
+    let sent: u64 = pair.datagrams[0]
+        .iter()
+        .flat_map(|one| one.streams().collect::<Vec<_>>())
+        .map(|data| u64::from(data.length))
+        .sum();
     assert_eq!(sent, 20_000);
     pair.run(at(30_000));
     assert_eq!(pair.delivered(1), 200_000);
@@ -272,7 +299,7 @@ fn packets_grow_after_a_probe_of_the_path_mtu() {
     assert!(full > 40, "{full} of {}", pair.sent[0].len());
 }
 
-/// Whatever is lost, every byte arrives once and in order, and both ends agree on the end.
+/// Every byte arrives once and in order after any losses, and both ends agree on the end.
 #[test]
 fn all_data_arrives_under_any_loss() {
     for seed in 0..60_u64 {

@@ -65,8 +65,8 @@ class Profile:
 
     @property
     def head(self) -> Mapping[str, Any]:
-        """The tables ``profile``: ``band``, ``unknown``, ``score``, ``audit`` (promises of its emulation and
-        the finding of their audit), ``sources``,
+        """The tables ``profile``: ``band``, ``unknown``, ``score``, ``audit`` (promises of its
+        emulation, and the finding of their audit), ``sources``,
         ``values``, ``published`` and ``quantiles``."""
         head: dict[str, Any] = tomllib.loads(self.text)["profile"]
         return head

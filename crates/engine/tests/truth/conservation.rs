@@ -179,7 +179,13 @@ fn talk() -> impl Strategy<Value = String> {
              damped = {damped}{quick} }}\n"
         )
     });
-    let options = choice(&["", ", resumption = true", ", mtu_discovery = false", ", ecn = true", ", certificate = 9000"]);
+    let options = choice(&[
+        "",
+        ", resumption = true",
+        ", mtu_discovery = false",
+        ", ecn = true",
+        ", certificate = 9000",
+    ]);
     let quic = (choice(APPS), choice(&["reno", "cubic", "bbr", "prague"]), options).prop_map(
         |(app, congestion, options)| {
             format!(

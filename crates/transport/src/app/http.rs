@@ -13,8 +13,8 @@
 //! needs, each with its own handshake, and fetches the remaining objects over all in turn, starting
 //! with the first connection. On each connection it sends the next request when the previous object
 //! has arrived (no pipelining). A page of two objects needs no second connection. Connections stay
-//! open from page to page and are closed after the last. A page's time runs from the user's request to
-//! the last byte of its last object.
+//! open from page to page and are closed after the last. A page's time runs from the user's request
+//! to the last byte of its last object.
 //!
 //! The number of objects of a page and the size of each object are drawn from the distributions of
 //! maximum entropy with the given bounds and means: exponential distributions truncated at both
@@ -520,7 +520,8 @@ mod tests {
         let page = r#"{"object": "2 kB", "object_min": "2 kB", "object_max": "2 kB", "request": "100 B",
                        "objects": 5, "objects_min": 5, "objects_max": 5, "connections": 30}"#;
         let (messages, pages) = browse(page);
-        let requests: Vec<_> = messages.iter().filter(|(_, end, _, bytes)| (*end, *bytes) == ('c', 100)).collect();
+        let requests: Vec<_> =
+            messages.iter().filter(|(_, end, _, bytes)| (*end, *bytes) == ('c', 100)).collect();
         let expected = [(2, 0), (4, 0), (6, 1), (6, 2), (6, 3)];
         assert!(requests.iter().map(|(ms, _, number, _)| (*ms, *number)).eq(expected), "{requests:?}");
         assert_eq!(pages, [Transaction { start: Time::ZERO, bytes: 10_000, parts: 5, complete: true }]);

@@ -9,8 +9,8 @@
 //!   data, after one round trip. With resumption its data leaves with the first packet, and the
 //!   server sends no certificate. A server sends data after its first flight. Up to
 //!   [`MAX_EARLY`] packets that arrive before their keys are kept.
-//! - **Probe time-out** (RFC 9002, section 6.2): two packets are sent regardless of the window, with
-//!   new or lost data, else with the oldest outstanding data.
+//! - **Probe time-out** (RFC 9002, section 6.2): two packets are sent regardless of the window,
+//!   with new or lost data, else with the oldest outstanding data.
 //! - **Path MTU discovery** by one probe of the largest size, repeated up to [`MTU_PROBES`] times.
 //!
 //! Not modelled: keys and their updates, Retry, version negotiation, connection migration,
@@ -45,7 +45,7 @@ const LEAST_ROOM: u32 = 60;
 /// Number of packets sent after a probe time-out (RFC 9002, section 6.2.4).
 const PROBES: u32 = 2;
 
-/// A stream.
+/// A stream, with its sending and receiving parts.
 #[derive(Debug)]
 struct Stream {
     send: SendPart,
@@ -59,16 +59,16 @@ struct Crypto {
     receive: ReceivePart,
 }
 
-/// A datagram to send.
+/// A datagram that leaves now.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// The packets.
+    /// The packets of the datagram.
     pub datagram: Arc<Datagram>,
     /// UDP payload in bytes, padding included.
     pub size: u32,
 }
 
-/// One end of a connection.
+/// One end of a QUIC connection.
 pub struct Connection {
     end: End,
     config: Config,
@@ -101,7 +101,7 @@ pub struct Connection {
     data_sent: u64,
     window: Window,
     data_read: u64,
-    /// Control frames to send.
+    /// Control frames that wait for a packet.
     control: Vec<Frame>,
     /// Number of marked packets that the other end has reported.
     reported_marks: u64,
@@ -683,9 +683,8 @@ impl Connection {
             }
         }
         let datagram = Arc::new(Datagram { first: first?, more });
-        let pads = |packet: &Packet| {
-            packet.kind == Kind::Initial && (self.end == End::Source || packet.elicits())
-        };
+        let pads =
+            |packet: &Packet| packet.kind == Kind::Initial && (self.end == End::Source || packet.elicits());
         let least = match datagram.packets().any(pads) {
             true => SMALLEST_INITIAL.min(all),
             false if is_mtu_probe => self.config.max_udp_payload_size.value() as u32,
@@ -728,8 +727,8 @@ impl Connection {
         let mut left = room.checked_sub(kind.overhead(number_bytes))?;
         let acks = state.ack_due <= now;
         let has_data = self.has_data(space);
-        let sends = probes
-            || (has_data && self.controller.window_permits(now) && !self.controller.pacing_holds(now));
+        let sends =
+            probes || (has_data && self.controller.window_permits(now) && !self.controller.pacing_holds(now));
         let mut frames = Vec::with_capacity(2);
         if acks || (sends && self.spaces[at].has_unacknowledged()) {
             let counts = self.uses_ecn;
@@ -818,7 +817,11 @@ impl Connection {
 
     /// Returns a packet that probes the path MTU, if one is due.
     fn mtu_probe(&mut self, now: Time) -> Option<Packet> {
-        if !self.mtu_probe_due || !self.confirmed || !self.controller.window_permits(now) || self.controller.pacing_holds(now) {
+        if !self.mtu_probe_due
+            || !self.confirmed
+            || !self.controller.window_permits(now)
+            || self.controller.pacing_holds(now)
+        {
             return None;
         }
         self.mtu_probe_due = false;

@@ -18,10 +18,10 @@ use super::pacer::Pacer;
 use super::space::Sent;
 use super::Config;
 use crate::sending::careful_resume::CarefulResume;
+use crate::sending::clock::Clock;
 use crate::sending::rate::{self, check_application_limited};
 use crate::sending::rtt::{Estimator, Rules};
 use crate::sending::{in_flight, Newest};
-use crate::tcp::clock::Clock;
 use bentpipe_congestion::interface::{
     AckSample, Congestion, Event, State, CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH,
 };
@@ -62,7 +62,7 @@ pub struct Controller {
 
 /// The newly acknowledged packets of an acknowledgment.
 pub struct Acknowledged<'a> {
-    /// The packets, in order.
+    /// The packets, in the order of their numbers.
     pub packets: &'a [Sent],
     /// Number of the first packet in flight, among those that count as in flight.
     pub first_flight: u64,

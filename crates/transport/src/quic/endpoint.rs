@@ -104,7 +104,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the connection.
+    /// Returns the connection of this end.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -189,7 +189,9 @@ impl Endpoint {
 impl Stage for Endpoint {
     fn receive(&mut self, now: Time, _port: Port, packet: Packet, out: &mut Outbox) {
         let datagram = match &packet.body {
-            Body::Layer(payload) => (payload.clone() as Arc<dyn Any + Send + Sync>).downcast::<Datagram>().ok(),
+            Body::Layer(payload) => {
+                (payload.clone() as Arc<dyn Any + Send + Sync>).downcast::<Datagram>().ok()
+            }
             _ => None,
         };
         let Some(datagram) = datagram else {

@@ -23,11 +23,11 @@ pub const SMALLEST_INITIAL: u32 = 1200;
 /// A packet number space (RFC 9000, section 12.3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Space {
-    /// Initial packets.
+    /// Space of Initial packets.
     Initial,
-    /// Handshake packets.
+    /// Space of Handshake packets.
     Handshake,
-    /// 0-RTT and 1-RTT packets.
+    /// Space of 0-RTT and 1-RTT packets.
     Application,
 }
 
@@ -89,14 +89,14 @@ pub fn variable(value: u64) -> u32 {
     }
 }
 
-/// Data of a stream.
+/// A part of the data of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamData {
     /// Number of the stream, equal to the application's number of the connection.
     pub id: u16,
     /// Position of the first byte.
     pub offset: u64,
-    /// Number of bytes.
+    /// Number of bytes of this part.
     pub length: u32,
     /// True if the data ends the stream.
     pub fin: bool,
@@ -115,16 +115,16 @@ pub struct Ack {
     pub counts: bool,
 }
 
-/// A frame.
+/// A frame: the unit of which packets consist.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame {
     /// A frame that requests an acknowledgment.
     Ping,
-    /// An acknowledgment.
+    /// An acknowledgment of packets.
     Ack(Box<Ack>),
     /// Messages of the handshake: position and length.
     Crypto(u64, u32),
-    /// Data of a stream.
+    /// A part of the data of a stream.
     Stream(StreamData),
     /// Limit of the data of the connection.
     MaxData(u64),
@@ -167,8 +167,7 @@ pub fn stream_header(id: u16, offset: u64, length: u32) -> u32 {
 
 fn ack_size(ack: &Ack) -> u32 {
     let (first, rest) = ack.ranges.split_first().expect("an acknowledgment names packets");
-    let mut size =
-        1 + variable(first.1) + variable(ack.delay.as_micros() >> 3) + variable(rest.len() as u64);
+    let mut size = 1 + variable(first.1) + variable(ack.delay.as_micros() >> 3) + variable(rest.len() as u64);
     size += variable(first.1 - first.0);
     let mut smallest = first.0;
     for (start, end) in rest {
@@ -178,12 +177,12 @@ fn ack_size(ack: &Ack) -> u32 {
     size + if ack.counts { 2 * variable(first.1) + variable(ack.marked) } else { 0 }
 }
 
-/// A packet of QUIC.
+/// A packet of QUIC, as a list of frames.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Kind of the packet.
+    /// Kind of the packet and its header.
     pub kind: Kind,
-    /// Packet number.
+    /// Packet number in its space.
     pub number: u64,
     /// Bytes of its packet number.
     pub number_bytes: u32,
@@ -209,7 +208,7 @@ impl Packet {
 /// The payload of a UDP datagram: one or more packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram {
-    /// The first packet.
+    /// The first packet, often the only one.
     pub first: Packet,
     /// The packets after the first one, in order.
     pub more: Vec<Packet>,

@@ -16,12 +16,12 @@ use std::sync::Arc;
 /// Number of ranges in an acknowledgment.
 const MAX_RANGES: usize = 32;
 
-/// A packet that was sent.
+/// A packet that was sent and is in flight.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// Packet number.
+    /// Packet number in its space.
     pub number: u64,
-    /// Time of transmission.
+    /// Time at which the packet was sent.
     pub at: Time,
     /// Number of the packet among those that count as in flight.
     pub flight: u64,
@@ -40,7 +40,7 @@ pub struct Outcome {
     pub lost: Vec<Sent>,
 }
 
-/// One packet number space.
+/// One packet number space of one end.
 #[derive(Debug)]
 pub struct PacketSpace {
     /// Number of the next packet.

@@ -51,7 +51,7 @@ pub struct SendPart {
     end: u64,
     /// Position of the next byte to be sent for the first time.
     next: u64,
-    /// Limit of the receiver.
+    /// Limit that the receiver has set.
     pub limit: u64,
     acknowledged: Ranges,
     /// Number of bytes from the start that have been acknowledged without a gap.

@@ -6,13 +6,13 @@
 //!   at most ten times it.
 //! - *Unvalidated*, when the window limits the sender: the window jumps to half of the saved one,
 //!   paced over a round trip. `PipeSize` is the data in flight before the jump.
-//! - *Validating*, once the jumped window is full, its first packet is acknowledged, or a round trip
-//!   has passed: the window is the data in flight, until the last unvalidated packet is acknowledged.
-//!   A sender that has sent no more than `PipeSize` or the initial window continues normally with
-//!   that window.
+//! - *Validating*, once the jumped window is full, its first packet is acknowledged, or a round
+//!   trip has passed: the window is the data in flight, until the last unvalidated packet is
+//!   acknowledged. A sender that has sent no more than `PipeSize` or the initial window continues
+//!   normally with that window.
 //! - *Safe Retreat*, after a loss or a mark: the saved values are deleted, the window is half of
-//!   `PipeSize`, at least the initial window, and does not grow until the last unvalidated packet is
-//!   acknowledged. Then the slow-start threshold is beta times `PipeSize`.
+//!   `PipeSize`, at least the initial window, and does not grow until the last unvalidated packet
+//!   is acknowledged. Then the slow-start threshold is beta times `PipeSize`.
 //!
 //! `PipeSize` grows by each acknowledged packet that was sent after the jump. Windows are in
 //! packets, and packets are numbered in the order of transmission.
@@ -52,7 +52,7 @@ pub struct CarefulResume {
     saved: Option<Saved>,
     phase: Phase,
     initial: u32,
-    /// `PipeSize` in packets.
+    /// The RFC's `PipeSize`, in packets.
     pipe: u32,
     /// Factor of the threshold after Safe Retreat, in tenths: 5, and 7 for CUBIC.
     beta: u32,

@@ -1,8 +1,9 @@
-//! Parts of a sender that several transports share or may share: round-trip times, delivery rate,
-//! pacing, the reduction of the window, Careful Resume, and ranges of positions. They work on the state that the congestion
-//! control sees ([`bentpipe_congestion::interface::State`]).
+//! Parts of a sender that depend on no transport: round-trip times, delivery rate, pacing, the
+//! reduction of the window, Careful Resume, clocks of timers, and ranges of positions. They work on
+//! the state that the congestion control sees ([`bentpipe_congestion::interface::State`]).
 
 pub mod careful_resume;
+pub mod clock;
 pub mod pacing;
 pub mod prr;
 pub(crate) mod ranges;

@@ -16,13 +16,13 @@
 //! (RFC 7323, section 4.1).
 //!
 //! With a coarse clock (`timer_tick`) a round trip is counted in ticks. Linux rounds the time-out
-//! up to whole jiffies (`jiffy`). [`crate::tcp::clock`] determines its expiry.
+//! up to whole jiffies (`jiffy`). [`super::clock`] determines its expiry.
 //!
 //! Values are integers as in Linux: SRTT in eighths and RTTVAR in quarters of a microsecond, so the
 //! stored value is 4 RTTVAR in microseconds. Deviation from Linux: the minimum round-trip time is
 //! that of the whole connection, not of the last five minutes.
 
-use crate::tcp::clock::Clock;
+use super::clock::Clock;
 use bentpipe_congestion::interface::State;
 use bentpipe_core::Span;
 
@@ -40,9 +40,9 @@ pub struct Rules {
     pub clock: Clock,
     /// Time-out before the first sample.
     pub initial: Span,
-    /// Minimum time-out.
+    /// Minimum of the time-out (RTO).
     pub min: Span,
-    /// Maximum time-out.
+    /// Maximum of the time-out (RTO).
     pub max: Span,
     /// Minimum of the term 4 RTTVAR (G of RFC 6298).
     pub variance_min: Span,
@@ -206,8 +206,8 @@ impl Estimator {
 
 #[cfg(test)]
 mod tests {
-    use crate::tcp::config::{Config, Profile};
     use super::*;
+    use crate::tcp::config::{Config, Profile};
 
     /// Columns: case, number, R, SRTT, RTTVAR, RTO with G = 0.1 s and at least 1 s, RTO with G =
     /// 0.2 s and no minimum (tests/authorities/tcp/PROVENANCE.md).

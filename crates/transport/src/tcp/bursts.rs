@@ -34,8 +34,8 @@
 //! Source: the commits' messages, Documentation/networking/ip-sysctl.rst, and segments of Linux
 //! observed in virtual time (docs/measured-linux.md).
 
-use crate::sending::pacing::Pacing;
 use crate::sending::in_flight;
+use crate::sending::pacing::Pacing;
 use bentpipe_congestion::interface::{State, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
 

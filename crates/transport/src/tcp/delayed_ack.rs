@@ -23,10 +23,9 @@
 //! - A connection that answers data with data before the delay ends is interactive. Its
 //!   acknowledgments travel with the answers, so they are not quick.
 
-use super::clock::Clock;
-use crate::sending::rtt::Estimator;
 use super::timer::Timer;
 use super::Config;
+use crate::sending::rtt::Estimator;
 use bentpipe_core::{Span, Time};
 
 /// The delay of acknowledgments of one connection.
@@ -61,7 +60,7 @@ impl DelayedAck {
             quick: 0,
             last: Time::ZERO,
             interactive: false,
-            timer: Timer::stopped(Clock::of_jiffies(config)),
+            timer: Timer::stopped(config.clock()),
             started: (Time::ZERO, Span::ZERO),
         }
     }

@@ -15,7 +15,6 @@
 //! - The handshake gives a sample of the round-trip time if the SYN was sent once (Karn), or by its
 //!   timestamp if it was retransmitted.
 
-use super::clock::Clock;
 use super::timer::Timer;
 use super::{
     config::{Ecn, Recovery},
@@ -99,7 +98,7 @@ impl Handshake {
                 window_scale: config.window_scaling.then(|| config.window_scale()),
                 segment_size: config.segment_size.value() as u32,
             },
-            timer: Timer::stopped(Clock::of_jiffies(config)),
+            timer: Timer::stopped(config.clock()),
             estimator: Estimator::new(config.into()),
             first: Time::MAX,
             sent: Time::MAX,

@@ -11,7 +11,6 @@
 //! Only [`header`] uses their 32 bits on the wire.
 
 mod bursts;
-pub mod clock;
 pub mod config;
 pub mod connection;
 mod delayed_ack;

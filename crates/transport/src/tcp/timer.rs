@@ -3,7 +3,7 @@
 //! old deadline remains, and at that wake the timer requests another wake at the new deadline. Only
 //! then does the clock compute the actual expiry, which takes a division.
 
-use super::clock::Clock;
+use crate::sending::clock::Clock;
 use bentpipe_core::{Span, Time};
 
 #[derive(Clone, Copy, Debug)]

@@ -12,8 +12,8 @@
 //!   threshold keeps the old value.
 
 use super::recovery::current_ssthresh;
-use crate::sending::in_flight;
 use super::Config;
+use crate::sending::in_flight;
 use bentpipe_congestion::interface::{Congestion, Event, State, CA_OPEN};
 use bentpipe_core::{Span, Time};
 

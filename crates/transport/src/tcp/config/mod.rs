@@ -10,8 +10,8 @@ pub use ecn::Ecn;
 pub use profile::Profile;
 pub use side::Side;
 
-use super::clock::Clock;
 use super::handover::{Adapt, Freeze, OnHandover};
+use crate::sending::clock::Clock;
 use crate::sending::rtt::Rules;
 use bentpipe_core::{Count, Rate, Sample, Size, Span};
 use schemars::JsonSchema;
@@ -487,12 +487,25 @@ mod tests {
     }
 }
 
+impl Config {
+    /// Returns the clock of time-outs.
+    pub(in crate::tcp) fn time_out_clock(&self) -> Clock {
+        Clock::of_ticks(self.timer_tick, self.clock())
+    }
+
+    /// Returns the clock of all waits except time-outs: jiffies if configured, otherwise exact.
+    /// BSD's ticks do not apply to these waits.
+    pub(in crate::tcp) fn clock(&self) -> Clock {
+        Clock::of_jiffies(self.jiffy)
+    }
+}
+
 impl From<&Config> for Rules {
     fn from(config: &Config) -> Rules {
         Rules {
             is_linux: config.rto_estimator == RtoEstimator::Linux,
             tick: config.timer_tick,
-            clock: Clock::of_jiffies(config),
+            clock: config.clock(),
             initial: config.rto_initial,
             min: config.rto_min,
             max: config.rto_max,

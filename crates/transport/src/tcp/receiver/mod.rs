@@ -48,10 +48,10 @@ mod tests;
 mod window;
 
 use super::delayed_ack::DelayedAck;
-use crate::sending::ranges::Ranges;
 use super::right_sizing::RightSizing;
-use crate::sending::rtt::Estimator;
 use super::{config::UNSCALED_WINDOW, header, Config};
+use crate::sending::ranges::Ranges;
+use crate::sending::rtt::Estimator;
 use bentpipe_core::{Span, Time};
 use segments::Segments;
 

@@ -2,8 +2,8 @@
 //! disconnection.
 
 use super::{Due, Receiver};
-use crate::tcp::right_sizing::RightSizing;
 use crate::sending::rtt::Estimator;
+use crate::tcp::right_sizing::RightSizing;
 use bentpipe_core::Time;
 
 /// Minimum payload of a segment that lets the window grow, as in Linux.

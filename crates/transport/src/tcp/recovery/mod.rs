@@ -32,9 +32,9 @@
 //!   shorten the repair.
 //!
 //! The window falls to ssthresh at once (RFC 6675, section 5, step 4.2), in proportion to the
-//! delivered data ([`crate::sending::prr`]), or with every second acknowledgment ([`super::rate_halving`]).
-//! F-RTO (RFC 5682, section 3) detects spurious time-outs. Timestamps or duplicate SACKs reveal any
-//! spurious reduction ([`super::undo`]).
+//! delivered data ([`crate::sending::prr`]), or with every second acknowledgment
+//! ([`super::rate_halving`]). F-RTO (RFC 5682, section 3) detects spurious time-outs. Timestamps or
+//! duplicate SACKs reveal any spurious reduction ([`super::undo`]).
 //!
 //! In all states before recovery, each duplicate acknowledgment permits one new segment, as in
 //! Linux (limited transmit, RFC 3042, for the first two).

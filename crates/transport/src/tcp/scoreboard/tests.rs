@@ -1,5 +1,5 @@
-use crate::sending::in_flight;
 use super::*;
+use crate::sending::in_flight;
 use proptest::prelude::*;
 
 const MSS: u32 = 100;

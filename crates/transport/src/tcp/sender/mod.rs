@@ -19,11 +19,10 @@
 //!   (RFC 1122, section 4.2.3.4), or by the persist timer.
 //! - Zero window (RFC 9293, section 3.8.6.1): as in Linux, the persist timer sends a segment
 //!   without data, numbered below the window, which the receiver must answer.
-//! - Pacing and bursts ([`crate::sending::pacing`], [`super::bursts`]) are applied last, to segments that
-//!   all other rules permit.
+//! - Pacing and bursts ([`crate::sending::pacing`], [`super::bursts`]) are applied last, to
+//!   segments that all other rules permit.
 
 use super::bursts::Bursts;
-use super::clock::Clock;
 use super::ecn::{Decoder, Report};
 use super::nagle::Nagle;
 use super::recovery::{Parts, Recovery};
@@ -219,7 +218,7 @@ impl Sender {
             quick_start: QuickStart::Off,
             rate: rate::Estimator::default(),
             estimator: Estimator::new(config.into()),
-            timer: Timer::stopped(Clock::of_time_outs(config)),
+            timer: Timer::stopped(config.time_out_clock()),
             purpose: Purpose::Retransmit,
             woken_early: false,
             reordering_since: Time::ZERO,

@@ -1,8 +1,8 @@
 //! The clock of TCP's timers.
 //!
 //! - *Exact*: a timer expires at the end of its wait.
-//! - *Ticks* (BSD, [`Config`]'s `timer_tick`): at the first tick after that.
-//! - *Jiffies* (Linux, [`Config`]'s `jiffy`): a wait is rounded up to whole jiffies and counted
+//! - *Ticks* (BSD, `timer_tick` of a TCP flow): at the first tick after that.
+//! - *Jiffies* (Linux, `jiffy`): a wait is rounded up to whole jiffies and counted
 //!   from the present jiffy. A timer expires at the end of the step of the timer wheel that
 //!   contains that time. It is never early, and late by up to a step. Longer waits have longer
 //!   steps (kernel/time/timer.c, since Linux 4.8; "Reinventing the timer wheel", LWN.net, 2015):
@@ -17,7 +17,6 @@
 //! time-out of 1 s expires after 1 to 1.032 s. Linux paces packets, and delays acknowledgments of a
 //! hole, with exact timers.
 
-use super::Config;
 use bentpipe_core::{Span, Time};
 
 /// Number of steps per level of the wheel; a level is used for waits of fewer steps.
@@ -46,18 +45,17 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// Returns the clock of time-outs.
-    pub fn of_time_outs(config: &Config) -> Clock {
-        match period(config.timer_tick) {
-            0 => Clock::of_jiffies(config),
+    /// Returns BSD's clock with ticks of this period; without a period, the other clock.
+    pub fn of_ticks(tick: Span, otherwise: Clock) -> Clock {
+        match period(tick) {
+            0 => otherwise,
             tick => Clock::Ticks(tick),
         }
     }
 
-    /// Returns the clock of all waits except time-outs: jiffies if configured, otherwise exact.
-    /// BSD's ticks do not apply to these waits.
-    pub fn of_jiffies(config: &Config) -> Clock {
-        match period(config.jiffy) {
+    /// Returns Linux's clock with jiffies of this period; without a period, the exact clock.
+    pub fn of_jiffies(jiffy: Span) -> Clock {
+        match period(jiffy) {
             0 => Clock::Exact,
             jiffy => Clock::Jiffies(jiffy),
         }
@@ -196,10 +194,9 @@ mod tests {
 
     #[test]
     fn timers_of_bsd_expire_at_the_next_tick() {
-        let config = Config { timer_tick: Span::from_millis(500), jiffy: Span::ZERO, ..Config::default() };
-        let clock = Clock::of_time_outs(&config);
+        let clock = Clock::of_ticks(Span::from_millis(500), Clock::Exact);
         assert_eq!(expiry(clock, 1, 1000), 1500);
         assert_eq!(expiry(clock, 0, 1000), 1000);
-        assert_eq!(Clock::of_jiffies(&config), Clock::Exact);
+        assert_eq!(Clock::of_jiffies(Span::ZERO), Clock::Exact);
     }
 }
