@@ -119,6 +119,7 @@ __all__ = [
     "Rule",
     "Sample",
     "SatelliteHandover",
+    "Saved",
     "Scenario",
     "ScheduledClass",
     "Scheme",
@@ -997,9 +998,12 @@ class FtpApp(TypedDict):
 
 
 class HttpApp(TypedDict):
-    """App of the kind `http`. Web pages over HTTP/1.1, fetched over two persistent connections (RFC 9112,
-    section 9.3)."""
+    """App of the kind `http`. Web pages, fetched over persistent connections of HTTP (RFC 9112, section 9.3),
+    or over QUIC over streams."""
 
+    connections: NotRequired[int]
+    """Number of connections, or of streams over QUIC, at most. Each fetches one object after the other. As
+    many as objects: all objects of a page are requested at once, as over HTTP/3. Default 2."""
     kind: Literal["http"]
     object: Size
     """Mean size of an object, the page itself included, from `object_min` to `object_max`."""
@@ -1208,6 +1212,17 @@ class PoissonStarts(TypedDict):
 
 #: A process of start times of the flows of a group, counted from `start`.
 Starts: TypeAlias = 'EvenStarts | UniformStarts | PoissonStarts | Literal["even", "uniform", "poisson"]'
+
+
+class Saved(TypedDict):
+    """Values of an earlier connection over the same path."""
+
+    cwnd: int
+    """Data acknowledged in a round trip, in packets (`saved_cwnd`), at least four times the initial
+    window."""
+    rtt: Span
+    """Smallest round-trip time (`saved_rtt`)."""
+
 
 #: The transport protocol of SIP's messages (RFC 3261, section 18).
 SignallingTransport: TypeAlias = 'Literal["udp", "tcp"]'
@@ -1536,6 +1551,106 @@ class NormTransport(TypedDict):
     """Payload of a full segment in bytes. Default 1400."""
 
 
+class QuicTransport(TypedDict):
+    """Transport of the kind `quic`. QUIC (RFC 9000, RFC 9002): a connection with a stream for each connection
+    of the application."""
+
+    ack_every: NotRequired[int]
+    """Number of packets with data after which a receiver sends an acknowledgment (RFC 9000, section 13.2.2).
+    Default 2."""
+    careful_resume: NotRequired[Saved]
+    """Window and round-trip time of an earlier connection over this path, from which the source and the
+    destination resume (Careful Resume, RFC 9959), for a congestion control that sets no rate. If unset,
+    connections begin with slow start."""
+    certificate: NotRequired[int]
+    """Bytes of the server's certificate chain in the handshake. A chain that exceeds three times the client's
+    first datagram costs a round trip (anti-amplification, RFC 9000, section 8.1). Default 2500."""
+    congestion: NotRequired[
+        Literal[
+            "bbr",
+            "bbr3",
+            "bic",
+            "compound",
+            "cubic",
+            "fixed_rate",
+            "highspeed",
+            "htcp",
+            "hybla",
+            "illinois",
+            "ledbat",
+            "lp",
+            "prague",
+            "reno",
+            "scalable",
+            "vegas",
+            "vegas95",
+            "veno",
+            "westwood",
+            "yeah",
+            "linux-bbr",
+            "linux-bic",
+            "linux-cdg",
+            "linux-cubic",
+            "linux-dctcp",
+            "linux-highspeed",
+            "linux-htcp",
+            "linux-hybla",
+            "linux-illinois",
+            "linux-lp",
+            "linux-nv",
+            "linux-reno",
+            "linux-scalable",
+            "linux-vegas",
+            "linux-veno",
+            "linux-westwood",
+            "linux-yeah",
+        ]
+        | dict[str, object]
+    ]
+    """Name of the congestion control: one of bentpipe's C files, or `{ file = "./mine.c" }` as for TCP.
+    Default cubic."""
+    connection_window: NotRequired[Size]
+    """Initial receive window of the connection. Default 768 KiB."""
+    ecn: NotRequired[bool]
+    """True for ECN: packets are ECN-capable, and a reported mark reduces the window (RFC 9002, section 7.1).
+    Default: false, and true for a scalable congestion control."""
+    idle_timeout: NotRequired[Span]
+    """Time without packets after which the connection ends without a message (RFC 9000, section 10.1). If
+    unset, it does not end."""
+    initial_window: NotRequired[int]
+    """Congestion window at the start, in packets (RFC 9002, section 7.2). Default 10."""
+    kind: Literal["quic"]
+    max_ack_delay: NotRequired[Span]
+    """Maximum delay of an acknowledgment (`max_ack_delay`, RFC 9000, section 18.2). Default 25 ms."""
+    max_connection_window: NotRequired[Size]
+    """Receive window of the connection after autotuning. Default 15 MiB."""
+    max_stream_window: NotRequired[Size]
+    """Receive window of a stream after autotuning. A window doubles if its half is used within two round
+    trips. Default 6 MiB."""
+    max_udp_payload_size: NotRequired[int]
+    """Largest UDP payload of a packet after path MTU discovery, in bytes. Default 1452, which fills an
+    Ethernet frame over IPv6."""
+    mtu_discovery: NotRequired[bool]
+    """True for path MTU discovery (RFC 9000, section 14.3): packets have 1200 bytes until a probe of the
+    largest size has been acknowledged. False: all packets have at most 1200 bytes. Default true."""
+    pacing: NotRequired[bool]
+    """True if packets are paced (RFC 9002, section 7.7). Default true."""
+    pacing_gain: NotRequired[int]
+    """Rate of pacing as a percentage of the congestion window per round-trip time, for a congestion control
+    that sets no rate. Default 125."""
+    packet_threshold: NotRequired[int]
+    """Number of packets above a missing one after which the packet is lost (`kPacketThreshold`, RFC 9002,
+    section 6.1.1). Default 3."""
+    parameters: NotRequired[dict[str, int]]
+    """Parameters of the congestion control, by their names in its source."""
+    resumption: NotRequired[bool]
+    """True if the client resumes an earlier session: its first data leaves with its first packet (0-RTT, RFC
+    9001, section 4.6.1), and the server sends no certificate. Default false: data leaves after one round
+    trip."""
+    stream_window: NotRequired[Size]
+    """Initial receive window of a stream (flow control, RFC 9000, section 4). Default 512 KiB."""
+
+
 class SipTransport(TypedDict):
     """Transport of the kind `sip`. Telephone calls by SIP (RFC 3261) over UDP or TCP, with speech in RTP (RFC
     3550)."""
@@ -1583,7 +1698,7 @@ class UdpTransport(TypedDict):
 
 
 #: The transport protocol that carries a flow.
-Transport: TypeAlias = 'Iax2Transport | NormTransport | SipTransport | TcpTransport | TfrcTransport | UdpTransport | Literal["iax2", "norm", "sip", "tcp", "tfrc", "udp"]'
+Transport: TypeAlias = 'Iax2Transport | NormTransport | QuicTransport | SipTransport | TcpTransport | TfrcTransport | UdpTransport | Literal["iax2", "norm", "quic", "sip", "tcp", "tfrc", "udp"]'
 
 #: Traffic between two nodes: an application at both ends, over a transport. A flow with a `count`, or with a
 #: pattern as `from` or `to`, represents a group of flows.
@@ -3961,8 +4076,9 @@ class Record(TypedDict):
                 "call_speech",
                 "datagram",
                 "nack",
-                "tcp",
+                "quic",
                 "delivery",
+                "tcp",
                 "tfrc",
                 "speech",
                 "transaction",
