@@ -1,0 +1,38 @@
+"""A spurious fast recovery is undone, and the curve continues."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bentpipe.conform.case import Check, NotApplicable
+from bentpipe.conform.lab import Lab, change
+
+from . import windows
+
+SECTION = "4.9.2"
+SAYS = """
+If a fast retransmission turns out to be spurious, the values before it SHOULD be restored: cwnd, ssthresh, W_max, K,
+the start of the epoch and W_est. The window then continues on its curve.
+"""
+
+
+def checks(lab: Lab) -> Iterator[Check]:
+    """Yields window, threshold and curve after packets were reordered."""
+    at = 5.0
+    none, some = ({"kind": "late", "probability": part, "extra": "60 ms"} for part in (0.0, 0.02))
+    changes = [change(at, jitter=some), change(at + 0.1, jitter=none)]
+    error = {"kind": "list", "packets": [600]}
+    link = {"reorder": True, "jitter": none, "error": error}
+    seen = lab.run(windows.FAST, 10, link=link, changes=changes)
+    if not (seen.between("ca_state", at, at + 1) == 3).any():
+        raise NotApplicable("the transport detected the reordering and entered no fast recovery")
+    after = at + 0.6
+    window = seen.at("cwnd", after) / seen.at("cwnd", at)
+    yield Check("window 0.6 s later, relative to before", window, 0.99, 1.2)
+    ssthresh = seen.at("ssthresh", after) / seen.at("ssthresh", at)
+    yield Check("ssthresh, relative to before", ssthresh, 0.99, 1.01)
+    epoch = windows.epochs(seen)[0]
+    k = float(np.cbrt((epoch.before - epoch.window) / windows.C))
+    times = seen.time[(seen.time > after) & (seen.time < epoch.begin + k + 2)]
+    off = np.abs(np.array([seen.at("cwnd", time) for time in times[::20]]) - epoch.curve(times[::20])).max()
+    yield Check("largest deviation from the curve after it", 100 * float(off) / epoch.before, 0, 3, "%")

@@ -1,0 +1,75 @@
+"""The window of CUBIC: its constants, its equation, and the losses that start a curve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from bentpipe.conform.case import Missing
+from bentpipe.conform.lab import Lab, Path
+from bentpipe.conform.observation import Observation
+
+BETA: Final = 0.7
+C: Final = 0.4
+
+#: A path on which the window is the only limit.
+FAST: Final = Path(rate=1e9, rtt=0.1)
+
+#: States of the trace `tcp` from which on the window is being reduced: Recovery and Loss.
+_RECOVERY: Final = 3
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A reduction and the stage of congestion avoidance after it: window before the reduction,
+    threshold after it, and time and window at the start of the stage."""
+
+    before: float
+    ssthresh: float
+    begin: float
+    window: float
+
+    def curve(self, times: np.ndarray, w_max: float | None = None) -> np.ndarray:
+        """Returns the window of figures 1 and 2 of the RFC at these times."""
+        top = self.before if w_max is None else w_max
+        k = np.cbrt((top - self.window) / C)
+        return C * (times - self.begin - k) ** 3 + top
+
+
+def lossy(lab: Lab, packets: Sequence[int], duration: float, path: Path = FAST, **more: Any) -> Observation:
+    """Runs a transfer that loses the packets with these numbers."""
+    link: Mapping[str, Any] = {"error": {"kind": "list", "packets": list(packets)}}
+    return lab.run(path, duration, link=link, **more)
+
+
+def epochs(seen: Observation) -> list[Epoch]:
+    """Returns the reductions of a run. Raises :class:`Missing` without one."""
+    reducing = seen.column("ca_state") >= _RECOVERY
+    edges = np.flatnonzero(np.diff(reducing.astype(int), prepend=0, append=0))
+    window, ssthresh = seen.column("cwnd"), seen.column("ssthresh")
+    found = []
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        if first and last < seen.time.size:
+            found.append(
+                Epoch(
+                    float(window[first - 1]),
+                    float(ssthresh[last]),
+                    float(seen.time[last]),
+                    float(window[last]),
+                )
+            )
+    if not found:
+        raise Missing("the window was never reduced, although packets were lost")
+    return found
+
+
+def deviation(seen: Observation, epoch: Epoch, end: float, w_max: float | None = None) -> float:
+    """Returns the largest deviation of the window from the curve until ``end``, relative to W_max."""
+    inside = (seen.time >= epoch.begin) & (seen.time <= end)
+    if not inside.any():
+        raise Missing("nothing was acknowledged after the reduction")
+    curve = epoch.curve(seen.time[inside], w_max)
+    return float(np.abs(seen.column("cwnd")[inside] - curve).max()) / (w_max or epoch.before)

@@ -1,0 +1,130 @@
+"""The laboratory of the cases: a path between a sender and a receiver, and one flow over it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any, Final
+
+from .observation import Observation
+
+if TYPE_CHECKING:
+    from bentpipe.results.runs import Run
+
+#: Bits of a full packet.
+PACKET_BITS: Final = 1500 * 8
+
+#: The template of all scenarios.
+_TEMPLATE: Final = File(__file__).with_name("path.toml")
+
+#: Runs a scenario and writes the folder.
+Runner = Callable[[Mapping[str, Any], File], "Run"]
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path: rate of the bottleneck in bit/s, two-way propagation delay in s, and the size of the
+    queue in packets (default: four times the bandwidth-delay product)."""
+
+    rate: float = 25e6
+    rtt: float = 0.04
+    queue: int | None = None
+
+    @property
+    def packets_per_s(self) -> float:
+        """The rate in full packets per second."""
+        return self.rate / PACKET_BITS
+
+    @property
+    def min_rtt(self) -> float:
+        """The round-trip time of a full packet without queues, in s."""
+        return self.rtt + 1 / self.packets_per_s
+
+    @property
+    def bdp(self) -> float:
+        """The bandwidth-delay product in packets."""
+        return self.packets_per_s * self.min_rtt
+
+
+def change(at: float, **values: Any) -> dict[str, Any]:
+    """Returns a change of the path's keys at a time in s, for :meth:`Lab.run`."""
+    return {"at": _seconds(at), "set": {"link": {"path": values}}}
+
+
+def _seconds(span: float) -> str:
+    return f"{round(span * 1e9)} ns"
+
+
+def _bits(rate: float) -> str:
+    return f"{round(rate)} bit/s"
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Runs the scenarios of cases with a congestion control: its name, or the table ``{"file":
+    PATH}`` of C source."""
+
+    control: str | dict[str, str]
+    runner: Runner
+
+    def run(
+        self,
+        path: Path,
+        duration: float,
+        *,
+        app: Mapping[str, Any] | None = None,
+        link: Mapping[str, Any] | None = None,
+        back: Mapping[str, Any] | None = None,
+        transport: Mapping[str, Any] | None = None,
+        changes: Sequence[Mapping[str, Any]] = (),
+        shorter: float | None = None,
+    ) -> Observation:
+        """Runs a flow over a path and returns what is visible on it.
+
+        ``app`` replaces the bulk transfer; ``link``, ``back`` and ``transport`` add keys to the
+        path, its return direction and the transport. Runs with equal arguments are identical, so a
+        first run can find the time of a phase for a change in a second one. At the time ``shorter``
+        in s, the path becomes shorter by the time of a packet, so that the smallest round-trip time is
+        fresh.
+        """
+        scenario = tomllib.loads(_TEMPLATE.read_text(encoding="utf-8"))
+        (wire,), (flow,) = scenario["link"], scenario["flow"]
+        queue = path.queue or max(round(4 * path.bdp), 10)
+        scenario["duration"] = _seconds(duration)
+        wire["rate"] = _bits(path.rate)
+        wire["delay"] = wire["return"]["delay"] = _seconds(path.rtt / 2)
+        wire["queue"]["packets"] = queue
+        wire.update(link or {})
+        wire["return"].update(back or {})
+        flow["app"] = dict(app) if app else flow["app"]
+        flow["transport"].update(transport or {})
+        flow["transport"]["congestion"] = self.control
+        # By less than the time between packets, so that their order is kept, and below the handshake.
+        nearer = _seconds(path.rtt / 2 - 0.98 / path.packets_per_s)
+        refresh = [] if shorter is None else [change(shorter, delay=nearer)]
+        if refresh or changes:
+            scenario["change"] = [*refresh, *changes]
+        folder = File(tempfile.mkdtemp(prefix="bentpipe-conform-"))
+        try:
+            return Observation(self.runner(scenario, folder), path)
+        finally:
+            # A failed run has removed the folder.
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def simulated(scenario: Mapping[str, Any], folder: File) -> Run:
+    """Runs a scenario in the engine."""
+    from bentpipe.simulation import simulate
+
+    return simulate(scenario, out=folder)
+
+
+def emulated(scenario: Mapping[str, Any], folder: File) -> Run:
+    """Runs a scenario with the TCP of a Linux kernel in virtual time."""
+    from bentpipe.emulation import emulate
+
+    return emulate(scenario, out=folder, clock="kernel")

@@ -1,0 +1,106 @@
+"""Conformance cases: our controls against their standards, and mutants of them against the cases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import bentpipe
+import pytest
+from bentpipe.conform import FAIL, PASS, Lab, Result, simulated, standard
+from helpers import ROOT
+from rigs import commands
+
+VARIANTS = ROOT / "crates/congestion/variants"
+
+#: Cases that our controls fail, with the checks that fail and the reason. A case that begins to pass
+#: fails the test as well, so that this list stays true.
+DIFFERENCES: Mapping[str, Mapping[str, str]] = {
+    "bbr3": {
+        # bbr3.c follows the working group's later text, with an interval of 10 s.
+        "probe-rtt": "begin after the smallest round-trip time",
+        # The TCP of the engine discards samples of the rate: its smallest round-trip time is that of
+        # the first packet that a delayed acknowledgment covers, Linux's that of the last.
+        "shorter-path": "",
+    },
+    # Deviations that cubic.c names, which are those of Linux.
+    "cubic": {
+        "reno-alpha": "segments per round trip above the previous window",
+        "timeout": "largest deviation from the convex curve in 4 s",
+        "spurious-recovery": "ssthresh, relative to before; largest deviation from the curve after it",
+    },
+}
+
+#: Mutants of our C files: a text that occurs once, its replacement, and the case that the mutant must
+#: fail and the original passes.
+MUTANTS = {
+    "startup gain of 2": ("bbr3", "BBR3_STARTUP_GAIN 709", "BBR3_STARTUP_GAIN 512", "startup-plateau"),
+    "no ProbeRTT": ("bbr3", "if (bbr_enter_probe_rtt(tp, common, is_old))", "if (0)", "probe-rtt-startup"),
+    "loss threshold of 20 %": (
+        "bbr3",
+        "PARAMETER(loss_threshold, 20,",
+        "PARAMETER(loss_threshold, 200,",
+        "up-loss",
+    ),
+    "DRAIN without time limit": ("bbr3", "bbr->drain_rounds > 3", "0", "drain-time"),
+    "gain of 0.75 in DOWN": ("bbr3", "BBR3_DOWN_GAIN 230", "BBR3_DOWN_GAIN 192", "down-inflight"),
+    "beta of 0.5": ("cubic", "PARAMETER(beta, 700,", "PARAMETER(beta, 500,", "decrease"),
+    "C of 4": ("cubic", "PARAMETER(c, 400,", "PARAMETER(c, 4000,", "concave"),
+    "no fast convergence": (
+        "cubic",
+        "PARAMETER(fast_convergence, 1,",
+        "PARAMETER(fast_convergence, 0,",
+        "fast-convergence",
+    ),
+}
+
+
+@cache
+def card(name: str) -> dict[str, Result]:
+    """The results of our control by case."""
+    lab = Lab(name, simulated)
+    return {case.name: case.run(lab) for case in standard(name).cases}
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_our_control_differs_from_its_standard_only_as_known(name: str) -> None:
+    found = {
+        case: "; ".join(check.what for check in result.checks if not check.passed)
+        for case, result in card(name).items()
+        if result.verdict != PASS
+    }
+    assert found == DIFFERENCES[name]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_mutant_fails_the_case_of_its_rule(tmp_path: Path, mutant: str) -> None:
+    name, text, replacement, case = MUTANTS[mutant]
+    source = (VARIANTS / f"{name}.c").read_text()
+    assert source.count(text) == 1, f"{text} occurs {source.count(text)} times in {name}.c"
+    assert card(name)[case].verdict == PASS
+    file = tmp_path / f"{name}.c"
+    file.write_text(source.replace(text, replacement))
+    bentpipe.allow_code()
+    (wanted,) = standard(name).matching(case)
+    assert wanted.run(Lab({"file": str(file)}, simulated)).verdict == FAIL
+
+
+def test_all_cases_of_the_appendix_exist_once() -> None:
+    """Appendix A of draft-ietf-ccwg-bbr-06 has 22 cases. The case of A.1 also runs on other paths."""
+    sections = [case.section for case in standard("bbr3").cases if case.section.startswith("A.")]
+    assert sorted(sections) == sorted(["A.1", *(f"A.{number}" for number in range(1, 23))])
+
+
+def test_the_command_prints_the_same_card_as_text_json_and_page(tmp_path: Path) -> None:
+    page = tmp_path / "card.html"
+    words = ("conform", "bbr3", "--control", VARIANTS / "bbr3.c", "--case", "probe-rtt*")
+    text = commands.run(*words, "--html", page)
+    results = [result for case, result in card("bbr3").items() if case.startswith("probe-rtt")]
+    assert text.returncode == 1
+    assert "2 passed, 1 failed" in text.stdout
+    assert all(line in page.read_text() for result in results for line in result.explanation)
+    printed = json.loads(commands.run(*words, "--json").stdout)
+    assert [one["verdict"] for one in printed["cases"]] == [result.verdict for result in results]
+    assert printed["failed"] == 1
