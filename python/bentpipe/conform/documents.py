@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bentpipe.report.templates import environment
+from bentpipe.report.templates import template
 
 from .case import FAIL, NOT_APPLICABLE, PASS, Result
 
@@ -26,5 +26,5 @@ def document(results: Sequence[Result], about: Mapping[str, str]) -> dict[str, A
 
 def html(results: Sequence[Result], about: Mapping[str, str]) -> str:
     """Returns the card as one self-contained page, in the style of reports."""
-    template = environment("bentpipe.conform").get_template("card.html.j2")
-    return template.render(results=results, about=about, counts=counts(results), fail=FAIL)
+    page = template("card.html.j2", "bentpipe.conform")
+    return page.render(results=results, about=about, counts=counts(results), fail=FAIL)

@@ -16,7 +16,7 @@ from bentpipe.results.predictions import predict_run
 from bentpipe.scenario.variation import labels_of
 
 from . import counted, measured
-from .templates import environment
+from .templates import template
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,7 +124,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
         name: flow_results(run) if run.has_flows else planned_results(run) for name, run in named.items()
     }
     first = runs[0]
-    return environment().get_template("page.html.j2").render(
+    return template("page.html.j2").render(
         title=first.name if len({run.name for run in runs}) == 1 else "Comparison of runs",
         description=first.scenario.get("description", "") if len(runs) == 1 else "",
         several=len(runs) > 1,

@@ -8,16 +8,17 @@ if TYPE_CHECKING:
     import jinja2
 
 
-def environment(*packages: str) -> jinja2.Environment:
-    """Returns the templates of ``packages``, followed by those of reports, whose style all pages
-    share."""
+def template(name: str, *packages: str) -> jinja2.Template:
+    """Returns a template of ``packages`` or, if they have none of this name, of reports. Each may
+    include parts of the other."""
     import jinja2
 
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
-            [jinja2.PackageLoader(name, ".") for name in (*packages, "bentpipe.report")]
+            [jinja2.PackageLoader(package, ".") for package in (*packages, "bentpipe.report")]
         ),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    return environment.get_template(name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from bentpipe.report.templates import environment
+from bentpipe.report.templates import template
 
 from .folders import description
 from .recording import counts
@@ -48,7 +48,7 @@ def page(study: Study, results: Sequence[Result], *, runs: Path | None = None, m
     about = description(study.folder)
     verdicts = [one for result in results for one in result.verdicts]
     claims, *outcomes = counts(verdicts)[: 1 + len(OUTCOMES)]
-    return environment("bentpipe.studies").get_template("page.html.j2").render(
+    return template("page.html.j2", "bentpipe.studies").render(
         title=about.title,
         about=about.plain,
         manual=manual,

@@ -25,7 +25,6 @@ _PATHS = (
 )
 
 
-
 def checks(lab: Lab) -> Iterator[Check]:
     """Yields the estimated bandwidth on each path."""
     for name, rate, rtt in _PATHS:

@@ -5,6 +5,7 @@ In a phase the sender paces at gain x 0.99 x the estimated bandwidth, so that th
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 from bentpipe.conform.case import Missing
@@ -84,7 +85,7 @@ def plateau(seen: Observation, end: float) -> int:
     25 % over its last maximum (section 5.3.1.2)."""
     edges = seen.rounds(float(seen.time[0]), end + 0.25 * seen.path.min_rtt)
     best, count = 0.0, 0
-    for begin, finish in zip(edges, edges[1:], strict=False):
+    for begin, finish in itertools.pairwise(edges):
         rate = seen.delivery_rate(float(begin), float(finish))
         best, count = (rate, 0) if rate >= 1.25 * best else (best, count + 1)
     return count

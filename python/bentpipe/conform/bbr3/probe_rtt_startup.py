@@ -27,7 +27,9 @@ def checks(lab: Lab) -> Iterator[Check]:
     estimate = 2e6 / path.rate * path.bdp
     inside = np.flatnonzero((seen.time > 3) & (window < 0.75 * estimate))
     if not inside.size:
-        raise Missing("no ProbeRTT: the window never fell below the estimated bandwidth-delay product in 14 s")
+        raise Missing(
+            "no ProbeRTT: the window never fell below the estimated bandwidth-delay product in 14 s"
+        )
     begin = float(seen.time[inside[0]])
     after = np.flatnonzero((seen.time > begin) & (window > estimate))
     if not after.size:

@@ -28,7 +28,9 @@ def checks(lab: Lab) -> Iterator[Check]:
     used = seen.stretches(0.95 * unit, 1e12, after=probe, least=2 * path.min_rtt)
     reached = used[0].begin if used else math.inf
     rounds = len(seen.rounds(probe, reached)) if used else math.inf
-    yield Check("round trips from the first probe to 95 % of the bandwidth", rounds, 1, 4 * math.log2(wide.bdp))
+    yield Check(
+        "round trips from the first probe to 95 % of the bandwidth", rounds, 1, 4 * math.log2(wide.bdp)
+    )
     estimate = phases.cruise(seen, reached, wide.rate).rate / phases.MARGIN / unit
     yield Check("estimated bandwidth after it, relative to the path's", estimate, 0.98, 1.02)
     yield Check("growth of the step of inflight_longterm per round trip", _growth(lab, wide), 1.6, 2.4)

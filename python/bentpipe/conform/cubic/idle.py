@@ -11,8 +11,8 @@ from . import windows
 
 SECTION = "5.8"
 SAYS = """
-Periods in which the application sends nothing SHOULD NOT count as time since the start of the epoch. Otherwise the
-window would jump after them.
+Periods in which the application limits the rate, such as idle periods, do not count as time since the start of the
+epoch. Otherwise the window would jump after them.
 """
 
 

@@ -9,8 +9,8 @@ from . import reno
 
 SECTION = "4.3"
 SAYS = """
-While W_cubic is smaller than Reno's estimated window W_est, the window is W_est. It grows by alpha_cubic =
-3 (1 - beta_cubic) / (1 + beta_cubic) = 0.53 segments per round trip, until W_est has reached the window before the loss.
+While W_cubic is smaller than Reno's estimated window W_est, the window is W_est. It grows by alpha_cubic = 3 (1 -
+beta_cubic) / (1 + beta_cubic) = 0.53 segments per round trip, until W_est has reached the window before the loss.
 """
 
 

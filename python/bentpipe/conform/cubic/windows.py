@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bentpipe.conform.case import Missing
 from bentpipe.conform.lab import Lab, Path
@@ -32,11 +33,12 @@ class Epoch:
     begin: float
     window: float
 
-    def curve(self, times: np.ndarray, w_max: float | None = None) -> np.ndarray:
+    def curve(self, times: NDArray[np.float64], w_max: float | None = None) -> NDArray[np.float64]:
         """Returns the window of figures 1 and 2 of the RFC at these times."""
         top = self.before if w_max is None else w_max
         k = np.cbrt((top - self.window) / C)
-        return C * (times - self.begin - k) ** 3 + top
+        curve: NDArray[np.float64] = C * (times - self.begin - k) ** 3 + top
+        return curve
 
 
 def lossy(lab: Lab, packets: Sequence[int], duration: float, path: Path = FAST, **more: Any) -> Observation:
