@@ -103,7 +103,8 @@ class Lab:
         flow["app"] = dict(app) if app else flow["app"]
         flow["transport"].update(transport or {})
         flow["transport"]["congestion"] = self.control
-        # By less than the time between packets, so that their order is kept, and below the handshake.
+        # Shorter by less than the time between packets, so that their order is kept, and so that the
+        # round-trip time is below that of the handshake.
         nearer = _seconds(path.rtt / 2 - 0.98 / path.packets_per_s)
         refresh = [] if shorter is None else [change(shorter, delay=nearer)]
         if refresh or changes:

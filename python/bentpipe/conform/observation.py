@@ -71,8 +71,11 @@ class Observation:
         return float(self.column(name)[index])
 
     def between(self, name: str, begin: float, end: float) -> NDArray[np.float64]:
-        """Returns the values of a column in a stretch of time."""
+        """Returns the values of a column in a stretch of time. Raises :class:`Missing` if there are
+        none."""
         first, last = np.searchsorted(self.time, (begin, end))
+        if first == last:
+            raise Missing(f"nothing was acknowledged from {begin:.3g} to {end:.3g} s")
         return self.column(name)[first:last]
 
     def rate(self, begin: float, end: float) -> float:

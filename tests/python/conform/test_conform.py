@@ -1,4 +1,4 @@
-"""Conformance cases: our controls against their standards, and mutants of them against the cases."""
+"""Conformance cases: our controls against their standards, and mutants against the cases."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rigs import commands
 
 VARIANTS = ROOT / "crates/congestion/variants"
 
-#: Cases that our controls fail, with the checks that fail and the reason. A case that begins to pass
-#: fails the test as well, so that this list stays true.
+#: Cases that our controls fail, with the failed checks. A case that begins to pass fails the test as
+#: well, so that this list stays true.
 DIFFERENCES: Mapping[str, Mapping[str, str]] = {
     "bbr3": {
         # bbr3.c follows the working group's later text, with an interval of 10 s.
@@ -32,8 +32,8 @@ DIFFERENCES: Mapping[str, Mapping[str, str]] = {
     },
 }
 
-#: Mutants of our C files: a text that occurs once, its replacement, and the case that the mutant must
-#: fail and the original passes.
+#: Mutants of our C files: a text that occurs once, its replacement, and the case that the mutant
+#: fails and the original passes.
 MUTANTS = {
     "startup gain of 2": ("bbr3", "BBR3_STARTUP_GAIN 709", "BBR3_STARTUP_GAIN 512", "startup-plateau"),
     "no ProbeRTT": ("bbr3", "if (bbr_enter_probe_rtt(tp, common, is_old))", "if (0)", "probe-rtt-startup"),
@@ -87,7 +87,7 @@ def test_a_mutant_fails_the_case_of_its_rule(tmp_path: Path, mutant: str) -> Non
 
 
 def test_all_cases_of_the_appendix_exist_once() -> None:
-    """Appendix A of draft-ietf-ccwg-bbr-06 has 22 cases. The case of A.1 also runs on other paths."""
+    """Appendix A of draft-ietf-ccwg-bbr-06 has 22 cases; A.1 also runs on other paths."""
     sections = [case.section for case in standard("bbr3").cases if case.section.startswith("A.")]
     assert sorted(sections) == sorted(["A.1", *(f"A.{number}" for number in range(1, 23))])
 

@@ -1,5 +1,5 @@
-"""Applications that write in bursts: the spacing of packets within a burst shows the pacing rate, although the
-application limits the mean rate."""
+"""Applications that write in bursts: the spacing of packets within a burst shows the pacing rate,
+although the application limits the mean rate."""
 
 from __future__ import annotations
 

@@ -21,8 +21,9 @@ def checks(lab: Lab) -> Iterator[Check]:
     path = Path()
     first = lab.run(path, 5, shorter=phases.SHORTER)
     up = phases.up(first, phases.drain(first).end)
-    # ProbeBW_REFILL lasts one round trip. The application has written as much as a transfer without
-    # pause sends until it begins, and continues 0.7 round trips later. It starts after the handshake.
+    # ProbeBW_REFILL lasts one round trip. The application, which starts after the handshake, has
+    # written as much as a transfer without pause sends until ProbeBW_REFILL begins. It continues 0.7
+    # round trips later.
     refill = up.begin - path.min_rtt
     start = float(first.sends[2])
     written = int(np.searchsorted(first.sends, refill)) * 1448

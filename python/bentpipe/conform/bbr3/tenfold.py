@@ -37,8 +37,8 @@ def checks(lab: Lab) -> Iterator[Check]:
 
 
 def _growth(lab: Lab, wide: Path) -> float:
-    """Returns the factor by which the window's step grows per round trip in ProbeBW_UP, after a queue
-    of 20 packets has limited inflight_longterm."""
+    """Returns the factor by which the window's step grows per round trip in ProbeBW_UP, after a
+    queue of 20 packets has limited inflight_longterm."""
     narrow = Path(queue=20)
     first = lab.run(narrow, 6)
     at = phases.up(first, 1.5).end + 0.5

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from bentpipe.conform.case import Check
 from bentpipe.conform.lab import Lab
 
@@ -20,7 +18,7 @@ def checks(lab: Lab) -> Iterator[Check]:
     """Yields the deviation of the window from the curve, and the time at which it reaches W_max."""
     seen = windows.lossy(lab, [600], 14)
     epoch = windows.epochs(seen)[0]
-    k = float(np.cbrt((epoch.before - epoch.window) / windows.C))
+    k = epoch.k()
     off = windows.deviation(seen, epoch, epoch.begin + k)
     yield Check("largest deviation, in percent of W_max", 100 * off, 0, 3, "%")
     half = epoch.before - (epoch.before - epoch.window) / 8

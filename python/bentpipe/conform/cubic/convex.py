@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from bentpipe.conform.case import Check, near
 from bentpipe.conform.lab import Lab
 
@@ -20,6 +18,6 @@ def checks(lab: Lab) -> Iterator[Check]:
     """Yields the constant C that the window shows at twice K."""
     seen = windows.lossy(lab, [600], 20)
     epoch = windows.epochs(seen)[0]
-    k = float(np.cbrt((epoch.before - epoch.window) / windows.C))
+    k = epoch.k()
     window = seen.at("cwnd", epoch.begin + 2 * k)
     yield near("C, from the window at 2 K", (window - epoch.before) / k**3, windows.C, 0.1)

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from bentpipe.conform.case import Check, Missing
 from bentpipe.conform.lab import Lab
 
@@ -27,6 +25,5 @@ def checks(lab: Lab) -> Iterator[Check]:
     second = found[1]
     yield Check("window at the second loss, relative to the first", second.before / first.before, 0.7, 0.97)
     w_max = second.before * (1 + windows.BETA) / 2
-    k = float(np.cbrt((w_max - second.window) / windows.C))
-    off = windows.deviation(seen, second, second.begin + 1.5 * k, w_max)
+    off = windows.deviation(seen, second, second.begin + 1.5 * second.k(w_max), w_max)
     yield Check("largest deviation, in percent of the smaller W_max", 100 * off, 0, 3, "%")

@@ -34,7 +34,6 @@ def checks(lab: Lab) -> Iterator[Check]:
     ssthresh = seen.at("ssthresh", after) / seen.at("ssthresh", at)
     yield Check("ssthresh, relative to before", ssthresh, 0.99, 1.01)
     epoch = windows.epochs(seen)[0]
-    k = float(np.cbrt((epoch.before - epoch.window) / windows.C))
-    times = seen.time[(seen.time > after) & (seen.time < epoch.begin + k + 2)]
+    times = seen.time[(seen.time > after) & (seen.time < epoch.begin + epoch.k() + 2)]
     off = np.abs(np.array([seen.at("cwnd", time) for time in times[::20]]) - epoch.curve(times[::20])).max()
     yield Check("largest deviation from the curve after it", 100 * float(off) / epoch.before, 0, 3, "%")

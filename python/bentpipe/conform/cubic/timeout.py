@@ -35,6 +35,7 @@ def checks(lab: Lab) -> Iterator[Check]:
     if not stage.size:
         raise Missing("slow start did not reach the threshold")
     begin = float(seen.time[stage[0]])
-    start = windows.Epoch(float(window[stage[0]]), ssthresh, begin, float(window[stage[0]]))
+    top = float(window[stage[0]])
+    start = windows.Epoch(top, ssthresh, begin, top)
     off = windows.deviation(seen, start, begin + 4)
     yield Check("largest deviation from the convex curve in 4 s", 100 * off, 0, 4, "%")

@@ -33,11 +33,14 @@ class Epoch:
     begin: float
     window: float
 
+    def k(self, w_max: float | None = None) -> float:
+        """Returns K of the RFC in s. ``w_max`` is W_max, by default the window before the
+        reduction."""
+        return float(np.cbrt(((w_max or self.before) - self.window) / C))
+
     def curve(self, times: NDArray[np.float64], w_max: float | None = None) -> NDArray[np.float64]:
-        """Returns the window of figures 1 and 2 of the RFC at these times."""
-        top = self.before if w_max is None else w_max
-        k = np.cbrt((top - self.window) / C)
-        curve: NDArray[np.float64] = C * (times - self.begin - k) ** 3 + top
+        """Returns W_cubic at these times."""
+        curve: NDArray[np.float64] = C * (times - self.begin - self.k(w_max)) ** 3 + (w_max or self.before)
         return curve
 
 
@@ -54,7 +57,7 @@ def epochs(seen: Observation) -> list[Epoch]:
     window, ssthresh = seen.column("cwnd"), seen.column("ssthresh")
     found = []
     for first, last in zip(edges[::2], edges[1::2], strict=True):
-        if first and last < seen.time.size:
+        if first and last < seen.time.size and window[last] < window[first - 1]:
             found.append(
                 Epoch(
                     float(window[first - 1]),
@@ -69,7 +72,7 @@ def epochs(seen: Observation) -> list[Epoch]:
 
 
 def deviation(seen: Observation, epoch: Epoch, end: float, w_max: float | None = None) -> float:
-    """Returns the largest deviation of the window from the curve until ``end``, relative to W_max."""
+    """Returns the largest deviation of the window from the curve, relative to W_max."""
     inside = (seen.time >= epoch.begin) & (seen.time <= end)
     if not inside.any():
         raise Missing("nothing was acknowledged after the reduction")
