@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, Final
 
-from .observation import Observation
+from .observation import PAYLOAD, Observation
 
 if TYPE_CHECKING:
     from bentpipe.results.runs import Run
@@ -53,6 +53,19 @@ class Path:
 def change(at: float, **values: Any) -> dict[str, Any]:
     """Returns a change of the path's keys at a time in s, for :meth:`Lab.run`."""
     return {"at": _seconds(at), "set": {"link": {"path": values}}}
+
+
+def writing(packets: float, every: float) -> dict[str, Any]:
+    """Returns an application that writes so many packets at 1 Gbit/s at the start of the flow, and
+    again each ``every`` s."""
+    on = packets * 8 * PAYLOAD / 1e9
+    return {
+        "kind": "cbr",
+        "rate": "1 Gbit/s",
+        "datagram": f"{PAYLOAD} B",
+        "on": _seconds(on),
+        "off": _seconds(every - on),
+    }
 
 
 def _seconds(span: float) -> str:

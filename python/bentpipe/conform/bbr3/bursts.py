@@ -9,28 +9,13 @@ from typing import Any
 import numpy as np
 
 from bentpipe.conform.case import Missing
-from bentpipe.conform.lab import Lab, Path, change
+from bentpipe.conform.lab import Lab, Path, change, writing
 from bentpipe.conform.observation import Observation
 
 _RATE, _FAST = 2e6, 100e6
 _PERIOD, _PACKETS = 0.2, 40
 #: Time in s at which the path becomes wide.
 _WIDE = 3.0
-
-
-def app(period: float, packets: int) -> dict[str, Any]:
-    """Returns an application that writes so many packets at once in each period in s."""
-    # A datagram has up to 64 kB, so that a burst may consist of several.
-    parts = -(-packets // 40)
-    size = packets * 1448 // parts
-    on = period / 100
-    return {
-        "kind": "cbr",
-        "rate": f"{size * 8 * parts / on:.0f} bit/s",
-        "datagram": f"{size} B",
-        "on": f"{on * 1e9:.0f} ns",
-        "off": f"{(period - on) * 1e9:.0f} ns",
-    }
 
 
 def pacing_rate(seen: Observation, begin: float, end: float) -> float:
@@ -55,7 +40,7 @@ def run(lab: Lab, duration: float, changes: Sequence[Mapping[str, Any]]) -> Obse
     has left STARTUP and is application-limited."""
     path = Path(rate=_RATE, rtt=0.1, queue=2000)
     wide = change(_WIDE, rate=f"{_FAST:.0f} bit/s")
-    return lab.run(path, duration, app=app(_PERIOD, _PACKETS), changes=[wide, *changes])
+    return lab.run(path, duration, app=writing(_PACKETS, _PERIOD), changes=[wide, *changes])
 
 
 def probing(lab: Lab) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bentpipe.conform.case import Check
-from bentpipe.conform.lab import Lab, Path
+from bentpipe.conform.lab import Lab, Path, writing
 
 from . import bursts
 
@@ -16,7 +16,7 @@ stays in STARTUP or ProbeBW_UP indefinitely.
 
 def checks(lab: Lab) -> Iterator[Check]:
     """Yields the pacing rate within the application's bursts, early and late."""
-    seen = lab.run(Path(rate=50e6), 40, app=bursts.app(period=0.2, packets=100))
+    seen = lab.run(Path(rate=50e6), 40, app=writing(packets=100, every=0.2))
     early, late = bursts.pacing_rate(seen, 2, 4), bursts.pacing_rate(seen, 36, 40)
     yield Check("STARTUP: pacing rate after 40 s, relative to 4 s", late / early, 0.9, float("inf"))
     up, end = bursts.probing(lab)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bentpipe.conform.case import Check
-from bentpipe.conform.lab import Lab, Path
+from bentpipe.conform.lab import Lab, Path, writing
 
 SECTION = "A.11"
 SAYS = """
@@ -11,14 +11,11 @@ If the interval of ProbeRTT ends while the flow is idle, the flow does not enter
 because idle time drains the queue as well. It restarts at the estimated bandwidth (5.4.1).
 """
 
-#: The application writes enough for 4 s at 25 Mbit/s, then pauses for longer than any interval.
-_APP = {"kind": "cbr", "rate": "125 Mbit/s", "datagram": "10 kB", "on": "800 ms", "off": "16200 ms"}
-
 
 def checks(lab: Lab) -> Iterator[Check]:
-    """Yields window and rate after a pause of 13 s."""
+    """Yields window and rate after a transfer of 4 s and a pause of 13 s."""
     path = Path()
-    seen = lab.run(path, 19, app=_APP)
+    seen = lab.run(path, 19, app=writing(4 * path.packets_per_s, every=17))
     restart = float(seen.sends[seen.sends > 17][0])
     yield Check("time without packets", restart - float(seen.sends[seen.sends < 16][-1]), 10, 16, "s")
     window = seen.between("cwnd", restart + path.min_rtt, restart + 1.5)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bentpipe.conform.case import Check
-from bentpipe.conform.lab import Lab, Path
+from bentpipe.conform.lab import Lab, Path, writing
 
 from . import phases
 
@@ -25,16 +25,8 @@ def checks(lab: Lab) -> Iterator[Check]:
     # written as much as a transfer without pause sends until ProbeBW_REFILL begins. It continues 0.7
     # round trips later.
     refill = up.begin - path.min_rtt
-    start = float(first.sends[2])
-    written = int(np.searchsorted(first.sends, refill)) * 1448
-    on = written * 8 / 250e6
-    app = {
-        "kind": "cbr",
-        "rate": "250 Mbit/s",
-        "datagram": "1448 B",
-        "on": f"{on * 1e9:.0f} ns",
-        "off": f"{(refill + 0.7 * path.min_rtt - start - on) * 1e9:.0f} ns",
-    }
+    written = int(np.searchsorted(first.sends, refill))
+    app = writing(written, every=refill + 0.7 * path.min_rtt - float(first.sends[2]))
     seen = lab.run(path, refill + 2, app=app, shorter=phases.SHORTER)
     gap = float(np.max(np.diff(seen.sends[seen.sends > refill - 0.5])))
     yield Check("pause, in round trips", gap / path.min_rtt, 0.2, 1.2)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bentpipe.conform.case import Check
-from bentpipe.conform.lab import Lab, Path, change
+from bentpipe.conform.lab import Lab, Path, change, writing
 
 from . import bursts
 
@@ -16,7 +16,7 @@ bandwidth are application-limited.
 
 def checks(lab: Lab) -> Iterator[Check]:
     """Yields the pacing rate within the application's bursts, before and after losses."""
-    path, app = Path(rate=50e6), bursts.app(period=0.2, packets=100)
+    path, app = Path(rate=50e6), writing(packets=100, every=0.2)
     error = [
         change(4.0, error={"kind": "packet", "probability": 0.15}),
         change(5.0, error={"kind": "none"}),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bentpipe.conform.case import Check
-from bentpipe.conform.lab import Lab
+from bentpipe.conform.lab import Lab, writing
 
 from . import windows
 
@@ -22,14 +22,7 @@ def checks(lab: Lab) -> Iterator[Check]:
     first = windows.lossy(lab, [600], stop)
     epoch, start = windows.epochs(first)[0], float(first.sends[2])
     # The application has written what a transfer without pause sends until `stop`.
-    on = first.sends.size * 1448 * 8 / 1e9
-    app = {
-        "kind": "cbr",
-        "rate": "1 Gbit/s",
-        "datagram": "1448 B",
-        "on": f"{on * 1e9:.0f} ns",
-        "off": f"{(stop + pause - start - on) * 1e9:.0f} ns",
-    }
+    app = writing(first.sends.size, every=stop + pause - start)
     seen = windows.lossy(lab, [600], stop + pause + 3, app=app, transport={"restart_after_idle": False})
     gap = float(np.diff(seen.sends).max())
     yield Check("pause", gap, 0.9 * pause, 1.1 * pause, "s")
