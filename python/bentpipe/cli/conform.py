@@ -57,8 +57,8 @@ def conform(
 ) -> None:
     """Test a congestion control against its standard.
 
-    Each case of the standard runs in a small scenario. What is measured on the path is compared with
-    the range that the standard allows: the verdict is pass, fail or not applicable.
+    Each case of the standard runs in a small scenario. Values measured on the path are compared
+    with the ranges that the standard allows. The verdict is pass, fail or not applicable.
 
     Exit code 1 if a case fails.
     """

@@ -19,7 +19,7 @@ from .case import FAIL, NOT_APPLICABLE, PASS, Case, Check, Result
 from .lab import Lab, Runner, emulated, simulated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "FAIL",
@@ -70,8 +70,8 @@ def standard(name: str) -> Standard:
     return Standard(name, package.TITLE, sorted(_cases(package.__name__, package.__path__), key=_order))
 
 
-def _cases(package: str, folder: list[str]) -> Iterator[Case]:
-    for one in pkgutil.iter_modules(folder):
+def _cases(package: str, folder: Sequence[str]) -> Iterator[Case]:
+    for one in pkgutil.iter_modules(list(folder)):
         module = importlib.import_module(f"{package}.{one.name}")
         if hasattr(module, "checks"):
             title = (module.__doc__ or "").strip().rstrip(".")

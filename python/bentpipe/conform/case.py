@@ -9,20 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bentpipe.quantities import number
 
+from .exceptions import Missing, NotApplicable
+
 if TYPE_CHECKING:
     from .lab import Lab
 
 PASS: Final = "pass"
 FAIL: Final = "fail"
 NOT_APPLICABLE: Final = "not applicable"
-
-
-class NotApplicable(Exception):  # noqa: N818 - it is a verdict
-    """The transport cannot produce the situation that a case is about. The text is the reason."""
-
-
-class Missing(Exception):  # noqa: N818 - it is a verdict
-    """The control never entered a phase that a case requires. The text names the phase."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +32,11 @@ class Check:
     @property
     def passed(self) -> bool:
         """True if the value lies in the range. A value that is not a number does not."""
-        return self.low <= self.measured <= self.high
+        return bool(self.low <= self.measured <= self.high)
 
     @property
     def allowed(self) -> str:
-        """The range as text."""
+        """The allowed range as text."""
         if math.isinf(self.high):
             return f"at least {number(self.low)}"
         if math.isinf(self.low):
@@ -51,7 +45,7 @@ class Check:
 
     @property
     def text(self) -> str:
-        """The check as a sentence."""
+        """The measured value and the allowed range as a sentence."""
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.what}: {number(self.measured)}{unit}, allowed {self.allowed}{unit}"
 
@@ -59,7 +53,7 @@ class Check:
         """The check as a dictionary for JSON."""
         return {
             "check": self.what,
-            "measured": self.measured,
+            "measured": float(self.measured),
             "low": self.low,
             "high": self.high,
             "unit": self.unit,

@@ -10,44 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, Final
 
-from .observation import PAYLOAD, Observation
+from .observation import Observation
+from .path import PAYLOAD, Path
 
 if TYPE_CHECKING:
     from bentpipe.results.runs import Run
-
-#: Bits of a full packet.
-PACKET_BITS: Final = 1500 * 8
 
 #: The template of all scenarios.
 _TEMPLATE: Final = File(__file__).with_name("path.toml")
 
 #: Runs a scenario and writes the folder.
 Runner = Callable[[Mapping[str, Any], File], "Run"]
-
-
-@dataclass(frozen=True)
-class Path:
-    """A path: rate of the bottleneck in bit/s, two-way propagation delay in s, and the size of the
-    queue in packets (default: four times the bandwidth-delay product)."""
-
-    rate: float = 25e6
-    rtt: float = 0.04
-    queue: int | None = None
-
-    @property
-    def packets_per_s(self) -> float:
-        """The rate in full packets per second."""
-        return self.rate / PACKET_BITS
-
-    @property
-    def min_rtt(self) -> float:
-        """The round-trip time of a full packet without queues, in s."""
-        return self.rtt + 1 / self.packets_per_s
-
-    @property
-    def bdp(self) -> float:
-        """The bandwidth-delay product in packets."""
-        return self.packets_per_s * self.min_rtt
 
 
 def change(at: float, **values: Any) -> dict[str, Any]:
@@ -101,8 +74,8 @@ class Lab:
         ``app`` replaces the bulk transfer; ``link``, ``back`` and ``transport`` add keys to the
         path, its return direction and the transport. Runs with equal arguments are identical, so a
         first run can find the time of a phase for a change in a second one. At the time ``shorter``
-        in s, the path becomes shorter by the time of a packet, so that the smallest round-trip time is
-        fresh.
+        in s, the path becomes shorter by the time of a packet, so that the smallest round-trip
+        time is fresh.
         """
         scenario = tomllib.loads(_TEMPLATE.read_text(encoding="utf-8"))
         (wire,), (flow,) = scenario["link"], scenario["flow"]
@@ -116,8 +89,8 @@ class Lab:
         flow["app"] = dict(app) if app else flow["app"]
         flow["transport"].update(transport or {})
         flow["transport"]["congestion"] = self.control
-        # Shorter by less than the time between packets, so that their order is kept, and so that the
-        # round-trip time is below that of the handshake.
+        # Shorter by less than the time between packets, so that their order is kept, and so that
+        # the round-trip time is below that of the handshake.
         nearer = _seconds(path.rtt / 2 - 0.98 / path.packets_per_s)
         refresh = [] if shorter is None else [change(shorter, delay=nearer)]
         if refresh or changes:

@@ -7,22 +7,17 @@ time with a certain sending rate.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .case import Missing
+from .exceptions import Missing
+from .path import PAYLOAD, Path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bentpipe.results.runs import Run
-
-    from .lab import Path
-
-
-#: Payload of a full packet of `path.toml` in bytes.
-PAYLOAD: Final = 1448
 
 
 @dataclass(frozen=True)
@@ -35,7 +30,7 @@ class Stretch:
 
     @property
     def length(self) -> float:
-        """The length in s."""
+        """The length of the stretch in s."""
         return self.end - self.begin
 
 

@@ -17,8 +17,8 @@ from rigs import commands
 
 VARIANTS = ROOT / "crates/congestion/variants"
 
-#: Cases that our controls fail, with the failed checks. A case that begins to pass fails the test as
-#: well, so that this list stays true.
+#: Cases that our controls fail, with the failed checks. A case that begins to pass fails the test
+#: as well, so that this list stays true.
 DIFFERENCES: Mapping[str, Mapping[str, str]] = {
     "bbr3": {
         # bbr3.c follows the working group's later text, with an interval of 10 s.

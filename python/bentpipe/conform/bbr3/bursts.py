@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bentpipe.conform.case import Missing
-from bentpipe.conform.lab import Lab, Path, change, writing
+from bentpipe.conform.exceptions import Missing
+from bentpipe.conform.lab import Lab, change, writing
 from bentpipe.conform.observation import Observation
+from bentpipe.conform.path import Path
 
 _RATE, _FAST = 2e6, 100e6
 _PERIOD, _PACKETS = 0.2, 40

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from bentpipe.conform.case import Check, near
-from bentpipe.conform.lab import Lab, Path
+from bentpipe.conform.lab import Lab
+from bentpipe.conform.path import Path
 
 from . import phases
 

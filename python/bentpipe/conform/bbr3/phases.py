@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
-from bentpipe.conform.case import Missing
+from bentpipe.conform.exceptions import Missing
 from bentpipe.conform.observation import Observation, Stretch
 
 STARTUP_GAIN: Final = 2.77

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from bentpipe.conform.case import Check
-from bentpipe.conform.lab import Lab, Path
+from bentpipe.conform.lab import Lab
+from bentpipe.conform.path import Path
 
 SECTION = "A.17"
 SAYS = """

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from bentpipe.conform.case import Check
-from bentpipe.conform.lab import Lab, Path, writing
+from bentpipe.conform.lab import Lab, writing
+from bentpipe.conform.path import Path
 
 SECTION = "A.11"
 SAYS = """

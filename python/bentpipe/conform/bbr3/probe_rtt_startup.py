@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bentpipe.conform.case import Check, Missing
-from bentpipe.conform.lab import Lab, Path
+from bentpipe.conform.case import Check
+from bentpipe.conform.exceptions import Missing
+from bentpipe.conform.lab import Lab
+from bentpipe.conform.path import Path
 
 from . import phases
 

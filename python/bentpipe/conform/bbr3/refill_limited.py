@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from bentpipe.conform.case import Check
-from bentpipe.conform.lab import Lab, Path, writing
+from bentpipe.conform.lab import Lab, writing
+from bentpipe.conform.path import Path
 
 from . import phases
 
@@ -22,8 +23,8 @@ def checks(lab: Lab) -> Iterator[Check]:
     first = lab.run(path, 5, shorter=phases.SHORTER)
     up = phases.up(first, phases.drain(first).end)
     # ProbeBW_REFILL lasts one round trip. The application, which starts after the handshake, has
-    # written as much as a transfer without pause sends until ProbeBW_REFILL begins. It continues 0.7
-    # round trips later.
+    # written as much as a transfer without pause sends until ProbeBW_REFILL begins. It continues
+    # 0.7 round trips later.
     refill = up.begin - path.min_rtt
     written = int(np.searchsorted(first.sends, refill))
     app = writing(written, every=refill + 0.7 * path.min_rtt - float(first.sends[2]))

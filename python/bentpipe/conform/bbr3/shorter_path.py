@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from bentpipe.conform.case import Check
-from bentpipe.conform.lab import Lab, Path, change
+from bentpipe.conform.lab import Lab, change
+from bentpipe.conform.path import Path
 
 from . import phases
 

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
-from bentpipe.conform.case import Check, NotApplicable
-from bentpipe.conform.lab import Lab, Path, change
+from bentpipe.conform.case import Check
+from bentpipe.conform.exceptions import NotApplicable
+from bentpipe.conform.lab import Lab, change
+from bentpipe.conform.path import Path
 
 from . import phases
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from bentpipe.conform.case import Check, Missing
+from bentpipe.conform.case import Check
+from bentpipe.conform.exceptions import Missing
 from bentpipe.conform.lab import Lab
 
 from . import windows

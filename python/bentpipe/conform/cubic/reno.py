@@ -6,9 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from bentpipe.conform.case import Missing
-from bentpipe.conform.lab import Lab, Path
+from bentpipe.conform.exceptions import Missing
+from bentpipe.conform.lab import Lab
 from bentpipe.conform.observation import Observation
+from bentpipe.conform.path import Path
 
 from . import windows
 

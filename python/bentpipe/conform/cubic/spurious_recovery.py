@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bentpipe.conform.case import Check, NotApplicable
+from bentpipe.conform.case import Check
+from bentpipe.conform.exceptions import NotApplicable
 from bentpipe.conform.lab import Lab, change
 
 from . import windows

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bentpipe.conform.case import Check, Missing, near
+from bentpipe.conform.case import Check, near
+from bentpipe.conform.exceptions import Missing
 from bentpipe.conform.lab import Lab, change
 
 from . import windows

@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bentpipe.conform.case import Missing
-from bentpipe.conform.lab import Lab, Path
+from bentpipe.conform.exceptions import Missing
+from bentpipe.conform.lab import Lab
 from bentpipe.conform.observation import Observation
+from bentpipe.conform.path import Path
 
 BETA: Final = 0.7
 C: Final = 0.4
