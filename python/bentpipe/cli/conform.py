@@ -30,8 +30,8 @@ def conform(
         typer.Option(
             metavar="FILE.c|NAME",
             help="The congestion control to test: a C file, which is compiled and runs with your permissions, "
-            "or a name of `bentpipe variants`. With --stack linux also the kernel's own, such as linux-cubic.",
-            show_default="NAME",
+            "or a name of `bentpipe variants`; with --stack linux a control of the kernel, such as linux-bbr.",
+            show_default="NAME, or linux-NAME",
         ),
     ] = None,
     case: Annotated[
@@ -72,14 +72,15 @@ def conform(
     cases = given.matching(case)
     if html is not None:
         of_format(html, (".html",))
-    lab = Lab(_control(control or name), _runner(stack))
+    tested = control or (name if stack is Stack.engine else f"linux-{name}")
+    lab = Lab(_control(tested), _runner(stack))
     results = []
-    with stoppable() as stop, Bar(f"testing {control or name}", stop) as bar:
+    with stoppable() as stop, Bar(f"testing {tested}", stop) as bar:
         for number, one in enumerate(cases):
             if not bar.advance(number / len(cases)):
                 raise typer.Exit(stop.exit_code)
             results.append(one.run(lab))
-    about = {"standard": given.title, "control": control or name, "stack": stack.value}
+    about = {"standard": given.title, "control": tested, "stack": stack.value}
     if json:
         print_json(documents.document(results, about))
     else:

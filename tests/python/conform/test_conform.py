@@ -11,9 +11,10 @@ from pathlib import Path
 
 import bentpipe
 import pytest
-from bentpipe.conform import FAIL, PASS, Lab, Result, simulated, standard
+from bentpipe.conform import FAIL, PASS, Lab, Result, emulated, simulated, standard
 from helpers import ROOT
 from rigs import commands
+from rigs.guests import guests
 
 VARIANTS = ROOT / "crates/congestion/variants"
 
@@ -65,12 +66,7 @@ def card(name: str) -> dict[str, Result]:
 
 @pytest.mark.parametrize("name", DIFFERENCES)
 def test_our_control_differs_from_its_standard_only_as_known(name: str) -> None:
-    found = {
-        case: "; ".join(check.what for check in result.checks if not check.passed)
-        for case, result in card(name).items()
-        if result.verdict != PASS
-    }
-    assert found == DIFFERENCES[name]
+    assert _differences(card(name)) == DIFFERENCES[name]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
@@ -90,6 +86,29 @@ def test_all_cases_of_the_appendix_exist_once() -> None:
     """Appendix A of draft-ietf-ccwg-bbr-06 has 22 cases; A.1 also runs on other paths."""
     sections = [case.section for case in standard("bbr3").cases if case.section.startswith("A.")]
     assert sorted(sections) == sorted(["A.1", *(f"A.{number}" for number in range(1, 23))])
+
+
+def _differences(cards: Mapping[str, Result]) -> dict[str, str]:
+    """The failed checks of each case that did not pass."""
+    return {
+        case: "; ".join(check.what for check in result.checks if not check.passed)
+        for case, result in cards.items()
+        if result.verdict != PASS
+    }
+
+
+@guests
+def test_a_case_runs_with_the_tcp_of_linux() -> None:
+    (case,) = standard("cubic").matching("decrease")
+    assert case.run(Lab("linux-cubic", emulated)).verdict == PASS
+
+
+@guests
+@pytest.mark.slow
+def test_the_cubic_of_linux_differs_from_its_standard_as_ours() -> None:
+    lab = Lab("linux-cubic", emulated)
+    linux = {case.name: case.run(lab) for case in standard("cubic").cases}
+    assert _differences(linux) == DIFFERENCES["cubic"]
 
 
 def _table(name: str) -> str:

@@ -28,8 +28,10 @@ def checks(lab: Lab) -> Iterator[Check]:
     probe = phases.up(seen, 1.5).begin
     unit = wide.packets_per_s
     used = seen.stretches(0.95 * unit, 1e12, after=probe, least=2 * path.min_rtt)
-    reached = used[0].begin if used else math.inf
-    rounds = len(seen.rounds(probe, reached)) if used else math.inf
+    if not used:
+        raise Missing("the sending rate never reached 95 % of the new bandwidth")
+    reached = used[0].begin
+    rounds = len(seen.rounds(probe, reached))
     yield Check(
         "round trips from the first probe to 95 % of the bandwidth", rounds, 1, 4 * math.log2(wide.bdp)
     )
