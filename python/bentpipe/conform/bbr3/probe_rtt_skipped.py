@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from bentpipe.conform.case import Check
+from bentpipe.conform.exceptions import Missing
 from bentpipe.conform.lab import Lab, writing
 from bentpipe.conform.path import Path
 
@@ -17,7 +18,10 @@ def checks(lab: Lab) -> Iterator[Check]:
     """Yields window and rate after a transfer of 4 s and a pause of 13 s."""
     path = Path()
     seen = lab.run(path, 19, app=writing(4 * path.packets_per_s, every=17))
-    restart = float(seen.sends[seen.sends > 17][0])
+    later = seen.sends[seen.sends > 17]
+    if not later.size:
+        raise Missing("nothing was sent after the pause")
+    restart = float(later[0])
     yield Check("time without packets", restart - float(seen.sends[seen.sends < 16][-1]), 10, 16, "s")
     window = seen.between("cwnd", restart + path.min_rtt, restart + 1.5)
     yield Check("smallest window, in bandwidth-delay products", window.min() / path.bdp, 1, float("inf"))

@@ -10,7 +10,8 @@ from bentpipe.conform.path import Path
 SECTION = "A.19"
 SAYS = """
 If a delay causes a retransmission time-out that turns out to be spurious, window, bounds and state are
-restored, and the flow continues as before.
+restored, and the flow continues as before. The window may be larger than before, because the delayed
+acknowledgments arrive at once and raise extra_acked (5.5.9).
 """
 
 
