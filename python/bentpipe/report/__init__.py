@@ -16,6 +16,7 @@ from bentpipe.results.predictions import predict_run
 from bentpipe.scenario.variation import labels_of
 
 from . import counted, measured
+from .templates import template
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,8 +114,6 @@ def write_report(
 
 def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: bool = True) -> str:
     """Returns the page as HTML."""
-    import jinja2
-
     from bentpipe.results.fidelity import fidelity_text
     from bentpipe.results.flows import flow_results, planned_results
     from bentpipe.results.groups import by_group
@@ -124,14 +123,8 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
     results = {
         name: flow_results(run) if run.has_flows else planned_results(run) for name, run in named.items()
     }
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("bentpipe.report", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     first = runs[0]
-    return environment.get_template("page.html.j2").render(
+    return template("page.html.j2").render(
         title=first.name if len({run.name for run in runs}) == 1 else "Comparison of runs",
         description=first.scenario.get("description", "") if len(runs) == 1 else "",
         several=len(runs) > 1,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bentpipe.report.templates import template
+
 from .folders import description
 from .recording import counts
 from .results import PaperFigure, Result, label_of, labels
@@ -43,20 +45,10 @@ def page(study: Study, results: Sequence[Result], *, runs: Path | None = None, m
     """Returns a page about results of a study as HTML. ``runs`` is the folder of the runs to which
     the page links, and ``manual`` is the address of the page with all studies, for a page of the
     site."""
-    import jinja2
-
     about = description(study.folder)
     verdicts = [one for result in results for one in result.verdicts]
     claims, *outcomes = counts(verdicts)[: 1 + len(OUTCOMES)]
-    environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [jinja2.PackageLoader("bentpipe.studies", "."), jinja2.PackageLoader("bentpipe.report", ".")]
-        ),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.j2").render(
+    return template("page.html.j2", "bentpipe.studies").render(
         title=about.title,
         about=about.plain,
         manual=manual,

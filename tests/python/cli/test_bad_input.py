@@ -77,6 +77,9 @@ OTHER = [
         "audit --promise rate=fast -- true",
         "audit --hosts 192.0.2.1 192.0.2.2",
         "audit --promise delay=1",
+        "conform quic",
+        "conform bbr3 --case no-such-case",
+        "conform bbr3 --control no-such-file.c",
     ),
     *("profiles no-such-profile", "export good.toml --to no-such-tool", "export no-such-file --to netem"),
     *(
