@@ -192,7 +192,7 @@ fn a_lost_flight_of_the_server_ends_in_no_deadlock() {
         pair.upload(500);
         pair.run(at(60_000));
         assert_eq!(pair.delivered(1), 500, "{lost:?}");
-        assert_eq!(pair.ends[0].counters.completed.is_some(), true, "{lost:?}");
+        assert!(pair.ends[0].counters.completed.is_some(), "{lost:?}");
     }
 }
 

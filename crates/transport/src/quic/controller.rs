@@ -270,7 +270,7 @@ impl Controller {
         let count = packets.len() as u32;
         self.state.packets_out -= count;
         let signs = || packets.iter().filter(|packet| !packet.is_mtu_probe);
-        let Some(last) = signs().last() else { return };
+        let Some(last) = signs().next_back() else { return };
         self.state.lost = self.state.lost.wrapping_add(signs().count() as u32);
         self.congestion_event(now, last.at);
         if self.is_persistent(packets, ack_delay) {

@@ -164,6 +164,17 @@ impl Endpoint {
         }
     }
 
+    /// Handles everything that is due on the connection.
+    fn expire(&mut self, now: Time, out: &mut Outbox) {
+        while self.connection.next_wake() <= now {
+            let timed_out = self.connection.wake(now);
+            self.proceed(now, None, out);
+            if timed_out {
+                self.trace(now, out);
+            }
+        }
+    }
+
     fn trace(&self, now: Time, out: &mut Outbox) {
         let Some(probe) = self.traces.connection.sender else { return };
         let (controller, counters) = (&self.connection.controller, &self.connection.counters);
@@ -212,17 +223,16 @@ impl Stage for Endpoint {
         if waits {
             self.trace(now, out);
         }
+        // The packet may permit what was due before: the server may send again.
+        self.expire(now, out);
     }
 
     fn wake(&mut self, now: Time, out: &mut Outbox) {
         while let Some(event) = self.hosted.due(now) {
             self.call(now, 0, event, out);
         }
-        let timed_out = self.connection.next_wake() <= now && self.connection.wake(now);
         self.proceed(now, None, out);
-        if timed_out {
-            self.trace(now, out);
-        }
+        self.expire(now, out);
     }
 
     fn next_wake(&self) -> Option<Time> {

@@ -454,6 +454,33 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Returns the clock of time-outs.
+    pub(in crate::tcp) fn time_out_clock(&self) -> Clock {
+        Clock::of_ticks(self.timer_tick, self.clock())
+    }
+
+    /// Returns the clock of all waits except time-outs: jiffies if configured, otherwise exact.
+    /// BSD's ticks do not apply to these waits.
+    pub(in crate::tcp) fn clock(&self) -> Clock {
+        Clock::of_jiffies(self.jiffy)
+    }
+}
+
+impl From<&Config> for Rules {
+    fn from(config: &Config) -> Rules {
+        Rules {
+            is_linux: config.rto_estimator == RtoEstimator::Linux,
+            tick: config.timer_tick,
+            clock: config.clock(),
+            initial: config.rto_initial,
+            min: config.rto_min,
+            max: config.rto_max,
+            variance_min: config.rto_variance_min,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -484,32 +511,5 @@ mod tests {
         // The shift counts of Linux for 32 and for 6 MiB of tcp_rmem, and without a limit.
         let own = [Profile::Linux, Profile::Linux612, Profile::Linux61, Profile::Linux2632, Profile::Classic];
         assert_eq!(own.map(|profile| profile.config().window_scale()), [10, 7, 7, 7, 14]);
-    }
-}
-
-impl Config {
-    /// Returns the clock of time-outs.
-    pub(in crate::tcp) fn time_out_clock(&self) -> Clock {
-        Clock::of_ticks(self.timer_tick, self.clock())
-    }
-
-    /// Returns the clock of all waits except time-outs: jiffies if configured, otherwise exact.
-    /// BSD's ticks do not apply to these waits.
-    pub(in crate::tcp) fn clock(&self) -> Clock {
-        Clock::of_jiffies(self.jiffy)
-    }
-}
-
-impl From<&Config> for Rules {
-    fn from(config: &Config) -> Rules {
-        Rules {
-            is_linux: config.rto_estimator == RtoEstimator::Linux,
-            tick: config.timer_tick,
-            clock: config.clock(),
-            initial: config.rto_initial,
-            min: config.rto_min,
-            max: config.rto_max,
-            variance_min: config.rto_variance_min,
-        }
     }
 }
