@@ -261,7 +261,7 @@ fn careful_resume_saves_round_trips() {
     let resumed = r#"{"congestion": "reno", "careful_resume": {"cwnd": 600, "rtt": "200 ms"}}"#;
     let (usual, _) = completed(r#"{"congestion": "reno"}"#, 0..0);
     let (carefully, window) = completed(resumed, 0..0);
-    assert!(carefully <= usual - 400.0, "{carefully} ms, {usual} ms without");
+    assert!(carefully <= usual - 300.0, "{carefully} ms, {usual} ms without");
     assert!(window >= 200, "{window}");
     let (retreated, window) = completed(resumed, 60..61);
     assert!(retreated > carefully && window < 200, "{retreated} ms, {window}");

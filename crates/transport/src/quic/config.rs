@@ -62,7 +62,7 @@ pub struct Config {
     pub ecn: Option<bool>,
     /// Initial receive window of a stream (flow control, RFC 9000, section 4). Default 512 KiB.
     pub stream_window: Size,
-    /// Receive window of a stream after autotuning. A window doubles if its half is used within two
+    /// Receive window of a stream after autotuning. A window doubles if it is used within four
     /// round trips. Default 6 MiB.
     pub max_stream_window: Size,
     /// Initial receive window of the connection. Default 768 KiB.

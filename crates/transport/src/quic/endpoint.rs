@@ -223,7 +223,7 @@ impl Stage for Endpoint {
         if waits {
             self.trace(now, out);
         }
-        // The packet may permit what was due before: the server may send again.
+        // The packet may permit what was due before, as at a server that was not allowed to send.
         self.expire(now, out);
     }
 

@@ -1,9 +1,9 @@
 //! Streams (RFC 9000, sections 2 to 4): data to send and to repeat, reassembly, and the limits of
 //! flow control.
 //!
-//! The receiver raises a limit when half of the window has been used. If that took less than two
-//! round trips, the window doubles first, up to its maximum (autotuning). Applications read data at
-//! once.
+//! The receiver raises a limit when a quarter of the window has been used. At a pace of more than a
+//! window in four round trips, the window doubles first, up to its maximum (autotuning).
+//! Applications read data at once.
 
 use super::frames::{stream_header, StreamData};
 use crate::sending::ranges::Ranges;
@@ -16,24 +16,28 @@ pub struct Window {
     max: u64,
     /// The limit that the other end knows.
     limit: u64,
-    raised: Time,
+    /// Number of bytes used, and the time, when the limit was raised last.
+    raised: (u64, Time),
 }
 
 impl Window {
     /// Creates a window of `size` bytes, which grows up to `max` bytes.
     pub fn new(size: u64, max: u64) -> Window {
-        Window { size, max: max.max(size), limit: size, raised: Time::ZERO }
+        Window { size, max: max.max(size), limit: size, raised: (0, Time::ZERO) }
     }
 
     /// Returns the new limit after `used` bytes, if it must be sent.
     pub fn update(&mut self, now: Time, used: u64, round_trip: Option<Span>) -> Option<u64> {
-        if self.limit - used > self.size / 2 {
+        let (before, since) = self.raised;
+        let fresh = used - before;
+        if fresh < self.size.div_ceil(4) {
             return None;
         }
-        if round_trip.is_some_and(|round_trip| now.since(self.raised) < round_trip * 2) {
+        let pace = |round_trip: Span| fresh as f64 / self.size as f64 * 4.0 * round_trip.as_secs_f64();
+        if round_trip.is_some_and(|round_trip| now.since(since).as_secs_f64() < pace(round_trip)) {
             self.size = (2 * self.size).min(self.max);
         }
-        self.raised = now;
+        self.raised = (used, now);
         self.limit = used + self.size;
         Some(self.limit)
     }
@@ -305,13 +309,15 @@ mod tests {
     }
 
     #[test]
-    fn a_window_doubles_while_half_of_it_is_used_within_two_round_trips() {
+    fn a_window_doubles_while_it_is_used_within_four_round_trips() {
         let at = |milliseconds| Time::ZERO + Span::from_millis(milliseconds);
         let rtt = Some(Span::from_millis(100));
         let mut window = Window::new(1000, 3000);
-        assert_eq!(window.update(at(50), 499, rtt), None);
-        assert_eq!(window.update(at(100), 500, rtt), Some(2500));
-        assert_eq!(window.update(at(250), 1500, rtt), Some(4500));
-        assert_eq!(window.update(at(900), 4000, rtt), Some(7000));
+        assert_eq!(window.update(at(50), 249, rtt), None);
+        // A quarter within a round trip: 2000 bytes from here.
+        assert_eq!(window.update(at(99), 250, rtt), Some(2250));
+        assert_eq!(window.update(at(190), 749, rtt), None);
+        assert_eq!(window.update(at(198), 750, rtt), Some(3750));
+        assert_eq!(window.update(at(900), 1500, rtt), Some(4500));
     }
 }
