@@ -77,11 +77,12 @@ def build(stack: Stack, tell: Tell) -> Built:
             lock = (folder / stack.lock).read_text(encoding="utf-8")
         except OSError:
             failure = f"{stack.folder / DESCRIPTION}: lock: the build wrote no {stack.lock}"
-    outcome = {"failure": failure, "seconds": round(time.monotonic() - began, 1), "lock": lock}
+    done = Built(folder, failure, round(time.monotonic() - began, 1), lock)
+    outcome = {"failure": failure, "seconds": done.seconds, "lock": lock}
     unfinished = folder / f"{OUTCOME}.new"
     unfinished.write_text(json.dumps(outcome, indent=2) + "\n", encoding="utf-8")
     unfinished.rename(folder / OUTCOME)
-    return Built(folder, failure, outcome["seconds"], lock)
+    return done
 
 
 def _filled(word: str, stack: Stack) -> str:
@@ -120,4 +121,6 @@ def _run(command: list[str], folder: Path, name: str, tell: Tell) -> str | None:
         return None
     lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines()]
     wrong = [line for line in lines if "error" in line.lower()] or [line for line in lines if line]
-    return f"{' '.join(command[:2])} failed: {(wrong or ['without output'])[0]}"
+    code = process.returncode
+    ended = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+    return f"{' '.join(command[:2])} failed: {(wrong or [ended])[0]}"

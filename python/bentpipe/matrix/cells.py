@@ -16,6 +16,10 @@ from .loads import LOADS
 from .paths import MatrixPath
 from .stacks import Stack
 
+#: Number of the evaluation of runs. It is part of the keys of cells, so raise it when the same
+#: packets have a different outcome.
+_EVALUATION: Final = 1
+
 #: The end of a transfer that opens the connection.
 Opener = Literal["client", "server"]
 
@@ -63,7 +67,7 @@ class Cell:
     def key(self, kernel: str) -> str:
         """Returns the hash of everything that determines the packets of the run, with the identity
         of the guest's kernel."""
-        return run_key(self.resolved().toml, *self.inputs, kernel)
+        return run_key(self.resolved().toml, *self.inputs, kernel, _EVALUATION)
 
 
 def quic_cells(
@@ -103,6 +107,8 @@ def _inputs(stack: Stack) -> tuple[str, ...]:
 
 def _missing(stack: Stack) -> str | None:
     """Returns the reason for which a stack cannot run, None if it can."""
+    if stack.unsuited:
+        return f"{stack.name}: {stack.unsuited}"
     done = built(stack)
     if done is None:
         return f"{stack.name} is not built: add --build"

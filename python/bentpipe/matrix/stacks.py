@@ -10,6 +10,8 @@ A stack is a folder with the description ``stack.toml`` and the programs. The de
 - ``server`` and ``client``: the programs as in the app ``command`` of scenarios, with the
   placeholders ``{folder}`` (the copy), ``{cert}``, ``{key}`` (files in PEM) and ``{bytes}``.
 
+An optional key ``unsuited`` gives the reason why a stack cannot run in virtual time.
+
 The client prints one line of JSON with ``handshake_s``, ``completion_s`` and ``bytes``. The server
 may print a line with ``lost_packets``.
 """
@@ -57,6 +59,7 @@ class Stack:
     lock: str
     server: str
     client: str
+    unsuited: str = ""
 
     @property
     def hash(self) -> str:
@@ -104,10 +107,11 @@ def _stack(file: Path) -> Stack:
         keys = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{file} is not TOML: {error}") from error
+    optional = {"unsuited": str}
     for key in keys:
-        if key not in _KEYS:
-            raise InputError(f"{file}: {unknown('key', key, _KEYS)}")
-    for key, kind in _KEYS.items():
+        if key not in _KEYS | optional:
+            raise InputError(f"{file}: {unknown('key', key, _KEYS | optional)}")
+    for key, kind in (_KEYS | {key: optional[key] for key in optional if key in keys}).items():
         if not isinstance(keys.get(key), kind):
             allowed = "text" if kind is str else "a list of commands, each a list of words"
             raise InputError(f"{file}: {key} = {keys.get(key)!r}; allowed: {allowed}")

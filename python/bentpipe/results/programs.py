@@ -36,7 +36,7 @@ class Direction:
 class ProgramResult:
     """One program of a flow. ``serves`` is true for the program at the destination of the flow.
     ``outcome`` is the exit code in words, ``said`` the last line of the output, or of the error
-    output without an output. ``sent`` and ``received`` are the TCP and UDP packets of the host,
+    output of a program that failed or printed nothing else. ``sent`` and ``received`` are the TCP and UDP packets of the host,
     None if neither end of the flow is in ``record.capture``, or if other flows use the same hosts
     and the command does not contain the flow's port."""
 
@@ -69,7 +69,7 @@ def program_results(run: Run) -> list[ProgramResult]:
                 about["serves"],
                 about["outcome"],
                 about["exit_code"],
-                _last_line(run.path / about["stdout"]) or _last_line(run.path / about["stderr"]),
+                _said(run, about),
                 *(directions or (None, None)),
             )
         )
@@ -100,6 +100,13 @@ def addresses(run: Run) -> dict[str, int]:
 def _noted(run: Run) -> list[dict[str, Any]]:
     noted: list[dict[str, Any]] = run.provenance.get("notes", {}).get("commands", [])
     return noted
+
+
+def _said(run: Run, about: Mapping[str, Any]) -> str:
+    """Returns the last line of a program: of its output, or of its error output if it failed or
+    printed nothing else."""
+    first, second = ("stderr", "stdout") if about["exit_code"] else ("stdout", "stderr")
+    return _last_line(run.path / about[first]) or _last_line(run.path / about[second])
 
 
 def _last_line(file: Path) -> str:

@@ -26,7 +26,8 @@ if role == "server":
         _, client = sock.recvfrom(200)
         if count:
             sock.sendto(bytes(50), client)
-    print("the output", "is lost", sep="\\n", end="\\n\\n", flush=True)
+    print("an output")
+    print("an error", "is the reason", sep="\\n", end="\\n\\n", file=sys.stderr)
     sys.exit(4)
 else:
     for count in range(number):
@@ -64,7 +65,7 @@ def test_programs_have_their_outcome_and_their_own_packets(tmp_path: Path) -> No
     for name, number in numbers.items():
         client, server = found[(name, False)], found[(name, True)]
         assert (client.outcome, client.exit_code, client.said) == ("exit code 0", 0, f"sent {number}")
-        assert (server.outcome, server.exit_code, server.said) == ("exit code 4", 4, "is lost")
+        assert (server.outcome, server.exit_code, server.said) == ("exit code 4", 4, "is the reason")
         # Both flows use the same hosts, so the ports distinguish their packets.
         assert client.sent == server.received and client.received == server.sent
         assert client.sent and client.received

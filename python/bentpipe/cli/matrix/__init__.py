@@ -6,6 +6,6 @@ from ..lazy import family
 
 app = family(
     __package__,
-    "Compare implementations of QUIC, and controls of TCP, over paths with satellites.",
+    "Compare implementations of QUIC, and controls of TCP.",
     ("quic", "tcp"),
 )

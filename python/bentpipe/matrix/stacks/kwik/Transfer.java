@@ -7,7 +7,6 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import tech.kwik.core.QuicClientConnection;
 import tech.kwik.core.QuicConnection;
 import tech.kwik.core.QuicStream;
@@ -20,7 +19,16 @@ import tech.kwik.core.server.ServerConnector;
 public class Transfer {
     private static final String PROTOCOL = "transfer";
 
-    public static void main(String[] words) throws Exception {
+    public static void main(String[] words) {
+        try {
+            run(words);
+        } catch (Exception error) {
+            System.err.println(error);
+            System.exit(1);
+        }
+    }
+
+    private static void run(String[] words) throws Exception {
         if (words.length == 4 && words[0].equals("server")) {
             serve(Integer.parseInt(words[1]), words[2], words[3]);
         } else if (words.length == 5 && words[0].equals("client")) {
@@ -70,7 +78,7 @@ public class Transfer {
                 left -= size;
             }
         } catch (IOException error) {
-            throw new UncheckedIOException(error);
+            System.err.println(error);
         }
     }
 
