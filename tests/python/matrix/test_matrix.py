@@ -94,7 +94,7 @@ def matrix(*words: object) -> dict[tuple[str, str], dict[str, Any]]:
 
 @guests
 def test_a_stack_is_built_and_measured_and_its_reruns_are_identical(stacks: Path, tmp_path: Path) -> None:
-    words = ("quic", "--stacks", stacks, "--server", "steady")
+    words = ("quic", "--stacks", stacks, "--server-stack", "steady")
     unbuilt = matrix(*words, "--out", tmp_path / "one")[("steady", "steady")]
     assert unbuilt["verdict"] == "not run" and unbuilt["reason"] == "steady is not built: add --build"
 

@@ -29,7 +29,7 @@ def quic(
     client: Annotated[
         list[str] | None,
         typer.Option(
-            "--client",
+            "--client-stack",
             metavar="NAME",
             help="Implementation as client. Repeatable.",
             show_default="those of --stack",
@@ -38,7 +38,7 @@ def quic(
     server: Annotated[
         list[str] | None,
         typer.Option(
-            "--server",
+            "--server-stack",
             metavar="NAME",
             help="Implementation as server. Repeatable.",
             show_default="those of --stack",
