@@ -79,7 +79,7 @@ def _fail(outcomes: Sequence[Outcome]) -> Finding | None:
     if not rates:
         return None
     failed = sum(not rate for rate in rates)
-    return _endres("Some pairs fail", f"{failed} of {len(rates)}", failed > 0)
+    return _endres("Some pairs fail, or exceed the time limit", f"{failed} of {len(rates)}", failed > 0)
 
 
 def _server(outcomes: Sequence[Outcome]) -> Finding | None:

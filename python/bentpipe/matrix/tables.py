@@ -75,4 +75,6 @@ def details(cell: Outcome) -> list[str]:
         parts.append(f"{cell.retransmissions} retransmitted")
     if cell.lost_packets is not None and cell.sent_packets:
         parts.append(f"{cell.lost_packets} of {cell.sent_packets} lost")
+    if cell.fidelity not in (None, "valid"):
+        parts.append(f"emulation {cell.fidelity}")
     return parts

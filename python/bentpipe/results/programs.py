@@ -36,9 +36,9 @@ class Direction:
 class ProgramResult:
     """One program of a flow. ``serves`` is true for the program at the destination of the flow.
     ``outcome`` is the exit code in words, ``said`` the last line of the output, or of the error
-    output of a program that failed or printed nothing else. ``sent`` and ``received`` are the TCP and UDP packets of the host,
-    None if neither end of the flow is in ``record.capture``, or if other flows use the same hosts
-    and the command does not contain the flow's port."""
+    output of a program that failed or printed nothing else. ``sent`` and ``received`` are the
+    TCP and UDP packets of the host, None if neither end of the flow is in ``record.capture``,
+    or if other flows use the same hosts and the command does not contain the flow's port."""
 
     flow: str
     host: str
