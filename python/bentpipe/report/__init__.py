@@ -146,7 +146,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
         outages=[(name, str(outage)) for name, run in named.items() for outage in outages(run)],
         legs=any(flow.leg is not None for flows in results.values() for flow in flows),
         failures=_failures(results),
-        programs=[(name, found) for name, run in named.items() if (found := program_results(run))],
+        programs=[(name, program_results(run)) for name, run in named.items()],
         zoom=(resources.files("bentpipe.report") / "zoom.js").read_text(encoding="utf-8") if script else "",
         pictures=[
             _Picture(caption, _svg(figure, index))

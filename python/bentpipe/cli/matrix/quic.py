@@ -70,9 +70,9 @@ def quic(
     """Download between implementations of QUIC.
 
     Each client downloads from each server: the implementations' own code on a Linux kernel in
-    virtual time (`bentpipe machine kernel
-    build`). --build builds the programs from package registries, with the tools of their languages.
-    Cells whose inputs have not changed are kept, so repeat the command to resume.
+    virtual time (`bentpipe machine kernel build`). --build builds the programs from package
+    registries, with the tools of their languages. Cells whose inputs have not changed are kept, so
+    repeat the command to resume.
     """
     from bentpipe.matrix.cells import quic_cells
     from bentpipe.matrix.findings import findings
