@@ -28,7 +28,7 @@ SOURCES := pyproject.toml $(wildcard Cargo.toml Cargo.lock rust-toolchain.toml .
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help announce build run check test test-kernel test-variants kernel bench studies web docs wheel sdist deb test-packages lock generate clean venv packages
+.PHONY: help announce build run check test test-kernel test-variants kernel matrix bench studies web docs wheel sdist deb test-packages lock generate clean venv packages
 
 help: ## Print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -78,6 +78,10 @@ test-kernel: kernel ## Run tests and studies with real kernels in virtual time, 
 
 test-variants: build ## Compare every congestion control in engine and kernel, over five conditions (some minutes)
 	@$(BIN)/pytest tests/python/tcp/test_parity_variants.py -m slow -s
+
+matrix: kernel ## Build QUIC stacks from package registries, and compare them and Linux' TCP over satellite paths
+	@$(BIN)/bentpipe matrix quic --build
+	@$(BIN)/bentpipe matrix tcp
 
 bench: build ## Measure speed and memory, as ratios to a baseline in the same session
 	@scripts/bench

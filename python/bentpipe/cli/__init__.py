@@ -26,7 +26,10 @@ SECTIONS: Final = {
     ),
     "Run it": Section(
         "All instruments read the same scenario and write the same tables.",
-        ("predict", "simulate", "emulate", "measure", "reflect", "audit", "conform", "campaign", "reproduce"),
+        (
+            *("predict", "simulate", "emulate", "measure", "reflect", "audit"),
+            *("conform", "campaign", "matrix", "reproduce"),
+        ),
     ),
     "Read results": Section(
         "A run is a folder of tables, which these commands read.",

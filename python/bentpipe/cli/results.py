@@ -12,6 +12,7 @@ from .output import print_note, print_table
 
 if TYPE_CHECKING:
     from bentpipe.results.flows import FlowResult
+    from bentpipe.results.programs import Direction, ProgramResult
 
 #: The flows of runs, each run with the labels that distinguish it.
 Runs = Sequence[tuple[dict[str, str], Sequence["FlowResult"]]]
@@ -139,6 +140,35 @@ def _print_flows(runs: Runs) -> None:
             print_table([*words, *columns], of_them, text_columns=len(words))
     if any(flow.leg is not None for _, flows in runs for flow in flows):
         print_note(_LEGS)
+
+
+def print_programs(programs: Sequence[ProgramResult]) -> None:
+    """Prints the outcome of programs with the last line of their output, and their packets if these
+    were captured."""
+    words = ["flow", "host", "outcome", "last line of output"]
+    rows = [[one.flow, one.host, one.outcome, one.said or "-"] for one in programs]
+    if rows:
+        print_table(words, rows, text_columns=len(words))
+    counted = [
+        [one.flow, one.host, *_direction(one.sent), *_direction(one.received)]
+        for one in programs
+        if one.sent is not None and one.received is not None
+    ]
+    if counted:
+        quantities = ("packets", "bytes", "first, s", "last, s")
+        columns = [f"{way}\n{quantity}" for way in ("sent", "received") for quantity in quantities]
+        print_table(["flow", "host", *columns], counted, text_columns=2)
+        print_note("times of packets count from the first captured packet of the run")
+    elif rows:
+        print_note("the packets of these programs are counted if record.capture contains one of their hosts")
+
+
+def _direction(packets: Direction | None) -> list[str]:
+    """Returns the cells of a direction."""
+    if packets is None:
+        return ["-"] * 4
+    times = ("-" if time is None else f"{time:.3f}" for time in (packets.first_s, packets.last_s))
+    return [str(packets.packets), str(packets.bytes), *times]
 
 
 def _print_groups(runs: Sequence[tuple[dict[str, str], Sequence[GroupResult]]]) -> None:

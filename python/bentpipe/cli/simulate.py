@@ -124,10 +124,11 @@ def tell(
     from bentpipe.results.flows import flow_results
     from bentpipe.results.groups import by_group, summarise
     from bentpipe.results.predictions import outages
+    from bentpipe.results.programs import program_results
     from bentpipe.scenario.variation import labels_of, short_names
 
     from .output import print_json, print_note
-    from .results import print_results
+    from .results import print_programs, print_results
 
     names = short_names(variations[0].columns)
     labelled = [
@@ -148,6 +149,7 @@ def tell(
                 "outages": [outage.as_dict() for outage in outages(run)],
                 "groups": [summarise(*group).as_dict() for group in by_group(flows)[0].items()],
                 "flows": [flow.as_dict() for flow in flows],
+                "programs": [program.as_dict() for program in program_results(run)],
             }
             for run, labels, flows in results
         ]
@@ -156,6 +158,8 @@ def tell(
             _report(runs, variations, folder)
         return
     print_results([(labels, flows) for _, labels, flows in results], all_flows=all_flows)
+    for run, _, _ in results:
+        print_programs(program_results(run))
     for _, labels, flows in results:
         failed: dict[str, list[str]] = {}
         for flow in flows:

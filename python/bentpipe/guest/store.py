@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from bentpipe.cache import cache_folder
 from bentpipe.errors import InputError
 
 from . import recipe
@@ -68,11 +68,8 @@ class Kernel:
 
 
 def place() -> Path:
-    """Returns the folder of kernels: ``$XDG_CACHE_HOME/bentpipe/kernels``, or below
-    ``~/.cache``."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    home = Path(cache) if Path(cache).is_absolute() else Path.home() / ".cache"
-    return home / "bentpipe" / "kernels"
+    """Returns the folder of kernels in the user's cache."""
+    return cache_folder("kernels")
 
 
 def kernels() -> list[Kernel]:

@@ -118,6 +118,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
     from bentpipe.results.flows import flow_results, planned_results
     from bentpipe.results.groups import by_group
     from bentpipe.results.predictions import outages
+    from bentpipe.results.programs import program_results
 
     named = _named(runs, variations)
     results = {
@@ -138,6 +139,7 @@ def page(runs: Sequence[Run], variations: Sequence[Variation] = (), *, script: b
         outages=[(name, str(outage)) for name, run in named.items() for outage in outages(run)],
         legs=any(flow.leg is not None for flows in results.values() for flow in flows),
         failures=_failures(results),
+        programs=[(name, program_results(run)) for name, run in named.items()],
         zoom=(resources.files("bentpipe.report") / "zoom.js").read_text(encoding="utf-8") if script else "",
         pictures=[
             _Picture(caption, _svg(figure, index))

@@ -24,7 +24,8 @@ from rigs import commands
 
 COMMANDS = (
     *("new", "profiles", "check", "show", "variants", "trace", "fit", "score", "schema"),
-    *("predict", "simulate", "emulate", "measure", "reflect", "audit", "conform", "campaign", "reproduce"),
+    *("predict", "simulate", "emulate", "measure", "reflect", "audit", "conform", "campaign", "matrix"),
+    "reproduce",
     *("report", "plot", "export", "compare", "explain", "run", "shell", "net"),
     *("voice", "space", "dtn", "sensors", "serve", "lab", "docs", "machine"),
 )

@@ -48,6 +48,8 @@ ELSEWHERE = {
     "machine calibrate": "cli/test_machine.py",
     "machine doctor": "cli/test_machine.py",
     "machine kernel build": "kernel/test_kernel_build.py",
+    "matrix quic": "matrix/test_matrix.py",
+    "matrix tcp": "matrix/test_matrix.py",
     **dict.fromkeys(
         (f"lab {name}" for name in ("save", "configurations", "launch", "runs", "cancel", "fetch", "api")),
         "testbed/test_testbed_runs.py",
