@@ -1625,8 +1625,8 @@ class QuicTransport(TypedDict):
     max_connection_window: NotRequired[Size]
     """Receive window of the connection after autotuning. Default 15 MiB."""
     max_stream_window: NotRequired[Size]
-    """Receive window of a stream after autotuning. A window doubles if its half is used within two round
-    trips. Default 6 MiB."""
+    """Receive window of a stream after autotuning. A window doubles if it is used within four round trips.
+    Default 6 MiB."""
     max_udp_payload_size: NotRequired[int]
     """Largest UDP payload of a packet after path MTU discovery, in bytes. Default 1452, which fills an
     Ethernet frame over IPv6."""
