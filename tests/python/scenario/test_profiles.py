@@ -81,7 +81,7 @@ def test_the_audited_promises_are_those_of_the_profile(name: str) -> None:
     p50 = list(STATISTICS).index("p50")
     for direction in DIRECTIONS:
         rate = promises.value("rate", direction)
-        assert rate == pytest.approx(1e6 * head["quantiles"][f"rate_{direction}"][p50], rel=deviation)
+        assert rate is not None and rate == pytest.approx(1e6 * head["quantiles"][f"rate_{direction}"][p50], rel=deviation)
         delay = promises.value("delay", direction)
         if delay is not None:
             probe = 1000 * 128 * 8 / rate

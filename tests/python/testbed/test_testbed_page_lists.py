@@ -186,7 +186,7 @@ def test_a_notice_tells_the_end_of_a_run_which_others_comment(
     bob.get_by_role("link", name="notes", exact=True).click()
     bob.get_by_label("New comment").fill("Why no time-outs?")
     # Routes are handled only while the library waits for the browser.
-    until(lambda: held or bob.wait_for_timeout(20))
+    until(lambda: bob.wait_for_function("true") and held)
     with bob.expect_response(lambda one: one.request.method == "POST"):
         bob.get_by_role("button", name="Comment", exact=True).click()
     held[0][0].fulfill(response=held[0][1])
