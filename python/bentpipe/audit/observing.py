@@ -138,10 +138,10 @@ def _loads(
     packets = 2 * held + rate * round_trip / (8 * DATAGRAM)
     longest = max(50.0, BURST_S * rate / (8 * DATAGRAM))
     burst = int(min(max(packets, BURST[0]), BURST[1], longest)) // SEGMENTS * SEGMENTS
-    any_load = Load("udp", side, pause=PAUSE_S, quiet=quiet, size=DATAGRAM)
+    any_load = Load("udp", side, pause=PAUSE_S + 2 * round_trip, quiet=quiet, size=DATAGRAM)
     full = replace(any_load, kind="burst", packets=burst)
     loads = [
-        replace(any_load, kind="survey", duration=1.5),
+        replace(any_load, kind="survey", duration=1.5 + round_trip),
         replace(any_load, rate=BELOW * rate, duration=max(1.0, duration)),
     ]
     if promised:

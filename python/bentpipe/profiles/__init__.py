@@ -66,7 +66,7 @@ class Profile:
     @property
     def head(self) -> Mapping[str, Any]:
         """The tables ``profile``: ``band``, ``unknown``, ``score``, ``audit`` (promises of its
-        emulation, and the finding of their audit), ``sources``,
+        emulation, and the finding of their audit; not with a score), ``sources``,
         ``values``, ``published`` and ``quantiles``."""
         head: dict[str, Any] = tomllib.loads(self.text)["profile"]
         return head

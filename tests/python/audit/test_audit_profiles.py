@@ -10,7 +10,8 @@ from bentpipe.profiles import FOLDER, profiles
 from helpers.audited import audit
 from rigs.networks import Bentpipe, networks
 
-PROFILES = profiles()
+#: The profiles without a score against a trace.
+PROFILES = {name: one for name, one in profiles().items() if "audit" in one.head}
 
 
 @networks

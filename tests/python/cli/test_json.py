@@ -41,7 +41,7 @@ STREAMS = {
 }
 #: Commands whose JSON other tests read, because they need a kernel, another host or a test bed.
 ELSEWHERE = {
-    "audit": "audit/test_audit.py",
+    "audit": "helpers/audited.py",
     "conform": "conform/test_conform.py",
     "measure": "measure/test_measure_troubles.py",
     "reflect": "cli/test_json.py",

@@ -15,9 +15,11 @@ from rigs import commands
 #: Options that denote different things in different commands, with the reason.
 OTHER_THINGS = {
     "--body": "the body of a request, and a celestial body",
+    "--control": "a conformance test has one control, a matrix has several",
     "--group": "a group of users, and a group of nfnetlink_log",
     "--plan": "a plan of a measurement has a name or a file, a contact plan has a file",
     "--port": "a proxy has ports of servers, and ranges of them",
+    "--stack": "a conformance test runs on the engine or on Linux, a matrix has several stacks",
     "--set": "the E-model has symbols, a scenario has keys",
     "--terminal": "a measurement needs the position of the terminal, a run has its name",
     "--to": "a proxy has networks of destinations, a bundle has one destination",
