@@ -70,7 +70,8 @@ def _print(profile: Profile, measured: dict[str, list[float]]) -> None:
     print_note(f"band     {head['band']}", indent=9)
     print_note(f"score    {head['score'] or 'none: no trace to compare with'}", indent=9)
     audit = head.get("audit")
-    print_note(f"audit    {audit['promise']}: {audit['finding']}" if audit else "audit    none", indent=9)
+    findings = filter(None, [audit["promise"], audit["finding"]]) if audit else ["none"]
+    print_note(f"audit    {': '.join(findings)}", indent=9)
     for key, source in head["sources"].items():
         print_note(f"source   {key}: {source['authors']}: {source['title']}, {source['date']}", indent=9)
         if source["url"]:

@@ -10,8 +10,8 @@ from bentpipe.profiles import FOLDER, profiles
 from helpers.audited import audit
 from rigs.networks import Bentpipe, networks
 
-#: The profiles without a score against a trace.
-PROFILES = {name: one for name, one in profiles().items() if "audit" in one.head}
+#: The profiles with promises that an audit can measure.
+PROFILES = {name: one for name, one in profiles().items() if one.head.get("audit", {}).get("promise")}
 
 
 @networks

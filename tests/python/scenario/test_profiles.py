@@ -3,7 +3,6 @@ those of a simulation."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,26 +70,27 @@ def test_every_value_has_a_source_or_says_that_it_is_assumed(name: str) -> None:
     head = PROFILES[name].head
     assert head["unknown"] and {"score", "band"} <= set(head)
     assert bool(head["score"]) != ("audit" in head)
+    assert "audit" not in head or head["audit"]["finding"].startswith(("kept: ", "not measurable: "))
     assert set(head["published"]) <= set(UNITS) == set(head["quantiles"])
 
 
-@pytest.mark.parametrize("name", [name for name, one in PROFILES.items() if "audit" in one.head])
+@pytest.mark.parametrize(
+    "name", [name for name, one in PROFILES.items() if one.head.get("audit", {}).get("promise")]
+)
 def test_the_audited_promises_are_those_of_the_profile(name: str) -> None:
     """The median rates and delays lie within the allowed deviation, and the time of a packet."""
     head = PROFILES[name].head
     promises, deviation = read_promises(head["audit"]["promise"]), head["audit"]["deviation"] / 100
     p50 = list(STATISTICS).index("p50")
     for direction in DIRECTIONS:
-        rate = promises.value("rate", direction)
-        assert rate is not None and rate == pytest.approx(
-            1e6 * head["quantiles"][f"rate_{direction}"][p50], rel=deviation
-        )
+        typical = 1e6 * head["quantiles"][f"rate_{direction}"][p50]
+        assert promises.value("rate", direction) in (None, pytest.approx(typical, rel=deviation))
         delay = promises.value("delay", direction)
         if delay is not None:
-            probe = 1000 * 128 * 8 / rate
+            probe = 1000 * 128 * 8 / typical
             found = head["quantiles"][f"delay_{direction}"][p50] - probe
             assert 1000 * delay == pytest.approx(found, rel=deviation)
-    assert re.match("kept: ", head["audit"]["finding"]) and "broken" not in head["audit"]["finding"]
+    assert "broken" not in head["audit"]["finding"]
 
 
 def test_a_profile_without_a_source_is_found() -> None:
