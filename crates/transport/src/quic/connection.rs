@@ -521,8 +521,9 @@ impl Connection {
                     if stream.send.acknowledge(data) {
                         self.events.push_back((data.id, Event::MaySend));
                     }
-                    if data.fin && self.streams.values().all(|stream| stream.send.is_finished()) {
-                        self.counters.completed = Some(now);
+                    let ended = stream.send.is_finished();
+                    if ended && self.streams.values().all(|stream| stream.send.is_finished()) {
+                        self.counters.completed.get_or_insert(now);
                     }
                 }
                 Frame::Ack(ack) => {

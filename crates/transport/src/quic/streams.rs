@@ -115,14 +115,9 @@ impl SendPart {
         self.base
     }
 
-    /// Returns true if the end of the stream has been acknowledged.
+    /// Returns true if all data and the end of the stream have been acknowledged.
     pub fn is_finished(&self) -> bool {
-        self.fin_acknowledged
-    }
-
-    /// Returns true if nothing waits for its acknowledgment or for transmission.
-    pub fn is_quiet(&self) -> bool {
-        self.base == self.end && (!self.closed || self.fin_acknowledged)
+        self.fin_acknowledged && self.base == self.end
     }
 
     /// Returns true if there is data to send within the stream's limit; `room` bytes of new data
@@ -284,7 +279,19 @@ mod tests {
         assert!(!part.acknowledge(&data(0, 499, false)) && !part.acknowledge(&data(499, 500, false)));
         assert_eq!(part.acknowledged(), 1996);
         assert!(part.acknowledge(&data(1996, 504, true)));
-        assert!(part.is_finished() && part.is_quiet());
+        assert!(part.is_finished());
+    }
+
+    #[test]
+    fn a_stream_is_finished_only_once_all_of_its_data_is_acknowledged() {
+        let mut part = SendPart::new(10_000, false);
+        part.hand_over(1500);
+        part.close();
+        let sent: Vec<_> = std::iter::from_fn(|| part.next(0, 1003, 10_000)).collect();
+        part.acknowledge(&sent[1].0);
+        assert!(sent[1].0.fin && !part.is_finished());
+        part.acknowledge(&sent[0].0);
+        assert!(part.is_finished());
     }
 
     #[test]
