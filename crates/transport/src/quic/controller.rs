@@ -21,7 +21,7 @@ use crate::sending::careful_resume::CarefulResume;
 use crate::sending::clock::Clock;
 use crate::sending::rate::{self, check_application_limited};
 use crate::sending::rtt::{Estimator, Rules};
-use crate::sending::{in_flight, Newest};
+use crate::sending::{in_flight, random_bits, reduce, Newest};
 use bentpipe_congestion::interface::{
     AckSample, Congestion, Event, State, CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH,
 };
@@ -244,8 +244,7 @@ impl Controller {
             self.congestion.pkts_acked(&mut self.state, &sample);
         }
         if self.has_cong_control {
-            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            self.state.random = (self.random >> 32) as u32;
+            self.state.random = random_bits(&mut self.random);
             let newest = Newest { number: newest.flight, sent: newest.at, resent: false, end: 0 };
             let flight = acknowledged.first_flight;
             let mut sample = self.rate.sample(now, Some(newest), count, flight, &mut self.state);
@@ -291,11 +290,8 @@ impl Controller {
             self.leave_recovery();
         }
         self.recovery_start = Some(now);
-        let state = &mut self.state;
-        state.prior_ssthresh = state.snd_ssthresh.max((state.snd_cwnd >> 1) + (state.snd_cwnd >> 2));
-        state.prior_cwnd = state.snd_cwnd;
-        let ssthresh = self.congestion.ssthresh(state);
-        state.snd_ssthresh = ssthresh.max(MINIMUM_WINDOW);
+        reduce(&mut self.state, &mut *self.congestion);
+        self.state.snd_ssthresh = self.state.snd_ssthresh.max(MINIMUM_WINDOW);
         self.set_state(CA_RECOVERY);
         if !self.has_cong_control && !self.resume.congested(self.flights, &mut self.state) {
             self.state.snd_cwnd = self.state.snd_ssthresh.min(self.state.snd_cwnd);

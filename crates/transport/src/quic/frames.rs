@@ -71,6 +71,11 @@ impl Kind {
     }
 }
 
+/// Returns the data of a stream in a full packet with this UDP payload, in bytes.
+pub fn full_packet(udp_payload: u32) -> u32 {
+    udp_payload - Kind::OneRtt.overhead(2) - 8
+}
+
 /// Returns the bytes of a packet number (RFC 9000, section 17.1): enough for more than twice the
 /// range of numbers since the largest acknowledged one.
 pub fn number_bytes(number: u64, largest_acknowledged: Option<u64>) -> u32 {
@@ -89,7 +94,7 @@ pub fn variable(value: u64) -> u32 {
     }
 }
 
-/// A part of the data of a stream.
+/// A part of the data of a stream, or of the messages of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamData {
     /// Number of the stream, equal to the application's number of the connection.
@@ -122,8 +127,8 @@ pub enum Frame {
     Ping,
     /// An acknowledgment of packets.
     Ack(Box<Ack>),
-    /// Messages of the handshake: position and length.
-    Crypto(u64, u32),
+    /// A part of the messages of the handshake.
+    Crypto(StreamData),
     /// A part of the data of a stream.
     Stream(StreamData),
     /// Limit of the data of the connection.
@@ -140,7 +145,7 @@ impl Frame {
         match self {
             Frame::Ping | Frame::HandshakeDone => 1,
             Frame::Ack(ack) => ack_size(ack),
-            Frame::Crypto(offset, length) => 1 + variable(*offset) + variable((*length).into()) + length,
+            Frame::Crypto(data) => 1 + variable(data.offset) + variable(data.length.into()) + data.length,
             Frame::Stream(data) => stream_header(data.id, data.offset, data.length) + data.length,
             Frame::MaxData(limit) => 1 + variable(*limit),
             Frame::MaxStreamData(id, limit) => 1 + variable(identifier(*id)) + variable(*limit),

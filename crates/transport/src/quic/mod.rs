@@ -25,17 +25,12 @@ use crate::{Control, EndpointParts, Packets, Supply, Transport};
 use bentpipe_core::{Table, Tables};
 use bentpipe_stage::Stage;
 use endpoint::{Traces, REPORT, TRACE};
-use frames::{Kind, LOWER, SMALLEST_INITIAL};
-
-/// Bytes of the headers of a stream frame and of a packet number in a full packet.
-const NUMBER: u32 = 2;
-const STREAM: u32 = 8;
+use frames::{LOWER, SMALLEST_INITIAL};
 
 impl Transport for Config {
     fn packets(&self, _datagram: Option<u32>) -> Packets {
         let udp = self.largest_udp_payload();
-        let payload = udp - Kind::OneRtt.overhead(NUMBER) - STREAM;
-        Packets { payload, size: udp + LOWER, answer: LOWER + 36, responsive: true }
+        Packets { payload: frames::full_packet(udp), size: udp + LOWER, answer: LOWER + 36, responsive: true }
     }
 
     fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {

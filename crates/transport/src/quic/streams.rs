@@ -207,8 +207,6 @@ pub struct ReceivePart {
     ranges: Ranges,
     /// Number of bytes that the application has read.
     read: u64,
-    /// Position after the last byte that has arrived.
-    highest: u64,
     /// Length of the stream, once it is known.
     end: Option<u64>,
     closed: bool,
@@ -219,25 +217,23 @@ pub struct ReceivePart {
 impl ReceivePart {
     /// Creates the part with its window.
     pub fn new(window: Window) -> ReceivePart {
-        ReceivePart { ranges: Ranges::default(), read: 0, highest: 0, end: None, closed: false, window }
+        ReceivePart { ranges: Ranges::default(), read: 0, end: None, closed: false, window }
     }
 
-    /// Handles arriving data. Returns the bytes that have become readable, the increase of the
-    /// highest position, and true if the stream has just ended.
-    pub fn receive(&mut self, data: &StreamData) -> (u64, u64, bool) {
+    /// Handles arriving data. Returns the bytes that have become readable, and true if the stream
+    /// has just ended.
+    pub fn receive(&mut self, data: &StreamData) -> (u64, bool) {
         let end = data.offset + u64::from(data.length);
         let before = self.read;
         if data.length > 0 && end > self.read {
             advance(&mut self.ranges, &mut self.read, (data.offset, end));
         }
-        let grown = end.saturating_sub(self.highest);
-        self.highest += grown;
         if data.fin {
             self.end = Some(end);
         }
         let ended = !self.closed && self.end == Some(self.read);
         self.closed |= ended;
-        (self.read - before, grown, ended)
+        (self.read - before, ended)
     }
 
     /// Returns the number of bytes that the application has read.
@@ -308,11 +304,11 @@ mod tests {
     #[test]
     fn data_is_read_in_order_and_once() {
         let mut part = ReceivePart::new(Window::new(1000, 1000));
-        assert_eq!(part.receive(&data(500, 100, true)), (0, 600, false));
-        assert_eq!(part.receive(&data(0, 300, false)), (300, 0, false));
-        assert_eq!(part.receive(&data(0, 300, false)), (0, 0, false));
-        assert_eq!(part.receive(&data(300, 200, false)), (300, 0, true));
-        assert_eq!(part.receive(&data(500, 100, true)), (0, 0, false));
+        assert_eq!(part.receive(&data(500, 100, true)), (0, false));
+        assert_eq!(part.receive(&data(0, 300, false)), (300, false));
+        assert_eq!(part.receive(&data(0, 300, false)), (0, false));
+        assert_eq!(part.receive(&data(300, 200, false)), (300, true));
+        assert_eq!(part.receive(&data(500, 100, true)), (0, false));
     }
 
     #[test]

@@ -18,7 +18,7 @@
 //! packets, and packets are numbered in the order of transmission.
 
 use super::in_flight;
-use bentpipe_congestion::interface::{State, INFINITE_SSTHRESH};
+use bentpipe_congestion::interface::State;
 use bentpipe_core::{Count, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ enum Phase {
     Unvalidated(Time, u64),
     /// The numbers of the first and the last unvalidated packet.
     Validating(u64, u64),
-    /// The number of the last unvalidated packet.
+    /// The numbers of the first and the last unvalidated packet.
     SafeRetreat(u64, u64),
 }
 
@@ -173,7 +173,6 @@ impl CarefulResume {
         self.phase = Phase::SafeRetreat(first, last);
         state.sk_pacing_rate = u64::MAX;
         state.snd_cwnd = (self.pipe / 2).max(self.initial);
-        state.snd_ssthresh = state.snd_ssthresh.min(INFINITE_SSTHRESH - 1);
         true
     }
 }
@@ -181,6 +180,7 @@ impl CarefulResume {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bentpipe_congestion::interface::INFINITE_SSTHRESH;
 
     fn at(milliseconds: u64) -> Time {
         Time::ZERO + Span::from_millis(milliseconds)

@@ -11,9 +11,8 @@
 //!   part (RFC 2861, section 3.2; RFC 7661 is its successor), but not below the initial window. The
 //!   threshold keeps the old value.
 
-use super::recovery::current_ssthresh;
 use super::Config;
-use crate::sending::in_flight;
+use crate::sending::{current_ssthresh, in_flight};
 use bentpipe_congestion::interface::{Congestion, Event, State, CA_OPEN};
 use bentpipe_core::{Span, Time};
 

@@ -53,8 +53,6 @@ use bentpipe_congestion::interface::{Congestion, State, CA_CWR, CA_OPEN, CA_RECO
 use bentpipe_core::Time;
 use reduction::{change, limit_reno_sacked, Reduction};
 
-pub use reduction::current_ssthresh;
-
 /// The parts of a sender on which recovery works, borrowed for a call.
 pub struct Parts<'a> {
     /// The congestion control's view of the connection.

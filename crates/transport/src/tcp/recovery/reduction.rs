@@ -1,9 +1,9 @@
 //! Reductions of the window: start, progress, end and undo.
 
 use super::{Method, Parts, Prr, RateHalving, Recovery};
-use crate::sending::in_flight;
+use crate::sending::{in_flight, reduce};
 use crate::tcp::config::Config;
-use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_RECOVERY, INFINITE_SSTHRESH};
+use bentpipe_congestion::interface::{Event, State, CA_CWR, INFINITE_SSTHRESH};
 
 /// The method by which the window falls to ssthresh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ impl Recovery {
         self.halving = RateHalving::default();
         self.reduced = true;
         parts.state.snd_cwnd_cnt = 0;
-        reduce(parts);
+        reduce(parts.state, parts.congestion);
     }
 
     /// Ends a reduction (Linux's `tcp_end_cwnd_reduction`).
@@ -84,24 +84,6 @@ impl Recovery {
 pub(super) fn limit_reno_sacked(state: &mut State) {
     let holes = state.lost_out.max(1).min(state.packets_out);
     state.sacked_out = state.sacked_out.min(state.packets_out - holes);
-}
-
-/// Requests the new slow-start threshold from the congestion control.
-pub(super) fn reduce(parts: &mut Parts) {
-    let state = &mut *parts.state;
-    // Linux's tcp_current_ssthresh: the value that an undo restores.
-    state.prior_ssthresh = current_ssthresh(state);
-    state.prior_cwnd = state.snd_cwnd;
-    let ssthresh = parts.congestion.ssthresh(parts.state);
-    parts.state.snd_ssthresh = ssthresh;
-}
-
-/// Returns the threshold that corresponds to the present window (Linux's `tcp_current_ssthresh`).
-pub fn current_ssthresh(state: &State) -> u32 {
-    match state.ca_state {
-        CA_CWR | CA_RECOVERY => state.snd_ssthresh,
-        _ => state.snd_ssthresh.max((state.snd_cwnd >> 1) + (state.snd_cwnd >> 2)),
-    }
 }
 
 pub(super) fn change(parts: &mut Parts, ca_state: u32) {

@@ -1,8 +1,8 @@
 //! The reaction to an acknowledgment in each state, and the transitions between states.
 
-use super::reduction::{change, limit_reno_sacked, reduce, Reduction};
+use super::reduction::{change, limit_reno_sacked, Reduction};
 use super::{AckInfo, Method, Parts, Recovery};
-use crate::sending::in_flight;
+use crate::sending::{in_flight, reduce};
 use crate::tcp::scoreboard::DUP_THRESH;
 use bentpipe_congestion::interface::{Event, State, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY};
 use bentpipe_core::{Span, Time};
@@ -223,7 +223,7 @@ impl Recovery {
         }
         // Once per window, so not for time-outs of segments sent before the last reduction.
         if ca_state <= CA_DISORDER || parts.una >= self.high || (ca_state == CA_LOSS && self.timeouts == 0) {
-            reduce(parts);
+            reduce(parts.state, parts.congestion);
             parts.congestion.cwnd_event(parts.state, Event::Loss);
             self.undo.begin(parts.una, 0);
             self.reduced = true;

@@ -1,7 +1,7 @@
 //! The effects of an acknowledgment on the sender.
 
 use super::{Ack, Before, News, Sender};
-use crate::sending::in_flight;
+use crate::sending::{in_flight, random_bits};
 use crate::tcp::ecn::Report;
 use crate::tcp::header;
 use crate::tcp::recovery::AckInfo;
@@ -250,8 +250,7 @@ impl Sender {
         newest_rtt: i32,
         before: &Before,
     ) {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        self.state.random = mix(self.random);
+        self.state.random = random_bits(&mut self.random);
         let first = self.scoreboard.first();
         let mut sample = self.rate.sample(now, tally.newest, delivered, first, &mut self.state);
         sample.rtt_us = i64::from(newest_rtt);
@@ -266,12 +265,4 @@ impl Sender {
         );
         self.congestion.cong_control(&mut self.state, &sample);
     }
-}
-
-/// Mixes the bits of a value: the finalizer of SplitMix64 (Steele, Lea, Flood, "Fast splittable
-/// pseudorandom number generators", 2014).
-fn mix(value: u64) -> u32 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((value ^ (value >> 31)) >> 32) as u32
 }

@@ -1,0 +1,252 @@
+//! A connection (RFC 9000, RFC 9001, RFC 9002): handshake, streams, acknowledgments, losses and
+//! time-outs. A connection does no I/O: it takes datagrams, timers and the application's requests,
+//! and returns the datagrams to send.
+//!
+//! - **Handshake.** The client sends its first message in an Initial packet of 1200 bytes. The
+//!   server answers with its first message in an Initial packet and the rest, with its certificate,
+//!   in Handshake packets: at most three times as many bytes as it has received, until a Handshake
+//!   packet of the client arrives (section 8.1). The client finishes the handshake and may send
+//!   data, after one round trip. With resumption its data leaves with the first packet, and the
+//!   server sends no certificate. A server sends data after its first flight. Up to
+//!   [`MAX_EARLY`] packets that arrive before their keys are kept.
+//! - **Probe time-out** (RFC 9002, section 6.2): two packets are sent regardless of the window,
+//!   with new or lost data, else with the oldest outstanding data.
+//! - **Path MTU discovery** by one probe of the largest size, repeated up to [`MTU_PROBES`] times.
+//!
+//! Not modelled: keys and their updates, Retry, version negotiation, connection migration,
+//! CONNECTION_CLOSE, RESET_STREAM and STOP_SENDING (an aborted stream ends early), limits on the
+//! number of streams, the probe of ECN (section 13.4.2).
+
+mod arrival;
+mod departure;
+mod handshake;
+mod timers;
+
+use super::controller::Controller;
+use super::frames::{full_packet, Datagram, Frame, Space, SMALLEST_INITIAL};
+use super::space::{Outcome, PacketSpace};
+use super::streams::{ReceivePart, SendPart, Window};
+use super::Config;
+use crate::app::{End, Event};
+use crate::flow::SourceCounters;
+use bentpipe_congestion::interface::Congestion;
+use bentpipe_core::{Span, Time};
+use handshake::CLIENT_HELLO;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Number of packets that are kept until their keys are available.
+const MAX_EARLY: usize = 32;
+/// Number of probes of the path MTU.
+const MTU_PROBES: u32 = 3;
+/// Least room for a packet, in bytes.
+const LEAST_ROOM: u32 = 60;
+
+/// A stream, or the messages of the handshake in one packet number space, in both directions.
+#[derive(Debug)]
+struct Stream {
+    send: SendPart,
+    receive: ReceivePart,
+}
+
+/// A datagram that leaves now.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// The packets of the datagram.
+    pub datagram: Arc<Datagram>,
+    /// UDP payload in bytes, padding included.
+    pub size: u32,
+}
+
+/// One end of a QUIC connection.
+pub struct Connection {
+    end: End,
+    config: Config,
+    /// Counters for the report of the flow's source.
+    pub counters: SourceCounters,
+    /// The congestion control and the estimates.
+    pub controller: Controller,
+    spaces: [PacketSpace; 3],
+    /// True for spaces whose packets can be sent and read; false again once keys are discarded.
+    keys: [bool; 3],
+    crypto: [Stream; 2],
+    /// True once the client has sent, or the server has received, the end of the handshake.
+    complete: bool,
+    /// Time at which the handshake was completed.
+    completed_at: Option<Time>,
+    /// True once the client's address is validated; always true at the client.
+    validated: bool,
+    /// True once the other end is known to have validated the client's address.
+    confirmed: bool,
+    received_bytes: u64,
+    sent_bytes: u64,
+    early: Vec<(Arc<Datagram>, usize, bool)>,
+    streams: BTreeMap<u16, Stream>,
+    /// Streams that may have data to send, in turn.
+    active: VecDeque<u16>,
+    /// Streams that the application has opened before the connection could carry data.
+    opening: Vec<u16>,
+    /// Limit of the other end for the data of all streams, and the data sent.
+    limit: u64,
+    data_sent: u64,
+    window: Window,
+    data_read: u64,
+    /// Control frames that wait for a packet.
+    control: Vec<Frame>,
+    /// Number of marked packets that the other end has reported.
+    reported_marks: u64,
+    /// True if packets are ECN-capable.
+    pub uses_ecn: bool,
+    mtu: u32,
+    mtu_probes: u32,
+    mtu_probe_due: bool,
+    probe_timeouts: u32,
+    last_activity: Time,
+    failed: bool,
+    outcome: Outcome,
+    events: VecDeque<(u16, Event)>,
+}
+
+impl Connection {
+    /// Creates one end of a connection. `random` seeds the congestion control.
+    pub fn new(config: &Config, end: End, congestion: Box<dyn Congestion>, random: u64) -> Connection {
+        let mtu = SMALLEST_INITIAL;
+        let controller = Controller::new(config, congestion, full_packet(mtu), random);
+        let crypto = || Stream {
+            send: SendPart::new(u64::MAX, false),
+            receive: ReceivePart::new(Window::new(u64::MAX, u64::MAX)),
+        };
+        Connection {
+            end,
+            counters: SourceCounters::default(),
+            uses_ecn: config.ecn.unwrap_or(controller.is_scalable()),
+            controller,
+            spaces: <[PacketSpace; 3]>::default(),
+            keys: [true, false, false],
+            crypto: [crypto(), crypto()],
+            complete: false,
+            completed_at: None,
+            validated: end == End::Source,
+            confirmed: false,
+            received_bytes: 0,
+            sent_bytes: 0,
+            early: Vec::new(),
+            streams: BTreeMap::new(),
+            active: VecDeque::new(),
+            opening: Vec::new(),
+            limit: config.connection_window.bytes(),
+            data_sent: 0,
+            window: Window::new(config.connection_window.bytes(), config.max_connection_window.bytes()),
+            data_read: 0,
+            control: Vec::new(),
+            reported_marks: 0,
+            mtu,
+            mtu_probes: 0,
+            mtu_probe_due: false,
+            probe_timeouts: 0,
+            last_activity: Time::MAX,
+            failed: false,
+            outcome: Outcome::default(),
+            events: VecDeque::new(),
+            config: config.clone(),
+        }
+    }
+
+    /// Opens stream `id`. The first one begins the handshake.
+    pub fn open(&mut self, now: Time, id: u16) {
+        self.counters.start.get_or_insert(now);
+        self.counters.completed = None;
+        if self.last_activity == Time::MAX {
+            self.last_activity = now;
+            self.crypto[0].send.hand_over(CLIENT_HELLO);
+            self.keys[2] = self.config.resumption;
+        }
+        self.stream(id);
+        self.activate(id);
+        if self.can_carry_data() {
+            self.events.push_back((id, Event::Connected));
+        } else {
+            self.opening.push(id);
+        }
+    }
+
+    /// Adds data to a stream; `u64::MAX` for an endless one.
+    pub fn send(&mut self, now: Time, id: u16, bytes: u64) {
+        self.counters.start.get_or_insert(now);
+        self.counters.completed = None;
+        self.stream(id).send.hand_over(bytes);
+        self.activate(id);
+    }
+
+    /// Ends a stream after its data.
+    pub fn close(&mut self, id: u16) {
+        self.stream(id).send.close();
+        self.activate(id);
+    }
+
+    /// Discards unsent data of a stream and ends it.
+    pub fn stop(&mut self, id: u16) {
+        self.stream(id).send.stop();
+        self.activate(id);
+    }
+
+    /// Returns the next event for the application, with the number of its stream.
+    pub fn next_event(&mut self) -> Option<(u16, Event)> {
+        self.events.pop_front()
+    }
+
+    /// Returns the number of payload bytes acknowledged so far.
+    pub fn acknowledged_bytes(&self) -> u64 {
+        self.streams.values().map(|stream| stream.send.acknowledged()).sum()
+    }
+
+    /// Returns the duration of the handshake, once it is complete.
+    pub fn handshake(&self) -> Option<Span> {
+        Some(self.completed_at?.since(self.counters.start?))
+    }
+
+    /// Returns the UDP payload of a full packet, in bytes.
+    pub fn mtu(&self) -> u32 {
+        self.mtu
+    }
+
+    /// Returns the number of streams.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Returns true if the connection has ended for lack of packets.
+    pub fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Returns the present probe time-out, back-off included.
+    pub fn probe_timeout(&self) -> Span {
+        let delay = if self.complete { self.config.max_ack_delay } else { Span::ZERO };
+        (self.controller.probe_term() + delay) * self.backoff()
+    }
+
+    fn backoff(&self) -> u64 {
+        1 << self.probe_timeouts.min(16)
+    }
+
+    fn can_carry_data(&self) -> bool {
+        self.keys[Space::Application as usize]
+    }
+
+    fn stream(&mut self, id: u16) -> &mut Stream {
+        let config = &self.config;
+        let opens = self.end == End::Source;
+        self.streams.entry(id).or_insert_with(|| {
+            let size = config.stream_window.bytes();
+            let window = Window::new(size, config.max_stream_window.bytes());
+            Stream { send: SendPart::new(size, opens), receive: ReceivePart::new(window) }
+        })
+    }
+
+    fn activate(&mut self, id: u16) {
+        if !self.active.contains(&id) {
+            self.active.push_back(id);
+        }
+    }
+}
