@@ -259,7 +259,7 @@ def _draw_thresholds(axes: Axes, runs: Runs, colours: Sequence[str]) -> None:
     thresholds = [
         (one.time_s, one.values)
         for _, run in named_runs(runs)
-        for one in samples_of(run, "tcp.ssthresh").values()
+        for one in samples_of(run, "ssthresh").values()
     ]
     if len(thresholds) != len(colours):
         return

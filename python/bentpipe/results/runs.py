@@ -223,18 +223,23 @@ class Run:
         """Returns a quantity over the time of the run.
 
         ``quantity`` is a column of a trace (``"cwnd"``, or ``"dama.queue"`` if several traces have
-        a column of that name) or a whole trace (``"tcp"``). Returns the columns ``time`` (seconds
-        since the start of the run, Float64), the entity's name (``flow``, ``terminal`` or ``link``,
-        String) and the value or values, ordered by time for each entity. With ``entity``, returns
-        only its rows. Raises :class:`bentpipe.InputError` for a quantity that was not recorded.
+        a column of that name) or a whole trace (``"tcp"``). A column that several traces of flows
+        have, such as ``"rtt"`` of TCP and QUIC, has the rows of all. Returns the columns ``time``
+        (seconds since the start of the run, Float64), the entity's name (``flow``, ``terminal`` or
+        ``link``, String) and the value or values, ordered by time for each entity. With ``entity``,
+        returns only its rows. Raises :class:`bentpipe.InputError` for a quantity that was not
+        recorded.
         """
         import polars as pl
 
-        frame = self.scan(quantity)
-        with reading(self._file(quantity)):
-            if entity is not None:
-                frame = frame.filter(pl.col(frame.collect_schema().names()[1]) == entity)
-            return frame.collect()
+        frames = []
+        for trace, names in self._find(quantity):
+            frame = self._scan(trace, names)
+            with reading(self._trace_files[trace]):
+                if entity is not None:
+                    frame = frame.filter(pl.col(frame.collect_schema().names()[1]) == entity)
+                frames.append(frame.collect())
+        return pl.concat(frames)
 
     def scan(self, quantity: str) -> pl.LazyFrame:
         """Returns the same as :meth:`trace`, as a Polars LazyFrame. It is suitable for traces
@@ -243,16 +248,19 @@ class Run:
         """
         import polars as pl
 
-        file, trace = self._file(quantity), self._find(quantity)[0]
+        return pl.concat([self._scan(*found) for found in self._find(quantity)])
+
+    def _scan(self, trace: str, wanted: list[str]) -> pl.LazyFrame:
+        """Returns columns of a trace, after time and entity."""
+        import polars as pl
+
+        file = self._trace_files[trace]
         with reading(file):
             lazy = pl.scan_parquet(file, glob=False).rename(old_names.COLUMNS.get(trace, {}), strict=False)
             names = lazy.collect_schema().names()
             columns.check(file, ["time", *columns.TRACED.get(trace, ())], names, self._version)
             who = names[1]
-            return lazy.select(pl.col("time") / 1e9, pl.col(who).cast(pl.String), *self._find(quantity)[1])
-
-    def _file(self, quantity: str) -> Path:
-        return self._trace_files[self._find(quantity)[0]]
+            return lazy.select(pl.col("time") / 1e9, pl.col(who).cast(pl.String), *wanted)
 
     @cached_property
     def last_row_s(self) -> float:
@@ -271,21 +279,29 @@ class Run:
             return False
         return True
 
-    def _find(self, quantity: str) -> tuple[str, list[str]]:
-        """Returns the trace that contains the quantity, and its columns to return."""
+    def _find(self, quantity: str) -> list[tuple[str, list[str]]]:
+        """Returns the traces that contain the quantity, each with its columns to return."""
         if quantity in self.traces:
-            return quantity, self.traces[quantity]
+            return [(quantity, self.traces[quantity])]
         table, dot, column = quantity.partition(".")
         if dot and column in self.traces.get(table, []):
-            return table, [column]
+            return [(table, [column])]
         having = [name for name, columns in self.traces.items() if quantity in columns]
-        if len(having) > 1:
+        if len(having) > 1 and not all(self._is_of_flows(name) for name in having):
             full = " or ".join(f'"{name}.{quantity}"' for name in having)
             raise InputError(f'several traces of {self.path} have "{quantity}": ask for {full}')
         if not having:
             known = [column for columns in self.traces.values() for column in columns]
             raise unknown("trace or quantity", quantity, {*known, *self.traces}, str(self.path))
-        return having[0], [quantity]
+        return [(name, [quantity]) for name in having]
+
+    def _is_of_flows(self, trace: str) -> bool:
+        """Returns true for a trace of flows. A flow has rows in one such trace of its transport."""
+        import polars as pl
+
+        file = self._trace_files[trace]
+        with reading(file):
+            return pl.scan_parquet(file, glob=False).collect_schema().names()[1] == "flow"
 
     def _json(self, name: str) -> dict[str, Any]:
         try:

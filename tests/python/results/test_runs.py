@@ -6,8 +6,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from bentpipe import InputError, open_run
+from bentpipe import InputError, open_run, simulate
 from bentpipe.results.flows import flow_results
+from helpers import ROOT
 from helpers.folders import write_run
 
 
@@ -96,3 +97,14 @@ def test_a_notebook_finds_what_it_needs_at_once(tmp_path: Path) -> None:
     shown = run._repr_html_()
     assert "<table" in shown and "download" in shown and "kbit/s" in shown
     assert bp.report.write_report([run], tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_a_quantity_of_flows_over_several_transports_has_all_of_them(tmp_path: Path) -> None:
+    """TCP and QUIC have traces of their own, each with a congestion window."""
+    example = ROOT / "examples" / "quic-geo.toml"
+    run = simulate(example, overrides=["duration=5 s"], out=tmp_path / "run")
+    windows = run.trace("cwnd")
+    assert {"quic", "tcp"} <= set(windows["flow"])
+    assert windows.height == run.trace("tcp").height + run.trace("quic").height
+    assert run.trace("cwnd", "quic").equals(run.trace("quic.cwnd", "quic"))
+    assert run.scan("cwnd").collect().height == windows.height

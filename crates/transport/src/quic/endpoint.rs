@@ -27,13 +27,13 @@ pub static TRACE: Table = Table {
     about: "after each packet that arrives while data is unacknowledged, and after each probe time-out, once the \
             sender has answered it",
     columns: &[
-        Column::whole("cwnd", "packets", "congestion window of the sender"),
-        Column::real("ssthresh", "packets", "slow-start threshold; null while infinite"),
+        Column::whole("cwnd", "segments", "congestion window of the sender, in packets"),
+        Column::real("ssthresh", "segments", "slow-start threshold; null while infinite"),
         Column::real("rtt", "s", "last round-trip time sample; null before the first"),
         Column::real("srtt", "s", "smoothed round-trip time"),
         Column::real("rttvar", "s", "mean deviation of the round-trip time"),
         Column::real("pto", "s", "probe time-out, back-off included"),
-        Column::whole("inflight", "packets", "packets in flight"),
+        Column::whole("inflight", "segments", "packets in flight"),
         Column::whole("acknowledged", "bytes", "payload acknowledged so far, without gaps, of all streams"),
         Column::whole("sent", "bytes", "payload sent so far, each byte once"),
         Column::whole("retransmissions", "packets", "packets sent so far with data that had been sent before"),
