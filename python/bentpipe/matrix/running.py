@@ -30,8 +30,7 @@ RUNS: Final = "runs"
 @dataclass(frozen=True)
 class Standing:
     """The progress of a matrix: numbers of cells, of reused outcomes and of new outcomes, and the
-    name of a cell that runs, or
-    an empty text."""
+    name of a cell that runs, or an empty text."""
 
     cells: int
     kept: int

@@ -31,9 +31,6 @@ from bentpipe.errors import InputError, text_of, unknown
 FOLDER: Final = Path(__file__).with_name("stacks")
 DESCRIPTION: Final = "stack.toml"
 
-#: Order of the stacks in tables. Further folders follow.
-_ORDER: Final = ("aioquic", "quinn", "quic-go", "s2n-quic", "quiche", "tquic", "noq")
-
 #: The keys of a description, and the type of their values.
 _KEYS: Final[dict[str, type]] = {
     **dict.fromkeys(("package", "version", "registry", "language", "congestion", "windows"), str),
@@ -88,8 +85,7 @@ def stacks(folder: Path = FOLDER) -> dict[str, Stack]:
         raise InputError(
             f"{folder} has no stacks; allowed: a folder with a file NAME/{DESCRIPTION} per stack"
         )
-    names = dict.fromkeys((*(name for name in _ORDER if name in found), *found))
-    return {name: _stack(found[name]) for name in names}
+    return {name: _stack(file) for name, file in found.items()}
 
 
 def chosen(names: Iterable[str], known: dict[str, Stack]) -> list[Stack]:

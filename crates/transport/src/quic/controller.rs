@@ -201,8 +201,7 @@ impl Controller {
         self.flights
     }
 
-    /// Removes packets from those in flight without any other effect: of discarded spaces, and lost
-    /// probes of the path MTU.
+    /// Removes packets of a discarded space from those in flight, without any other effect.
     pub fn forget(&mut self, packets: u32) {
         self.state.packets_out -= packets;
     }
