@@ -92,6 +92,7 @@ ELSEWHERE: Final[dict[str, str]] = {
     "link.contacts.when.plan.skip_impossible": "contacts that do not end after their start, which carry nothing",
     "network.bundles.skip_impossible": "contacts that do not end after their start, which carry nothing",
     "flow.app.bundles.series.file": "the same series in a file",
+    "flow.transport.quic.congestion.file": "source that may do anything (test_prototypes.py)",
     "flow.transport.tcp.congestion.file": "source that may do anything (test_prototypes.py)",
     "multilink.policy.signal.samples.file": "the same samples in a file",
     "network.constellation.routing.forwarding": "the paths of a file, which facts follow as a run does (View)",
