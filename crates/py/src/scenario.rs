@@ -156,12 +156,13 @@ impl Scenario {
     }
 
     /// Returns the parts of the scenario that an emulation does not apply: keys of flows by flow,
-    /// and the key paths that it refuses, as JSON.
+    /// the key paths that it refuses, and the flows with models at their ends, as JSON.
     fn simulated_only(&self) -> String {
         let scenario = &self.loaded.value;
         let refused = scenario.check_emulated(false);
         let refused: Vec<String> = refused.into_vec().iter().map(|problem| problem.path.join(".")).collect();
-        text(&(bentpipe_emu::simulated_only(scenario), refused))
+        let modelled = scenario.flow.iter().filter(|flow| flow.is_modelled()).map(|flow| &flow.name);
+        text(&(bentpipe_emu::simulated_only(scenario), refused, modelled.collect::<Vec<_>>()))
     }
 
     /// Raises `ScenarioError` for a value at a key path.

@@ -159,6 +159,8 @@ pub enum Socket<'a> {
     Stream(&'a tcp::Config),
     /// A UDP socket, which has no parameters.
     Datagram,
+    /// A UDP socket under a QUIC stack with the parameters of a scenario.
+    Quic(&'a quic::Config),
 }
 
 /// The parts from which an end of a flow is built.

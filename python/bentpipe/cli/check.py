@@ -26,8 +26,12 @@ def check(scenario: ScenarioFile, overrides: Overrides = None, json: Json = Fals
             document |= {"nodes": valid.nodes, "stages": valid.stages, "warnings": valid.warnings}
             if plan is not None:
                 document["campaign"] = {"variants": len(plan.variants), "replications": plan.replications}
-            flows, refused = valid.simulated_only
-            document["emulation"] = {"refused": refused, "not_applied": dict(flows)}
+            flows, refused, modelled = valid.simulated_only
+            document["emulation"] = {
+                "refused": refused,
+                "not_applied": dict(flows),
+                "modelled": modelled,
+            }
             document |= {"memory": valid.memory, "cautions": cautions(valid, known), "facts": known}
         print_json(document)
         if problems:

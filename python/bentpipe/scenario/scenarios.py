@@ -80,11 +80,12 @@ class Scenario:
         return cast("dict[str, Any]", json.loads(self.native.memory()))
 
     @cached_property
-    def simulated_only(self) -> tuple[list[tuple[str, list[str]]], list[str]]:
+    def simulated_only(self) -> tuple[list[tuple[str, list[str]]], list[str], list[str]]:
         """The parts that an emulation does not apply: flows, and sides of proxies, with the keys
-        that no kernel applies, and the key paths that an emulation refuses."""
+        that no real stack applies; the key paths that an emulation refuses; and the flows with
+        models at their ends."""
         parts = json.loads(self.native.simulated_only())
-        return cast("tuple[list[tuple[str, list[str]]], list[str]]", parts)
+        return cast("tuple[list[tuple[str, list[str]]], list[str], list[str]]", parts)
 
     @cached_property
     def _members(self) -> dict[str, Any]:

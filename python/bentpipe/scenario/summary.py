@@ -132,7 +132,7 @@ def explain(scenario: Scenario, known: Facts) -> list[str]:
 
 def _emulations(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """Yields the parts that the clocks real and kernel do not apply."""
-    flows, refused = scenario.simulated_only
+    flows, refused, modelled = scenario.simulated_only
     if refused:
         yield "emulation", f"clocks real and kernel refuse {', '.join(refused)}"
         return
@@ -143,6 +143,9 @@ def _emulations(scenario: Scenario) -> Iterator[tuple[str, str]]:
     for unapplied, names in lacking.items():
         lost = ", ".join(unapplied)
         yield "emulation", f"clocks real and kernel do not apply {lost} of {listed(list(names))}"
+    if modelled:
+        names = dict.fromkeys(groups.get(name, name) for name in modelled)
+        yield "emulation", f"clocks real and kernel use models at the ends of {listed(list(names))}"
 
 
 def _proxies(scenario: Scenario, known: Facts) -> Iterator[tuple[str, str]]:

@@ -164,7 +164,8 @@ pub struct Flow {
     /// The transport protocol that carries the application's data.
     pub transport: transport::Config,
     /// Ends of the flow in an emulation: sockets of the kernel or models. Default: the kernel's
-    /// sockets, except with TFRC, which kernels do not have, and for multicast flows.
+    /// sockets, except with TFRC, which kernels do not have, and for multicast flows. A flow over
+    /// QUIC has quinn over such sockets, if quinn has its congestion control.
     #[serde(default, skip_serializing_if = "Endpoints::are_default")]
     pub endpoints: Endpoints,
 }
@@ -176,7 +177,7 @@ impl Flow {
     }
 
     /// Returns true if models also run at the flow's ends in an emulation: on request, with a
-    /// transport that kernels do not have, and for multicast flows.
+    /// transport or a congestion control that real hosts do not have, and for multicast flows.
     pub fn is_modelled(&self) -> bool {
         self.endpoints == Endpoints::Model || self.transport.socket().is_none() || self.multicast.is_some()
     }

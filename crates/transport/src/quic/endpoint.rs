@@ -10,6 +10,7 @@ use crate::hosting::{self, Hosted, Site};
 use crate::names;
 use crate::sending::in_flight;
 use crate::tcp::endpoint::Probes;
+use crate::Transport;
 use bentpipe_congestion::interface::{Congestion, INFINITE_SSTHRESH};
 use bentpipe_core::{Column, Probe, Report, Stream, Table, Time};
 use bentpipe_link::channel::effect::Received;
@@ -91,7 +92,7 @@ impl Endpoint {
         mut stream: Stream,
         traces: Traces,
     ) -> Endpoint {
-        let random = stream.bits();
+        let random = config.draw(&mut stream);
         let connection = Connection::new(config, site.end, congestion, random);
         Endpoint {
             destination: DestinationCounters::new(site.details),

@@ -21,11 +21,14 @@ pub use endpoint::Endpoint;
 
 use crate::app::Workload;
 use crate::tcp::endpoint::{Probes, DELIVERY};
-use crate::{Control, EndpointParts, Packets, Supply, Transport};
-use bentpipe_core::{Table, Tables};
+use crate::{Control, EndpointParts, Packets, Socket, Supply, Transport};
+use bentpipe_core::{Stream, Table, Tables};
 use bentpipe_stage::Stage;
 use endpoint::{Traces, REPORT, TRACE};
 use frames::{LOWER, SMALLEST_INITIAL};
+
+/// Congestion controls of the stack that carries such flows in emulations (quinn).
+const STACK: [&str; 3] = ["cubic", "reno", "bbr"];
 
 impl Transport for Config {
     fn packets(&self, _datagram: Option<u32>) -> Packets {
@@ -41,6 +44,15 @@ impl Transport for Config {
             Probes { sender: supply.probe(&TRACE, &sender), delivery: supply.probe(&DELIVERY, &receiver) };
         let traces = Traces { connection, transactions };
         Box::new(Endpoint::new(site, self, app, congestion, stream, traces))
+    }
+
+    fn socket(&self) -> Option<Socket<'_>> {
+        let is_there = STACK.contains(&self.congestion.as_str()) && self.parameters.is_empty();
+        is_there.then_some(Socket::Quic(self))
+    }
+
+    fn draw(&self, stream: &mut Stream) -> u64 {
+        stream.bits()
     }
 
     fn mismatch(&self, kind: &str, app: &dyn Workload) -> Option<String> {

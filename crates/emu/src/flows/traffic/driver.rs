@@ -118,11 +118,12 @@ impl Driver {
     }
 
     /// Watches the sockets that are open before the first connection, and waits for time zero.
-    fn begin(&mut self, ends: &[Ending]) -> io::Result<()> {
-        for (number, Ending { endpoint, traces, .. }) in ends.iter().enumerate() {
+    fn begin(&mut self, ends: &mut [Ending]) -> io::Result<()> {
+        for (number, Ending { endpoint, traces, .. }) in ends.iter_mut().enumerate() {
             let watched = match endpoint {
                 Endpoint::Tcp(tcp) => tcp.listener(),
                 Endpoint::Udp(udp) => Some((udp.fd(), 0)),
+                Endpoint::Quic(quic) => Some((quic.fd(), 0)),
             };
             if let Some((fd, connection)) = watched {
                 self.watch(number, *traces).add(fd, connection)?;
@@ -179,15 +180,18 @@ impl Driver {
             (Endpoint::Tcp(tcp), None) => tcp.wake(clock, &mut watch)?,
             (Endpoint::Udp(udp), Some(_)) => udp.ready(clock, &mut watch)?,
             (Endpoint::Udp(udp), None) => udp.wake(clock, &mut watch)?,
+            (Endpoint::Quic(quic), Some(_)) => quic.ready(clock, &mut watch)?,
+            (Endpoint::Quic(quic), None) => quic.wake(clock, &mut watch)?,
         }
         self.schedule(number, endpoint);
         Ok(())
     }
 
-    fn schedule(&mut self, number: usize, endpoint: &Endpoint) {
+    fn schedule(&mut self, number: usize, endpoint: &mut Endpoint) {
         let next = match endpoint {
             Endpoint::Tcp(tcp) => tcp.next_wake(),
             Endpoint::Udp(udp) => udp.next_wake(),
+            Endpoint::Quic(quic) => quic.next_wake(),
         };
         self.due.set(number as u32, (next != Time::MAX).then_some(next));
     }
@@ -214,7 +218,7 @@ impl Driver {
             for line in tcp.lines() {
                 let Some(info) = line.info() else { continue };
                 asked += 1;
-                line.polled.look(&info, opened, (now, line.probes.tcp), &mut self.rows, of_end);
+                line.polled.look(&info, opened, (now, line.probes.sender), &mut self.rows, of_end);
             }
         }
         asked

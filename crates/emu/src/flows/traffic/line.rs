@@ -7,11 +7,12 @@
 use super::exact::{Discarded, Watched};
 use super::info::Info;
 use super::poll::Polled;
-use super::{Probes, Watch};
+use super::Watch;
 use crate::clock::Clock;
 use crate::sys::socket::{self, set_tcp};
 use bentpipe_core::{Span, Time};
 use bentpipe_transport::app::{Actions, Event};
+use bentpipe_transport::tcp::endpoint::Probes;
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
@@ -200,7 +201,7 @@ impl Line {
     /// Called when the connection is established.
     pub fn connected(&mut self, watch: &Watch<'_>) -> io::Result<()> {
         let opened = self.start.is_some();
-        self.watched = watch.connected(self.number, opened, self.probes.tcp, self.socket.as_fd())?;
+        self.watched = watch.connected(self.number, opened, self.probes.sender, self.socket.as_fd())?;
         Ok(())
     }
 
@@ -269,12 +270,12 @@ impl Line {
                 set_tcp(self.socket.as_fd(), socket::TCP_WINDOW_CLAMP, window)?;
             }
             self.delivered += bytes;
-            watch.rows.add(self.probes.arrival, now, &[self.delivered as f64, f64::NAN]);
+            watch.rows.add(self.probes.delivery, now, &[self.delivered as f64, f64::NAN]);
             self.tell(now, Event::Received { bytes });
             if self.only_counts && self.discarded.is_none() {
                 let watched = self.watched.as_ref();
                 self.discarded =
-                    watched.and_then(|watched| watched.discard(self.probes.arrival, self.delivered));
+                    watched.and_then(|watched| watched.discard(self.probes.delivery, self.delivered));
                 if self.discarded.is_some() {
                     watch.only_its_end(self.socket.as_fd(), self.number)?;
                 }

@@ -8,6 +8,7 @@ mod limits;
 mod line;
 mod log;
 pub(crate) mod poll;
+mod quic;
 pub(crate) mod rows;
 pub mod settings;
 pub(crate) mod sockets;
@@ -29,7 +30,8 @@ use bentpipe_engine::scenario::{Flow, Scenario};
 use bentpipe_transport::app::{Connections, End, Transaction};
 use bentpipe_transport::flow::SourceCounters;
 use bentpipe_transport::hosting::{self, Hosted, Site};
-use bentpipe_transport::{datagrams, names, tcp as tcp_model, Socket};
+use bentpipe_transport::tcp::endpoint::Probes;
+use bentpipe_transport::{datagrams, names, quic as quic_model, tcp as tcp_model, Socket};
 use driver::Driver;
 use exact::{Exact, Watched};
 use log::{Seen, Sockets, Statistics, TcpLog};
@@ -100,14 +102,6 @@ impl Watch<'_> {
     }
 }
 
-/// Probes of a connection's traces.
-#[derive(Clone, Copy, Debug, Default)]
-struct Probes {
-    tcp: Option<Probe>,
-    /// Probe of the trace `delivery`, if it is recorded.
-    arrival: Option<Probe>,
-}
-
 /// Probes of an end's traces.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traces {
@@ -129,6 +123,7 @@ struct Ending {
 enum Endpoint {
     Tcp(Box<tcp::Endpoint>),
     Udp(Box<udp::Endpoint>),
+    Quic(Box<quic::Endpoint>),
 }
 
 /// Flows that are ready to begin.
@@ -152,16 +147,24 @@ pub fn flows(scenario: &Scenario) -> impl Iterator<Item = (FlowId, &Flow)> {
 
 /// Returns the ends of the flows with the index of their host. A destination comes before its
 /// source, so that it listens when the source calls.
-fn planned<'a>(scenario: &'a Scenario, hosts: &'a [LiveHost]) -> Vec<(usize, Planned<'a>)> {
+fn planned<'a>(scenario: &'a Scenario, hosts: &'a [LiveHost]) -> Result<Vec<(usize, Planned<'a>)>, Error> {
     let node = |name: &str| hosts.iter().position(|host| host.name == name).expect("all ends are hosts");
     let mut made = Vec::new();
     for (id, flow) in flows(scenario).filter(|(_, flow)| !flow.is_command()) {
         let (from, to) = (node(&flow.from), node(&flow.to));
+        let secrets = match flow.transport.socket() {
+            Some(Socket::Quic(config)) => {
+                let secrets = quic::Secrets::new(config);
+                Some(secrets.doing(format!("making the certificate of flow {}", flow.name))?)
+            }
+            _ => None,
+        };
         for (end, at, peer) in [(End::Destination, to, from), (End::Source, from, to)] {
-            made.push((at, Planned { id, flow, end, hosts: (&hosts[at], &hosts[peer]) }));
+            let hosts = (&hosts[at], &hosts[peer]);
+            made.push((at, Planned { id, flow, end, hosts, secrets: secrets.clone() }));
         }
     }
-    made
+    Ok(made)
 }
 
 impl Traffic {
@@ -187,7 +190,7 @@ impl Traffic {
             notes: variants.notes().to_vec(),
             unapplied: unapplied::of(scenario, variants),
         };
-        let made = planned(scenario, hosts);
+        let made = planned(scenario, hosts)?;
         limits::make_room(made.len() as u64)?;
         let probes: Vec<_> = made.iter().map(|(_, planned)| planned.probes(probe)).collect();
         let traces: Vec<_> = made.iter().map(|(_, planned)| planned.traces(probe)).collect();
@@ -206,7 +209,7 @@ impl Traffic {
         for (number, ((((_, planned), probes), traces), endpoint)) in made {
             if planned.flow.transport.tcp().is_some() {
                 for (connection, sockets) in planned.connections() {
-                    let probe = probes.get(usize::from(connection)).and_then(|probes| probes.tcp);
+                    let probe = probes.get(usize::from(connection)).and_then(|probes| probes.sender);
                     traffic.sockets.insert(sockets, Seen { end: (number, connection), probe });
                 }
             }
@@ -321,15 +324,15 @@ impl Ran {
                         self.notes.push(format!("{}: {failure}", tcp.site.name));
                     }
                 }
+                Endpoint::Quic(quic) => {
+                    quic.report(now, report);
+                    let name = &quic.site.name;
+                    self.notes.extend(quic.failure().map(|failure| format!("{name}: {failure}")));
+                    self.notes.extend(no_room(name, quic.drops()));
+                }
                 Endpoint::Udp(udp) => {
                     udp.report(now, report);
-                    let drops = udp.drops();
-                    if drops > 0 {
-                        self.notes.push(format!(
-                            "{}: {drops} datagrams found no room in the socket",
-                            udp.site.name
-                        ));
-                    }
+                    self.notes.extend(no_room(&udp.site.name, udp.drops()));
                     if udp.refused > 0 {
                         self.notes.push(format!(
                             "{}: {} datagrams were not taken by the kernel",
@@ -345,6 +348,7 @@ impl Ran {
     pub fn lost_datagrams(&self) -> u64 {
         let lost = |ending: &Ending| match &ending.endpoint {
             Endpoint::Tcp(_) => 0,
+            Endpoint::Quic(quic) => quic.drops(),
             Endpoint::Udp(udp) => udp.drops() + udp.refused,
         };
         self.ends.iter().map(lost).sum()
@@ -373,12 +377,19 @@ impl Ran {
     }
 }
 
+/// Returns the note about datagrams that were lost at a socket.
+fn no_room(name: &str, drops: u64) -> Option<String> {
+    (drops > 0).then(|| format!("{name}: {drops} datagrams found no room in the socket"))
+}
+
 /// An end that has not been created yet.
 struct Planned<'a> {
     id: FlowId,
     flow: &'a Flow,
     end: End,
     hosts: (&'a LiveHost, &'a LiveHost),
+    /// Certificate and keys of a flow over QUIC.
+    secrets: Option<quic::Secrets>,
 }
 
 impl Planned<'_> {
@@ -410,15 +421,17 @@ impl Planned<'_> {
 
     /// Opens the traces of the end's connections.
     fn probes(&self, probe: &mut dyn FnMut(&'static Table, &str) -> Option<Probe>) -> Vec<Probes> {
-        if self.flow.transport.tcp().is_none() {
-            return Vec::new();
-        }
-        let numbers = 0..self.flow.app.connections().traced();
+        let (table, connections) = match self.flow.transport.socket() {
+            Some(Socket::Stream(_)) => (&tcp_model::endpoint::TRACE, self.flow.app.connections().traced()),
+            Some(Socket::Quic(_)) => (&quic_model::endpoint::TRACE, 1),
+            _ => return Vec::new(),
+        };
+        let numbers = 0..connections;
         let probes = numbers.map(|number| {
             let (sender, receiver) = names::traced_as(&self.flow.name, self.end, number);
             Probes {
-                tcp: probe(&tcp_model::endpoint::TRACE, &sender),
-                arrival: probe(&tcp_model::endpoint::DELIVERY, &receiver),
+                sender: probe(table, &sender),
+                delivery: probe(&tcp_model::endpoint::DELIVERY, &receiver),
             }
         });
         probes.collect()
@@ -461,7 +474,7 @@ impl Planned<'_> {
         let mut stream = streams.stream(&names::end(&self.flow.name, self.end));
         // Only the application's draws matter here, which equal those of a simulation: TCP draws
         // its initial sequence number, which the kernel chooses itself, and datagrams draw nothing.
-        let _ = self.flow.transport.draw(&mut stream);
+        let drawn = self.flow.transport.draw(&mut stream);
         let plan = streams.stream(&names::plan(&self.flow.name));
         let hosted = Hosted::new(&site, self.flow.app.build(self.end, plan), stream);
         let (local, remote) = self.addresses();
@@ -472,6 +485,12 @@ impl Planned<'_> {
                 let sockets = sockets::Sockets::new(namespace, config, congestion, dscp, local, remote);
                 tcp::Endpoint::new(site, hosted, sockets, probes.to_vec())
                     .map(|end| Endpoint::Tcp(Box::new(end)))
+            }
+            Some(Socket::Quic(config)) => {
+                let secrets = self.secrets.as_ref().expect("every flow over QUIC has secrets");
+                let parts = (site, hosted, probes.first().copied().unwrap_or_default());
+                quic::Endpoint::new(parts, config, secrets, (local, remote), drawn)
+                    .map(|end| Endpoint::Quic(Box::new(end)))
             }
             None => unreachable!("models stand at the ends of such flows"),
             Some(Socket::Datagram) => {

@@ -1,13 +1,26 @@
 //! Rows of traces from other threads for the engine's thread, which writes them.
 
 use crate::bridge::Handle;
-use bentpipe_core::{Probe, Time};
+use bentpipe_core::{Probe, Report, Time};
 
 /// Number of rows that are handed over together, few enough not to delay the engine.
 const BATCH: usize = 256;
 
 /// A row's values, and their number.
 type Values = ([f64; 12], usize);
+
+/// Copies `rows` into `report`, with these values of the named columns.
+pub fn with_values(rows: &Report, named: &[(&str, f64)], report: &mut Report) {
+    for (table, entity, values) in rows.rows() {
+        let mut values = values.clone();
+        for (name, value) in named {
+            if let Some(column) = table.columns.iter().position(|column| column.name == *name) {
+                values[column] = *value;
+            }
+        }
+        report.row(table, entity, &values);
+    }
+}
 
 /// A collection of rows, handed over in batches.
 pub struct Rows {

@@ -6,12 +6,15 @@ use bentpipe_transport::tcp::Config;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use nix::sys::socket::{
-    accept4, bind, getpeername, setsockopt, socket as new_socket, sockopt, AddressFamily, SockFlag, SockType,
-    SockaddrIn,
+    accept4, bind, connect, getpeername, setsockopt, socket as new_socket, sockopt, AddressFamily, SockFlag,
+    SockType, SockaddrIn,
 };
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+/// Size of the buffer of datagrams that wait for the driver, in bytes.
+const BUFFER: usize = 16 << 20;
 
 /// Settings of the sockets of a flow's end, or of one side of a proxy.
 pub struct Sockets {
@@ -86,6 +89,22 @@ impl Sockets {
             .map_err(|error| named(&local.to_string(), error.into()))?;
         Ok(socket)
     }
+}
+
+/// Creates the UDP socket of a flow's end, in this thread's namespace.
+///
+/// # Errors
+/// Returns an error if the port is in use.
+pub fn datagrams(local: SocketAddrV4, remote: SocketAddrV4, dscp: u8) -> io::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = new_socket(AddressFamily::Inet, SockType::Datagram, flags, None)?;
+    setsockopt(&socket, sockopt::Ipv4Tos, &(i32::from(dscp) << 2))?;
+    setsockopt(&socket, sockopt::RcvBufForce, &BUFFER)
+        .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &BUFFER))?;
+    bind(socket.as_raw_fd(), &SockaddrIn::from(local))
+        .map_err(|error| io::Error::new(io::Error::from(error).kind(), format!("{local}: {error}")))?;
+    connect(socket.as_raw_fd(), &SockaddrIn::from(remote))?;
+    Ok(socket)
 }
 
 /// Accepts a connection that waits at a listening socket. Returns the connection and the address of

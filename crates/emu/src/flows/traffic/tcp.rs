@@ -2,8 +2,9 @@
 
 use super::info::Info;
 use super::line::Line;
+use super::rows::with_values;
 use super::sockets::{self, Sockets};
-use super::{Probes, Watch};
+use super::Watch;
 use crate::clock::Clock;
 use bentpipe_core::address::{connection_of, port_of};
 use bentpipe_core::{Report, Time};
@@ -11,7 +12,7 @@ use bentpipe_transport::app::{End, Event};
 use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
 use bentpipe_transport::hosting::{Hosted, Site};
 use bentpipe_transport::names;
-use bentpipe_transport::tcp::endpoint::CONNECTION;
+use bentpipe_transport::tcp::endpoint::{Probes, CONNECTION};
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{listen, Backlog};
 use std::io;
@@ -259,21 +260,14 @@ impl Endpoint {
         self.received.delivered_packets = totals.packets_in;
         let mut rows = Report::default();
         self.site.report(&sent, &self.received, &mut rows);
-        for (table, entity, values) in rows.rows() {
-            let mut values = values.clone();
-            let mut set = |name: &str, value: f64| {
-                if let Some(column) = table.columns.iter().position(|column| column.name == name) {
-                    values[column] = value;
-                }
-            };
-            if let (Some(rtt), false) = (totals.min_rtt, logged) {
-                set("rtt_min", f64::from(rtt) / 1e6);
-            }
-            if !logged && totals.silent_on_timeouts {
-                set("timeouts", f64::NAN);
-            }
-            report.row(table, entity, &values);
+        let mut known = Vec::new();
+        if let (Some(rtt), false) = (totals.min_rtt, logged) {
+            known.push(("rtt_min", f64::from(rtt) / 1e6));
         }
+        if !logged && totals.silent_on_timeouts {
+            known.push(("timeouts", f64::NAN));
+        }
+        with_values(&rows, &known, report);
         self.hosted.report(now, &self.site, report);
         const LISTEN: u8 = 1;
         let newest = self.lines.last();

@@ -14,18 +14,13 @@ use bentpipe_transport::flow::{DestinationCounters, SourceCounters};
 use bentpipe_transport::hosting::{Hosted, Site};
 use bentpipe_transport::udp::LARGEST;
 use nix::errno::Errno;
-use nix::sys::socket::{
-    bind, connect, setsockopt, socket as new_socket, sockopt, AddressFamily, SockFlag, SockType, SockaddrIn,
-};
+use nix::sys::socket::{setsockopt, sockopt};
 use nix::time::{clock_gettime, ClockId};
 use std::io;
 use std::net::SocketAddrV4;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 static ZEROS: [u8; LARGEST as usize] = [0; LARGEST as usize];
-
-/// Size of the buffer of datagrams that wait for the driver, in bytes.
-const BUFFER: usize = 16 << 20;
 
 /// One end of a flow of datagrams.
 pub struct Endpoint {
@@ -55,15 +50,8 @@ impl Endpoint {
         local: SocketAddrV4,
         remote: SocketAddrV4,
     ) -> io::Result<Endpoint> {
-        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let socket = new_socket(AddressFamily::Inet, SockType::Datagram, flags, None)?;
-        setsockopt(&socket, sockopt::Ipv4Tos, &(i32::from(site.dscp) << 2))?;
+        let socket = super::sockets::datagrams(local, remote, site.dscp)?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        setsockopt(&socket, sockopt::RcvBufForce, &BUFFER)
-            .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &BUFFER))?;
-        bind(socket.as_raw_fd(), &SockaddrIn::from(local))
-            .map_err(|error| io::Error::new(io::Error::from(error).kind(), format!("{local}: {error}")))?;
-        connect(socket.as_raw_fd(), &SockaddrIn::from(remote))?;
         Ok(Endpoint {
             site,
             hosted,

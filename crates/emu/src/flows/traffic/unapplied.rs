@@ -1,7 +1,7 @@
 //! Keys of a scenario's transports that the kernel of this machine cannot apply.
 
-use super::flows;
 use super::settings::{LEAST_SENT, NEWEST};
+use super::{flows, quic};
 use crate::flows::variants::Variants;
 use crate::sys::socket;
 use bentpipe_core::Size;
@@ -9,13 +9,19 @@ use bentpipe_engine::scenario::Scenario;
 use bentpipe_networks::node::proxy::RealForm;
 use bentpipe_transport::tcp::config::{Ecn, Recovery};
 use bentpipe_transport::tcp::Config;
+use bentpipe_transport::Socket;
 
 /// Returns a sentence for each such key of the flows of `scenario` over the kernel's sockets.
 pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
     let mut all = Vec::new();
     for (_, flow) in flows(scenario) {
-        let Some(config) = flow.transport.tcp() else { continue };
-        let sentences = of_config(config, flow.is_command(), variants);
+        let sentences: Vec<String> = match flow.transport.socket() {
+            Some(Socket::Stream(config)) => of_config(config, flow.is_command(), variants),
+            Some(Socket::Quic(config)) => {
+                quic::settings::unapplied(config).into_iter().map(|(key, why)| sentence(key, why)).collect()
+            }
+            _ => continue,
+        };
         all.extend(sentences.into_iter().map(|sentence| format!("flow {}: {sentence}", flow.name)));
     }
     all
@@ -24,7 +30,12 @@ pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
 /// Returns the flows over the kernel's sockets, and the sides of proxies, with the keys that no
 /// kernel applies: these stay simulated. Flows and sides without such keys are left out.
 pub fn simulated_only(scenario: &Scenario) -> Vec<(String, Vec<&'static str>)> {
-    let flows = flows(scenario).filter_map(|(_, flow)| Some((flow.name.clone(), flow.transport.tcp()?)));
+    let keys = |keys: Vec<Unapplied>| keys.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+    let flows = flows(scenario).filter_map(|(_, flow)| match flow.transport.socket()? {
+        Socket::Stream(config) => Some((flow.name.clone(), keys(by_any_kernel(config)))),
+        Socket::Quic(config) => Some((flow.name.clone(), keys(quic::settings::unapplied(config)))),
+        Socket::Datagram => None,
+    });
     let proxies = scenario.proxy.iter().filter(|proxy| proxy.enabled);
     let sides = proxies.flat_map(|proxy| {
         let RealForm::Sockets(config) = proxy.mechanism.real_form()? else { return None };
@@ -32,12 +43,8 @@ pub fn simulated_only(scenario: &Scenario) -> Vec<(String, Vec<&'static str>)> {
             config.sides.iter().map(|(link, side)| (format!("{} over {link}", proxy.name), side.config()));
         Some(own.chain([(proxy.name.clone(), config.transport.config())]))
     });
-    let all = flows.chain(sides.flatten());
-    let lacking = all.map(|(name, config)| {
-        let keys: Vec<&str> = by_any_kernel(config).into_iter().map(|(key, _)| key).collect();
-        (name, keys)
-    });
-    lacking.filter(|(_, keys)| !keys.is_empty()).collect()
+    let sides = sides.flatten().map(|(name, config)| (name, keys(by_any_kernel(config))));
+    flows.chain(sides).filter(|(_, keys)| !keys.is_empty()).collect()
 }
 
 /// Returns a sentence for each such key of TCP settings. `is_program` is true if a program creates
@@ -62,10 +69,10 @@ fn sentence(key: &str, kernel: &str) -> String {
 }
 
 /// A key that is not applied, and the behaviour of the kernel.
-type Unapplied = (&'static str, &'static str);
+pub type Unapplied = (&'static str, &'static str);
 
 /// Returns the keys whose condition is true.
-fn named<const N: usize>(keys: [(&'static str, bool, &'static str); N]) -> Vec<Unapplied> {
+pub fn named<const N: usize>(keys: [(&'static str, bool, &'static str); N]) -> Vec<Unapplied> {
     let differing = keys.into_iter().filter(|(_, differs, _)| *differs);
     differing.map(|(key, _, kernel)| (key, kernel)).collect()
 }

@@ -1,0 +1,115 @@
+//! The settings of quinn for the transport of a scenario, and the keys that quinn cannot apply.
+
+use super::observer::{Observations, Observing};
+use crate::flows::traffic::unapplied::{named, Unapplied};
+use bentpipe_core::Span;
+use bentpipe_transport::quic::Config;
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
+use quinn_proto::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// UDP payload before path MTU discovery, in bytes.
+const SMALLEST: u64 = 1200;
+
+/// Returns the settings of one end. Its congestion control is observed.
+pub fn of(config: &Config, observations: &Observations) -> TransportConfig {
+    let variable = |value: u64| VarInt::from_u64(value).unwrap_or(VarInt::MAX);
+    let initial_window = config.initial_window.value() * SMALLEST;
+    let factory = Observing { factory: control(config, initial_window), observations: observations.clone() };
+    let window = config.max_connection_window.bytes();
+    let mut settings = TransportConfig::default();
+    settings
+        .congestion_controller_factory(Arc::new(factory))
+        .max_concurrent_bidi_streams(VarInt::from_u32(1 << 16))
+        .max_idle_timeout(config.idle_timeout.and_then(|span| duration(span).try_into().ok()))
+        .stream_receive_window(variable(config.max_stream_window.bytes()))
+        .receive_window(variable(window))
+        // Data stays in the send buffer until it is acknowledged, a round trip after the other end
+        // has read it.
+        .send_window(window.saturating_mul(2))
+        .packet_threshold(config.packet_threshold.value() as u32)
+        .enable_segmentation_offload(false)
+        .mtu_discovery_config(config.mtu_discovery.then(|| {
+            let mut discovery = MtuDiscoveryConfig::default();
+            discovery.upper_bound(config.max_udp_payload_size.value() as u16);
+            discovery
+        }));
+    let model = Config::default();
+    if (config.ack_every, config.max_ack_delay) != (model.ack_every, model.max_ack_delay) {
+        let mut frequency = AckFrequencyConfig::default();
+        frequency
+            .ack_eliciting_threshold(variable(config.ack_every.value() - 1))
+            .max_ack_delay(Some(duration(config.max_ack_delay)));
+        settings.ack_frequency_config(Some(frequency));
+    }
+    settings
+}
+
+fn duration(span: Span) -> Duration {
+    Duration::from_nanos(span.as_nanos())
+}
+
+/// Returns the factory of quinn's congestion control.
+fn control(config: &Config, initial_window: u64) -> Arc<dyn ControllerFactory + Send + Sync> {
+    match config.congestion.as_str() {
+        "reno" => {
+            let mut reno = NewRenoConfig::default();
+            reno.initial_window(initial_window);
+            Arc::new(reno)
+        }
+        "bbr" => {
+            let mut bbr = BbrConfig::default();
+            bbr.initial_window(initial_window);
+            Arc::new(bbr)
+        }
+        _ => {
+            let mut cubic = CubicConfig::default();
+            cubic.initial_window(initial_window);
+            Arc::new(cubic)
+        }
+    }
+}
+
+/// Returns the keys that quinn cannot apply.
+pub fn unapplied(config: &Config) -> Vec<Unapplied> {
+    let model = Config::default();
+    named([
+        ("careful_resume", config.careful_resume.is_some(), "quinn has no Careful Resume"),
+        ("pacing", !config.pacing, "quinn always paces"),
+        ("pacing_gain", config.pacing_gain != model.pacing_gain, "quinn's is 125"),
+        (
+            "stream_window",
+            config.stream_window != model.stream_window,
+            "quinn's windows do not grow: they begin with max_stream_window",
+        ),
+        (
+            "connection_window",
+            config.connection_window != model.connection_window,
+            "quinn's windows do not grow: they begin with max_connection_window",
+        ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_unapplied_key_is_named() {
+        let config = |text: &str| serde_json::from_str::<Config>(text).unwrap();
+        assert_eq!(unapplied(&Config::default()), []);
+        assert_eq!(unapplied(&config(r#"{"resumption": true, "ack_every": 10, "ecn": true}"#)), []);
+        for (key, value) in [
+            ("careful_resume", r#"{"cwnd": 100, "rtt": "600 ms"}"#),
+            ("pacing", "false"),
+            ("pacing_gain", "200"),
+            ("stream_window", "\"1 MiB\""),
+            ("connection_window", "\"1 MiB\""),
+        ] {
+            let keys: Vec<_> =
+                unapplied(&config(&format!("{{\"{key}\": {value}}}"))).iter().map(|one| one.0).collect();
+            assert_eq!(keys, [key]);
+        }
+    }
+}
