@@ -154,7 +154,7 @@ fn planned<'a>(scenario: &'a Scenario, hosts: &'a [LiveHost]) -> Result<Vec<(usi
         let (from, to) = (node(&flow.from), node(&flow.to));
         let secrets = match flow.transport.socket() {
             Some(Socket::Quic(config)) => {
-                let secrets = quic::Secrets::new(config);
+                let secrets = quic::prepare(config);
                 Some(secrets.doing(format!("making the certificate of flow {}", flow.name))?)
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! Keys of a scenario's transports that the kernel of this machine cannot apply.
 
+use super::flows;
 use super::settings::{LEAST_SENT, NEWEST};
-use super::{flows, quic};
 use crate::flows::variants::Variants;
 use crate::sys::socket;
 use bentpipe_core::Size;
@@ -9,7 +9,7 @@ use bentpipe_engine::scenario::Scenario;
 use bentpipe_networks::node::proxy::RealForm;
 use bentpipe_transport::tcp::config::{Ecn, Recovery};
 use bentpipe_transport::tcp::Config;
-use bentpipe_transport::Socket;
+use bentpipe_transport::{quic, Socket};
 
 /// Returns a sentence for each such key of the flows of `scenario` over the kernel's sockets.
 pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
@@ -18,7 +18,7 @@ pub fn of(scenario: &Scenario, variants: &Variants) -> Vec<String> {
         let sentences: Vec<String> = match flow.transport.socket() {
             Some(Socket::Stream(config)) => of_config(config, flow.is_command(), variants),
             Some(Socket::Quic(config)) => {
-                quic::settings::unapplied(config).into_iter().map(|(key, why)| sentence(key, why)).collect()
+                by_quinn(config).into_iter().map(|(key, why)| sentence(key, why)).collect()
             }
             _ => continue,
         };
@@ -33,7 +33,7 @@ pub fn simulated_only(scenario: &Scenario) -> Vec<(String, Vec<&'static str>)> {
     let keys = |keys: Vec<Unapplied>| keys.into_iter().map(|(key, _)| key).collect::<Vec<_>>();
     let flows = flows(scenario).filter_map(|(_, flow)| match flow.transport.socket()? {
         Socket::Stream(config) => Some((flow.name.clone(), keys(by_any_kernel(config)))),
-        Socket::Quic(config) => Some((flow.name.clone(), keys(quic::settings::unapplied(config)))),
+        Socket::Quic(config) => Some((flow.name.clone(), keys(by_quinn(config)))),
         Socket::Datagram => None,
     });
     let proxies = scenario.proxy.iter().filter(|proxy| proxy.enabled);
@@ -69,10 +69,10 @@ fn sentence(key: &str, kernel: &str) -> String {
 }
 
 /// A key that is not applied, and the behaviour of the kernel.
-pub type Unapplied = (&'static str, &'static str);
+type Unapplied = (&'static str, &'static str);
 
 /// Returns the keys whose condition is true.
-pub fn named<const N: usize>(keys: [(&'static str, bool, &'static str); N]) -> Vec<Unapplied> {
+fn named<const N: usize>(keys: [(&'static str, bool, &'static str); N]) -> Vec<Unapplied> {
     let differing = keys.into_iter().filter(|(_, differs, _)| *differs);
     differing.map(|(key, _, kernel)| (key, kernel)).collect()
 }
@@ -198,6 +198,26 @@ fn by_programs(config: &Config) -> Vec<Unapplied> {
     ])
 }
 
+/// Returns the keys that quinn cannot apply.
+fn by_quinn(config: &quic::Config) -> Vec<Unapplied> {
+    let model = quic::Config::default();
+    named([
+        ("careful_resume", config.careful_resume.is_some(), "quinn has no Careful Resume"),
+        ("pacing", !config.pacing, "quinn always paces"),
+        ("pacing_gain", config.pacing_gain != model.pacing_gain, "quinn's is 125"),
+        (
+            "stream_window",
+            config.stream_window != model.stream_window,
+            "quinn's windows do not grow: they begin with max_stream_window",
+        ),
+        (
+            "connection_window",
+            config.connection_window != model.connection_window,
+            "quinn's windows do not grow: they begin with max_connection_window",
+        ),
+    ])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,5 +260,23 @@ mod tests {
         says(by_old_kernels(&old, |_| false), "rto_max");
         assert_eq!(by_old_kernels(&old, |_| true), []);
         says(by_programs(&config(r#"{"receive_window": "64 KiB"}"#)), "receive_window");
+    }
+
+    #[test]
+    fn each_key_that_quinn_lacks_is_named() {
+        let config = |text: &str| serde_json::from_str::<quic::Config>(text).unwrap();
+        assert_eq!(by_quinn(&quic::Config::default()), []);
+        assert_eq!(by_quinn(&config(r#"{"resumption": true, "ack_every": 10, "ecn": true}"#)), []);
+        for (key, value) in [
+            ("careful_resume", r#"{"cwnd": 100, "rtt": "600 ms"}"#),
+            ("pacing", "false"),
+            ("pacing_gain", "200"),
+            ("stream_window", "\"1 MiB\""),
+            ("connection_window", "\"1 MiB\""),
+        ] {
+            let keys: Vec<_> =
+                by_quinn(&config(&format!("{{\"{key}\": {value}}}"))).iter().map(|one| one.0).collect();
+            assert_eq!(keys, [key]);
+        }
     }
 }

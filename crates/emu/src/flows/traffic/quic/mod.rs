@@ -2,10 +2,11 @@
 
 mod observer;
 mod secrets;
-pub mod settings;
+mod settings;
 mod stack;
 
 pub use secrets::Secrets;
+pub use stack::prepare;
 
 use super::rows::with_values;
 use super::Watch;

@@ -1,6 +1,5 @@
 //! Certificate, keys and the earlier session of a flow over QUIC.
 
-use super::stack;
 use bentpipe_transport::quic::Config;
 use quinn_proto::rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use quinn_proto::rustls::RootCertStore;
@@ -26,8 +25,6 @@ impl Secrets {
     /// second certificate, which has no meaning and is never verified. Sizes of messages do not
     /// depend on random numbers: signatures of Ed25519 and the serial number have a fixed length.
     ///
-    /// With resumption, a first connection without a network gives the client its session ticket.
-    ///
     /// # Errors
     /// Returns an error if the system has no random numbers.
     pub fn new(config: &Config) -> io::Result<Secrets> {
@@ -45,10 +42,6 @@ impl Secrets {
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let server = ServerConfig::with_single_cert(chain, key).map_err(io::Error::other)?;
         let client = ClientConfig::with_root_certificates(Arc::new(trusted)).map_err(io::Error::other)?;
-        let secrets = Secrets { client, server };
-        if config.resumption {
-            stack::rehearse(config, &secrets)?;
-        }
-        Ok(secrets)
+        Ok(Secrets { client, server })
     }
 }

@@ -1,7 +1,6 @@
-//! The settings of quinn for the transport of a scenario, and the keys that quinn cannot apply.
+//! The settings of quinn for the transport of a scenario.
 
 use super::observer::{Observations, Observing};
-use crate::flows::traffic::unapplied::{named, Unapplied};
 use bentpipe_core::Span;
 use bentpipe_transport::quic::Config;
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
@@ -67,49 +66,6 @@ fn control(config: &Config, initial_window: u64) -> Arc<dyn ControllerFactory + 
             let mut cubic = CubicConfig::default();
             cubic.initial_window(initial_window);
             Arc::new(cubic)
-        }
-    }
-}
-
-/// Returns the keys that quinn cannot apply.
-pub fn unapplied(config: &Config) -> Vec<Unapplied> {
-    let model = Config::default();
-    named([
-        ("careful_resume", config.careful_resume.is_some(), "quinn has no Careful Resume"),
-        ("pacing", !config.pacing, "quinn always paces"),
-        ("pacing_gain", config.pacing_gain != model.pacing_gain, "quinn's is 125"),
-        (
-            "stream_window",
-            config.stream_window != model.stream_window,
-            "quinn's windows do not grow: they begin with max_stream_window",
-        ),
-        (
-            "connection_window",
-            config.connection_window != model.connection_window,
-            "quinn's windows do not grow: they begin with max_connection_window",
-        ),
-    ])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_unapplied_key_is_named() {
-        let config = |text: &str| serde_json::from_str::<Config>(text).unwrap();
-        assert_eq!(unapplied(&Config::default()), []);
-        assert_eq!(unapplied(&config(r#"{"resumption": true, "ack_every": 10, "ecn": true}"#)), []);
-        for (key, value) in [
-            ("careful_resume", r#"{"cwnd": 100, "rtt": "600 ms"}"#),
-            ("pacing", "false"),
-            ("pacing_gain", "200"),
-            ("stream_window", "\"1 MiB\""),
-            ("connection_window", "\"1 MiB\""),
-        ] {
-            let keys: Vec<_> =
-                unapplied(&config(&format!("{{\"{key}\": {value}}}"))).iter().map(|one| one.0).collect();
-            assert_eq!(keys, [key]);
         }
     }
 }

@@ -76,6 +76,7 @@ pub struct Stack {
 
 impl Stack {
     /// Creates one end of a connection to `remote`; `seed` determines quinn's random numbers.
+    #[allow(clippy::disallowed_methods, reason = "quinn's times count from any instant")]
     pub fn new(config: &Config, secrets: &Secrets, end: End, remote: SocketAddr, seed: u64) -> Stack {
         let observations = Observations::default();
         let transport = Arc::new(settings::of(config, &observations));
@@ -398,12 +399,21 @@ impl Stack {
     }
 }
 
-/// Connects a client and a server with these secrets once, without a network, so that the client
-/// can resume the session later.
+/// Creates the secrets of a flow, with an earlier session if the scenario resumes one.
 ///
 /// # Errors
-/// Returns an error if the handshake fails.
-pub fn rehearse(config: &Config, secrets: &Secrets) -> io::Result<()> {
+/// Returns an error if the system has no random numbers.
+pub fn prepare(config: &Config) -> io::Result<Secrets> {
+    let secrets = Secrets::new(config)?;
+    if config.resumption {
+        rehearse(config, &secrets)?;
+    }
+    Ok(secrets)
+}
+
+/// Connects a client and a server with these secrets once, without a network. So the client has a
+/// ticket for the session, which it can resume.
+fn rehearse(config: &Config, secrets: &Secrets) -> io::Result<()> {
     let place = |port| SocketAddr::from(([127, 0, 0, 1], port));
     let mut client = Stack::new(config, secrets, End::Source, place(2), 1);
     let mut server = Stack::new(config, secrets, End::Destination, place(1), 2);
@@ -446,7 +456,7 @@ mod tests {
     impl Pair {
         fn new(config: &str) -> Pair {
             let config: Config = serde_json::from_str(config).unwrap();
-            let secrets = Secrets::new(&config).unwrap();
+            let secrets = prepare(&config).unwrap();
             let place = |port| SocketAddr::from(([127, 0, 0, 1], port));
             let ends = [(End::Source, 2), (End::Destination, 1)];
             let ends =
