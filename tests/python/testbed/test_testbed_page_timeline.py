@@ -184,3 +184,16 @@ def test_the_network_lives_while_a_run_is_in_progress(bed: Served, ada: Page) ->
     expect(picture.get_by_role("list")).to_contain_text(re.compile(r"up [1-9][\d.]* [kM]bit/s"))
     expect(picture.get_by_role("img", name=re.compile(r"^sat\.return: [1-9]"))).to_be_visible()
     page.request.post(f"{bed.url}/api/runs/{run['id']}/cancel", headers={"Origin": bed.url})
+
+
+def test_windows_of_tcp_and_of_quic_share_a_panel(bed: Served, ada: Page) -> None:
+    second = '\n[[flow]]\nname = "second"\nfrom = "user"\nto = "server"\napp = "bulk"\ntransport = "quic"\n'
+    given = {"text": SMALL + second, "name": "both"}
+    answer = ada.request.post(f"{bed.url}/api/runs", data=given, headers={"Origin": bed.url})
+    run = answer.json()[0]["id"]
+    until(lambda: get(ada, bed, f"/runs/{run}")["state"] == "done")
+    ada.goto(f"{bed.url}/#/runs/{run}/timeline")
+    for panel, quantity in (("congestion window", " cwnd"), ("RTT", "")):
+        legend = ada.locator("figure").filter(has_text=panel).first
+        for flow in ("up", "second"):
+            expect(legend).to_contain_text(f"{flow}{quantity}")

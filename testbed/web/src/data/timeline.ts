@@ -8,6 +8,7 @@ import { significant } from "./numbers";
 /** A quantity that a panel shows as lines. */
 export interface Shown {
   quantity: string;
+  /** Name of the quantity. Quantities of one name, such as windows of TCP and of QUIC, look alike. */
   label: string;
   /** True for a running total of bytes, which is shown as a rate in kbit/s. */
   rate?: boolean;
@@ -28,11 +29,25 @@ const PANELS: PanelKind[] = [
     name: "congestion window",
     shown: [
       { quantity: "tcp.cwnd", label: "cwnd" },
+      { quantity: "quic.cwnd", label: "cwnd" },
       { quantity: "tcp.ssthresh", label: "ssthresh", detail: true },
+      { quantity: "quic.ssthresh", label: "ssthresh", detail: true },
     ],
   },
-  { name: "RTT", shown: [{ quantity: "tcp.rtt", label: "RTT" }] },
-  { name: "RTO", shown: [{ quantity: "tcp.rto", label: "RTO" }] },
+  {
+    name: "RTT",
+    shown: [
+      { quantity: "tcp.rtt", label: "RTT" },
+      { quantity: "quic.rtt", label: "RTT" },
+    ],
+  },
+  {
+    name: "RTO",
+    shown: [
+      { quantity: "tcp.rto", label: "RTO" },
+      { quantity: "quic.pto", label: "PTO" },
+    ],
+  },
   { name: "queue", shown: [{ quantity: "link.queue_packets", label: "", large: true }] },
   { name: "terminal queue", shown: [{ quantity: "dama.queue", label: "" }] },
   {
@@ -126,10 +141,12 @@ export function panelOf(
   };
   const several = runs.length > 1;
   const quantities = kind.shown.filter((one) => !several || !one.detail);
-  const combined = quantities.length > 1;
+  const labels = [...new Set(quantities.map((one) => one.label))];
+  const combined = labels.length > 1;
   runs.forEach(({ name: run, series }, runNumber) => {
     const dashes = new Map<string, number>();
-    quantities.forEach((shown, place) => {
+    quantities.forEach((shown) => {
+      const place = labels.indexOf(shown.label);
       const found = series[shown.quantity];
       if (!found) return;
       const unit = shown.rate ? "kbit/s" : found.unit;

@@ -18,7 +18,8 @@ type Tables = Record<string, { entity: string; columns: { name: string; unit: st
 
 interface LivePlot {
   title: string;
-  trace: string;
+  /** The traces with this column. */
+  traces: string[];
   column: string;
   unit: string;
   /** True for a column that counts bytes; the plot shows its rate. */
@@ -26,17 +27,17 @@ interface LivePlot {
 }
 
 const LIVE_PLOTS: LivePlot[] = [
-  { title: "goodput", trace: "delivery", column: "delivered", unit: "kbit/s", rate: true },
-  { title: "received", trace: "datagram", column: "received", unit: "kbit/s", rate: true },
-  { title: "RTT", trace: "tcp", column: "rtt", unit: "s" },
-  { title: "congestion window", trace: "tcp", column: "cwnd", unit: "segments" },
-  { title: "queue", trace: "link", column: "queue_packets", unit: "packets" },
-  { title: "terminal queue", trace: "dama", column: "queue", unit: "bytes" },
-  { title: "capacity requests", trace: "dama", column: "request", unit: "slots" },
-  { title: "assigned capacity", trace: "dama", column: "assigned", unit: "slots" },
-  { title: "capacity granted by the control centre", trace: "ncc", column: "granted", unit: "slots" },
-  { title: "allowed rate", trace: "tfrc", column: "allowed", unit: "bit/s" },
-  { title: "path delay", trace: "path", column: "delay", unit: "s" },
+  { title: "goodput", traces: ["delivery"], column: "delivered", unit: "kbit/s", rate: true },
+  { title: "received", traces: ["datagram"], column: "received", unit: "kbit/s", rate: true },
+  { title: "RTT", traces: ["tcp", "quic"], column: "rtt", unit: "s" },
+  { title: "congestion window", traces: ["tcp", "quic"], column: "cwnd", unit: "segments" },
+  { title: "queue", traces: ["link"], column: "queue_packets", unit: "packets" },
+  { title: "terminal queue", traces: ["dama"], column: "queue", unit: "bytes" },
+  { title: "capacity requests", traces: ["dama"], column: "request", unit: "slots" },
+  { title: "assigned capacity", traces: ["dama"], column: "assigned", unit: "slots" },
+  { title: "capacity granted by the control centre", traces: ["ncc"], column: "granted", unit: "slots" },
+  { title: "allowed rate", traces: ["tfrc"], column: "allowed", unit: "bit/s" },
+  { title: "path delay", traces: ["path"], column: "delay", unit: "s" },
 ];
 /** Largest number of lines in a live plot. */
 const MAX_LINES = 8;
@@ -184,10 +185,14 @@ function plotData(
   /** Duration of the run, in seconds. */
   end: number | undefined,
 ): { title: string; series: { name: string; of: Series }[] } | null {
-  const entities = Object.entries(rows[shown.trace] ?? {});
-  const column = 1 + (tables[shown.trace]?.columns.findIndex((one) => one.name === shown.column) ?? -1);
-  if (entities.length === 0 || column < 1) return null;
-  const lines = entities.slice(0, MAX_LINES).map(([name, some]) => {
+  const found = shown.traces.flatMap((trace) => {
+    const column = 1 + (tables[trace]?.columns.findIndex((one) => one.name === shown.column) ?? -1);
+    return column < 1
+      ? []
+      : Object.entries(rows[trace] ?? {}).map(([name, some]) => ({ name, some, column }));
+  });
+  if (found.length === 0) return null;
+  const lines = found.slice(0, MAX_LINES).map(({ name, some, column }) => {
     const time = some.map((row) => row[0] as number);
     const value = some.map((row) => row[column] ?? null);
     return shown.rate ? { name, ...rates(time, value, end) } : { name, time, value };
