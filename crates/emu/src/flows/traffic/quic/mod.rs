@@ -113,19 +113,23 @@ impl Endpoint {
 
     /// Returns the size of the next datagram, and its ECN codepoint.
     fn receive(&self, datagram: &mut [u8]) -> io::Result<Option<(usize, Option<EcnCodepoint>)>> {
-        let mut parts = [IoSliceMut::new(datagram)];
-        let mut room = nix::cmsg_space!(u8);
-        let flags = MsgFlags::MSG_DONTWAIT;
-        match recvmsg::<SockaddrIn>(self.socket.as_raw_fd(), &mut parts, Some(&mut room), flags) {
-            Ok(message) => {
-                let field = message.cmsgs()?.find_map(|control| match control {
-                    ControlMessageOwned::Ipv4Tos(field) => EcnCodepoint::from_bits(field),
-                    _ => None,
-                });
-                Ok(Some((message.bytes, field)))
+        loop {
+            let mut parts = [IoSliceMut::new(datagram)];
+            let mut room = nix::cmsg_space!(u8);
+            let flags = MsgFlags::MSG_DONTWAIT;
+            match recvmsg::<SockaddrIn>(self.socket.as_raw_fd(), &mut parts, Some(&mut room), flags) {
+                Ok(message) => {
+                    let field = message.cmsgs()?.find_map(|control| match control {
+                        ControlMessageOwned::Ipv4Tos(field) => EcnCodepoint::from_bits(field),
+                        _ => None,
+                    });
+                    return Ok(Some((message.bytes, field)));
+                }
+                Err(Errno::EAGAIN) => return Ok(None),
+                // Datagrams may wait behind the error of an earlier one.
+                Err(Errno::ECONNREFUSED | Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
             }
-            Err(Errno::EAGAIN | Errno::ECONNREFUSED | Errno::EINTR) => Ok(None),
-            Err(error) => Err(error.into()),
         }
     }
 
