@@ -37,6 +37,7 @@ __all__ = [
     "BundleDiscard",
     "BundleRouting",
     "Campaign",
+    "CarefulResume",
     "Carrier",
     "Change",
     "Channel",
@@ -1224,6 +1225,9 @@ class Saved(TypedDict):
     """Smallest round-trip time (`saved_rtt`)."""
 
 
+#: The key `careful_resume`: `"earlier"`, or a table with values.
+CarefulResume: TypeAlias = 'Literal["earlier"] | Saved'
+
 #: The transport protocol of SIP's messages (RFC 3261, section 18).
 SignallingTransport: TypeAlias = 'Literal["udp", "tcp"]'
 
@@ -1294,6 +1298,11 @@ class Tcp(TypedDict):
     """True if the window grows by the number of acknowledged segments (appropriate byte counting, RFC 3465,
     without its limit). False: it grows once per acknowledgment (RFC 5681, section 3.1), which is slower with
     delayed acknowledgments. Default: false in profile linux-2.6.32 (tcp_abc is 0), true in the others."""
+    careful_resume: NotRequired[CarefulResume]
+    """Window and round-trip time of an earlier connection over this path, from which the source and the
+    destination resume (Careful Resume, RFC 9959), for a congestion control that sets no rate: `{ cwnd = 300,
+    rtt = "600 ms" }`, or `"earlier"` for the values that an earlier connection of the run has observed. If
+    unset, connections begin with slow start."""
     congestion: NotRequired[
         Literal[
             "bbr",
@@ -1558,10 +1567,11 @@ class QuicTransport(TypedDict):
     ack_every: NotRequired[int]
     """Number of packets with data after which a receiver sends an acknowledgment (RFC 9000, section 13.2.2).
     Default 2."""
-    careful_resume: NotRequired[Saved]
+    careful_resume: NotRequired[CarefulResume]
     """Window and round-trip time of an earlier connection over this path, from which the source and the
-    destination resume (Careful Resume, RFC 9959), for a congestion control that sets no rate. If unset,
-    connections begin with slow start."""
+    destination resume (Careful Resume, RFC 9959), for a congestion control that sets no rate: `{ cwnd = 300,
+    rtt = "600 ms" }`, or `"earlier"` for the values that an earlier connection of the run has observed. If
+    unset, connections begin with slow start."""
     certificate: NotRequired[int]
     """Bytes of the server's certificate chain in the handshake. A chain that exceeds three times the client's
     first datagram costs a round trip (anti-amplification, RFC 9000, section 8.1). Default 2500."""

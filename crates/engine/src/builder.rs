@@ -16,6 +16,7 @@ use bentpipe_networks::{
 };
 use bentpipe_stage::Supply;
 use bentpipe_stage::{Outbox, Port, Stage};
+use bentpipe_transport::sending::saved_path::SavedPaths;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,6 +94,8 @@ pub struct Builder<'a> {
     destinations: BTreeSet<NodeId>,
     /// The multicast groups, shared with all parts that copy packets.
     groups: Groups,
+    /// The observations of the run's connections, shared with all ends that resume from them.
+    saved_paths: SavedPaths,
     /// The addresses of the multicast groups, each with the node of its source and the receivers.
     multicasts: Vec<(NodeId, NodeId, Vec<Receiver>)>,
     /// Indices of the links and networks that copy multicast packets by themselves.
@@ -103,6 +106,11 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
+    /// Returns the observations of the run's connections.
+    pub fn saved_paths(&self) -> SavedPaths {
+        self.saved_paths.clone()
+    }
+
     /// Creates an empty network that writes traces to `recorder`.
     pub fn new(streams: Streams, recorder: Recorder, record: &'a Record) -> Builder<'a> {
         Builder {
@@ -121,6 +129,7 @@ impl<'a> Builder<'a> {
             flows: Vec::new(),
             destinations: BTreeSet::new(),
             groups: Groups::default(),
+            saved_paths: SavedPaths::default(),
             multicasts: Vec::new(),
             copying: BTreeSet::new(),
             radios: None,

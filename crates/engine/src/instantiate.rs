@@ -21,6 +21,7 @@ use bentpipe_stage::Port;
 use bentpipe_stage::Supply;
 use bentpipe_transport::app::End;
 use bentpipe_transport::hosting::{self, Site};
+use bentpipe_transport::sending::saved_path::SavedPaths;
 use bentpipe_transport::tcp::endpoint::MakeCongestion;
 use bentpipe_transport::{self as transport, names, tcp, Control, EndpointParts};
 use std::collections::BTreeMap;
@@ -307,5 +308,9 @@ impl transport::Supply for EndSupply<'_, '_> {
     fn with_handover_signals(&mut self, config: &tcp::Config) -> tcp::Config {
         let layout = self.layout.as_deref_mut().unwrap_or(self.builder);
         handovers::with_handover_signals(layout, self.scenario, self.flow, config, self.end)
+    }
+
+    fn saved_paths(&mut self) -> SavedPaths {
+        self.builder.saved_paths()
     }
 }

@@ -22,6 +22,7 @@ use bentpipe_core::{kinds, Probe, Problems, Rate, Stream};
 use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::Stage;
 use hosting::Site;
+use sending::saved_path::SavedPaths;
 use std::collections::BTreeMap;
 
 kinds! {
@@ -188,6 +189,11 @@ pub trait Supply: tcp::Supply {
     /// Returns the TCP configuration, extended by signals of the handovers on the flow's path.
     fn with_handover_signals(&mut self, config: &tcp::Config) -> tcp::Config {
         config.clone()
+    }
+
+    /// Returns the observations of the run's connections, for Careful Resume.
+    fn saved_paths(&mut self) -> SavedPaths {
+        SavedPaths::default()
     }
 }
 

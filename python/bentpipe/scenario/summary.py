@@ -16,6 +16,7 @@ from bentpipe.quantities import base_value, listed, number, rate_text, size_text
 from .facts import acm_of, carried_bytes, dama_of, orbit_of
 from .handshakes import given_up
 from .outages import outages_of
+from .resumption import resumptions
 from .topology import drawing, ranges
 
 if TYPE_CHECKING:
@@ -261,11 +262,12 @@ def table(known: Facts) -> tuple[list[str], list[list[str]]]:
 
 def cautions(scenario: Scenario, known: Facts) -> list[str]:
     """Returns warnings about probably unintended settings: a path that is too long for a handshake,
-    a queue far from a bandwidth-delay product, a window that cannot fill its path, or a network
-    without load."""
+    a start that the path does not permit, a queue far from a bandwidth-delay product, a window that
+    cannot fill its path, or a network without load."""
     return [
         *_connections(scenario, known),
         *_quick_starts(scenario, known),
+        *resumptions(scenario, known),
         *_queues(known),
         *_loads(scenario, known),
     ]

@@ -15,7 +15,7 @@ _TCP: Final = {
     "": "congestion profile initial_window",
     "Sender": "ecn pacing pacing_ss_ratio pacing_ca_ratio initial_ssthresh segment_size nagle minshall send_buffer "
     "send_memory segmentation_offload bursts byte_counting window_validation restart_after_idle parameters "
-    "quick_start initial_sequence",
+    "quick_start careful_resume initial_sequence",
     "Loss recovery": "recovery sack dsack frto undo tail_loss_probe rate_halving proportional_reduction retries "
     "retries_as_time syn_retries syn_undo syn_linear_timeouts",
     "Timers": "rto_initial rto_min rto_max rto_estimator rto_variance_min jiffy timer_tick timestamps",

@@ -261,6 +261,16 @@ def test_check_finds_what_campaigns_refuse_and_counts_runs(tmp_path: Path) -> No
     assert "up: quick_start has no effect, because sat does not support it" in " ".join(said.split())
     code, said = called("check", str(file), "--set", "link.sat.return.quick_start=0.5")
     assert code == 0 and "quick_start has no effect" not in said
+    for resumed, reason in (
+        ('"earlier"', "no other flow between user and server has"),
+        ('{cwnd=300,rtt="2 s"}', "the round-trip time of 560 ms is at most half of the saved 2 s"),
+        ('{cwnd=300,rtt="50 ms"}', "the round-trip time of 560 ms is more than ten times the saved 50 ms"),
+        ('{cwnd=300,rtt="600 ms"}', ""),
+    ):
+        file.write_text(text.format(varied).replace('quick_start = "1 Mbit/s"', f"careful_resume = {resumed}"))
+        code, said = called("check", str(file))
+        words = " ".join(said.split())
+        assert code == 0 and ("careful_resume has no effect" in words) == bool(reason) and reason in words
     for line in (
         "vary.link.sat.error.probabilty = [0.1]\n",
         'vary.flow.up.transport.congestion = ["reno", "cubik"]\n',

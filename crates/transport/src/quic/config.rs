@@ -1,6 +1,6 @@
 //! The configuration of a flow over QUIC. Both ends use the same values.
 
-use crate::sending::careful_resume::Saved;
+use crate::sending::saved_path::Parameters;
 use bentpipe_core::{Count, Sample, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,9 +40,10 @@ pub struct Config {
     pub initial_window: Count<2, 1_000_000>,
     /// Window and round-trip time of an earlier connection over this path, from which the source
     /// and the destination resume (Careful Resume, RFC 9959), for a congestion control that sets no
-    /// rate. If unset, connections begin with slow start.
+    /// rate: `{ cwnd = 300, rtt = "600 ms" }`, or `"earlier"` for the values that an earlier
+    /// connection of the run has observed. If unset, connections begin with slow start.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub careful_resume: Option<Saved>,
+    pub careful_resume: Option<Parameters>,
     /// True if packets are paced (RFC 9002, section 7.7). Default true.
     pub pacing: bool,
     /// Rate of pacing as a percentage of the congestion window per round-trip time, for a

@@ -21,6 +21,7 @@ use crate::sending::careful_resume::CarefulResume;
 use crate::sending::clock::Clock;
 use crate::sending::rate::{self, check_application_limited};
 use crate::sending::rtt::{Estimator, Rules};
+use crate::sending::saved_path::SavedPath;
 use crate::sending::{in_flight, random_bits, reduce, Newest};
 use bentpipe_congestion::interface::{
     AckSample, Congestion, Event, State, CA_LOSS, CA_OPEN, CA_RECOVERY, INFINITE_SSTHRESH,
@@ -95,8 +96,8 @@ impl Controller {
             has_cong_control: congestion.has_cong_control(),
             resume: CarefulResume::new(
                 config.careful_resume.filter(|_| !congestion.has_cong_control()),
-                config.initial_window.value() as u32,
                 congestion.name() == "cubic",
+                &state,
             ),
             congestion,
             rate: rate::Estimator::default(),
@@ -120,6 +121,11 @@ impl Controller {
         };
         controller.congestion.init(&mut controller.state);
         controller
+    }
+
+    /// Resumes from the observations of earlier connections over this path, if configured.
+    pub fn resume_from(&mut self, path: SavedPath) {
+        self.resume.follow_path(path);
     }
 
     /// Returns true for a scalable congestion control (RFC 9331, section 4.3).
@@ -252,8 +258,7 @@ impl Controller {
             sample.prior_in_flight = before;
             self.congestion.cong_control(&mut self.state, &sample);
         } else {
-            let numbers = acknowledged.packets.iter().map(|packet| packet.flight);
-            self.resume.acknowledged(now, numbers, self.flights, &mut self.state);
+            self.resume.acknowledged(now, count, newest.flight, self.flights, &mut self.state);
             if grown > 0 && !self.resume.holds() {
                 let acknowledged = self.state.snd_una;
                 self.congestion.cong_avoid(&mut self.state, acknowledged, grown);

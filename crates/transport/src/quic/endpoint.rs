@@ -9,6 +9,7 @@ use crate::flow::DestinationCounters;
 use crate::hosting::{self, Hosted, Site};
 use crate::names;
 use crate::sending::in_flight;
+use crate::sending::saved_path::SavedPath;
 use crate::tcp::endpoint::Probes;
 use crate::Transport;
 use bentpipe_congestion::interface::{Congestion, INFINITE_SSTHRESH};
@@ -103,6 +104,11 @@ impl Endpoint {
             number: 0,
             corrupted: Received::default(),
         }
+    }
+
+    /// Resumes from the observations of earlier connections over this path, if configured.
+    pub fn resume_from(&mut self, path: SavedPath) {
+        self.connection.controller.resume_from(path);
     }
 
     /// Returns the connection of this end.

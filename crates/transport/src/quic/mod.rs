@@ -43,7 +43,10 @@ impl Transport for Config {
         let connection =
             Probes { sender: supply.probe(&TRACE, &sender), delivery: supply.probe(&DELIVERY, &receiver) };
         let traces = Traces { connection, transactions };
-        Box::new(Endpoint::new(site, self, app, congestion, stream, traces))
+        let path = supply.saved_paths().path(site.node, site.peer);
+        let mut endpoint = Endpoint::new(site, self, app, congestion, stream, traces);
+        endpoint.resume_from(path);
+        Box::new(endpoint)
     }
 
     fn socket(&self) -> Option<Socket<'_>> {

@@ -1,6 +1,7 @@
 //! Parts of a sender that depend on no transport: round-trip times, delivery rate, pacing, the
-//! reduction of the window, Careful Resume, clocks of timers, and ranges of positions. They work on
-//! the state that the congestion control sees ([`bentpipe_congestion::interface::State`]).
+//! reduction of the window, Careful Resume and its saved paths, clocks of timers, and ranges of
+//! positions. They work on the state that the congestion control sees
+//! ([`bentpipe_congestion::interface::State`]).
 
 pub mod careful_resume;
 pub mod clock;
@@ -9,6 +10,7 @@ pub mod prr;
 pub(crate) mod ranges;
 pub mod rate;
 pub mod rtt;
+pub mod saved_path;
 
 use bentpipe_congestion::interface::{Congestion, State, CA_CWR, CA_RECOVERY};
 use bentpipe_core::Time;

@@ -19,6 +19,7 @@ use crate::app::{self, Actions, App, End};
 use crate::flow::{DestinationCounters, SourceCounters};
 use crate::hosting::{self, Hosted, Site};
 use crate::names;
+use crate::sending::saved_path::SavedPath;
 use crate::Transport;
 use bentpipe_congestion::interface::{Congestion, INFINITE_SSTHRESH};
 use bentpipe_core::{Column, Probe, Report, Stream, Streams, Table, Time};
@@ -140,6 +141,8 @@ pub struct Endpoint {
     ignores_received: bool,
     config: Config,
     congestion: MakeCongestion,
+    /// The path from whose observations the connections resume, if configured.
+    path: Option<SavedPath>,
     random: u64,
     /// The connections, in order of creation; never empty.
     slots: Vec<Slot>,
@@ -183,6 +186,7 @@ impl Endpoint {
             hosted,
             config: config.clone(),
             congestion,
+            path: None,
             random,
             slots: Vec::with_capacity(1),
             waiting: VecDeque::new(),
@@ -199,6 +203,14 @@ impl Endpoint {
         endpoint.wake = endpoint.wake.min(endpoint.next_signal());
         endpoint.add_slot(0);
         endpoint
+    }
+
+    /// Resumes from the observations of earlier connections over this path, if configured.
+    pub fn resume_from(&mut self, path: SavedPath) {
+        for slot in &mut self.slots {
+            slot.connection.resume_from(&path);
+        }
+        self.path = Some(path);
     }
 
     /// Returns the last opened connection.
@@ -225,6 +237,9 @@ impl Endpoint {
         let initial =
             self.config.initial_sequence.map_or((random >> 32) as u32, |number| number.value() as u32);
         let mut connection = Connection::new(&self.config, (self.congestion)(), initial, random);
+        if let Some(path) = &self.path {
+            connection.resume_from(path);
+        }
         if self.site.end == End::Destination {
             connection.listen();
         }

@@ -29,7 +29,10 @@ impl Transport for Config {
             Probes { sender: supply.probe(&TRACE, &sender), delivery: supply.probe(&DELIVERY, &receiver) }
         });
         let traces = Traces { connections: connections.collect(), transactions };
-        Box::new(Endpoint::new(site, &config, app, congestion, stream, traces))
+        let path = supply.saved_paths().path(site.node, site.peer);
+        let mut endpoint = Endpoint::new(site, &config, app, congestion, stream, traces);
+        endpoint.resume_from(path);
+        Box::new(endpoint)
     }
 
     fn socket(&self) -> Option<Socket<'_>> {

@@ -113,6 +113,10 @@ ROWS: Final[tuple[Row, ...]] = (
             "byte_counting=false",
         )
     ),
+    _tcp(
+        "careful_resume careful_resume.cwnd careful_resume.rtt",
+        'careful_resume={cwnd=40,rtt="100 ms"}',
+    ),
     _tcp("ack_compression", "ack_compression=500 us"),
     _tcp("ack_every", "ack_every=4"),
     _tcp("jiffy", "jiffy=10 ms"),

@@ -146,6 +146,7 @@ fn by_any_kernel(config: &Config) -> Vec<Unapplied> {
         ),
         ("ack_every", config.delayed_ack && config.ack_every != model.ack_every, "the kernel's is 2"),
         ("quick_start", config.quick_start.is_some(), "the kernel does not ask for a rate"),
+        ("careful_resume", config.careful_resume.is_some(), "the kernel does not resume"),
         ("freeze", !config.freeze.is_empty(), "the kernel hears of no handovers"),
         ("adapt", !config.adapt.is_empty(), "the kernel hears of no handovers"),
         ("on_handover", !config.on_handover.is_empty(), "the kernel hears of no handovers"),

@@ -153,6 +153,12 @@ impl Config {
              off; allowed: false, or true with timestamps or dsack",
         );
         refuse(
+            self.careful_resume.is_some() && self.quick_start.is_some(),
+            "careful_resume",
+            "the window at the start follows either from saved values or from a granted rate (quick_start), not both; \
+             allowed: one of the two keys",
+        );
+        refuse(
             !self.delayed_ack && self.ack_every.value() > 2,
             "ack_every",
             "has no effect, as delayed_ack is false and every segment is acknowledged at once; allowed: 2, or delayed_ack = true",
@@ -232,6 +238,8 @@ mod tests {
             Vec::<String>::new()
         );
         assert_eq!(problems(r#"{"delayed_ack": false, "ack_every": 4}"#), ["ack_every"]);
+        let both = r#"{"careful_resume": "earlier", "quick_start": "1 Mbit/s"}"#;
+        assert_eq!(problems(both), ["careful_resume"]);
         assert_eq!(problems(r#"{"quick_window": "1 MiB", "window_scaling": false}"#), ["quick_window"]);
         assert_eq!(
             problems(r#"{"quick_window": "1 MiB", "receive_window_start": "64 KiB"}"#),

@@ -13,6 +13,7 @@ pub use side::Side;
 use super::handover::{Adapt, Freeze, OnHandover};
 use crate::sending::clock::Clock;
 use crate::sending::rtt::Rules;
+use crate::sending::saved_path::Parameters;
 use bentpipe_core::{Count, Rate, Sample, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -285,6 +286,12 @@ keys! {
     /// request.
     #[serde(skip_serializing_if = "Option::is_none")]
     quick_start: Option<Rate>,
+    /// Window and round-trip time of an earlier connection over this path, from which the source
+    /// and the destination resume (Careful Resume, RFC 9959), for a congestion control that sets no
+    /// rate: `{ cwnd = 300, rtt = "600 ms" }`, or `"earlier"` for the values that an earlier
+    /// connection of the run has observed. If unset, connections begin with slow start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    careful_resume: Option<Parameters>,
     /// True if segments leave in bursts, as Linux prepares packets for segmentation offload (TSO,
     /// GSO): the data that the pacing rate carries in 1/1024 s, at least two segments and at most
     /// 64 KB. An incomplete burst usually waits for the next acknowledgment. Default: true in the

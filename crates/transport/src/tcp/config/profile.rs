@@ -111,6 +111,7 @@ impl Profile {
             on_handover: Vec::new(),
             freeze_warning: None,
             quick_start: None,
+            careful_resume: None,
             bursts: true,
             segmentation_offload: false,
             initial_sequence: None,

@@ -2,6 +2,7 @@
 //! uses the congestion control of each flow.
 
 use super::{Config, Draft, Profile};
+use crate::sending::saved_path::Parameters;
 use bentpipe_core::Problems;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
@@ -87,6 +88,12 @@ impl Side {
 
     /// Adds the problems that only a side can have. [`Config::check`] adds the other problems.
     pub fn check(&self, problems: &mut Problems) {
+        if self.config.careful_resume == Some(Parameters::Earlier) {
+            problems.add(
+                "careful_resume",
+                "\"earlier\" is not available at a proxy; allowed: a table with cwnd and rtt",
+            );
+        }
         if self.inherits && !self.config.parameters.is_empty() {
             problems.add(
                 "parameters",

@@ -35,6 +35,7 @@ use super::reset::Reset;
 use super::sender::Sender;
 use super::{config, Config};
 use crate::flow::SourceCounters;
+use crate::sending::saved_path::SavedPath;
 use bentpipe_congestion::interface::Congestion;
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::packet::segment::{Segment, SegmentFlags};
@@ -142,6 +143,11 @@ impl Connection {
             time_wait_end: Time::MAX,
             events: Events::default(),
         }
+    }
+
+    /// Resumes from the observations of earlier connections over this path, if configured.
+    pub fn resume_from(&mut self, path: &SavedPath) {
+        self.sender.resume_from(path);
     }
 
     /// Waits for the other end to open.

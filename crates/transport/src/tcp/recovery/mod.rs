@@ -186,6 +186,11 @@ impl Recovery {
         self.forced
     }
 
+    /// Lets one lost segment be sent regardless of the window.
+    pub fn force(&mut self) {
+        self.forced = true;
+    }
+
     /// Returns true if lost segments must not be sent now.
     #[inline]
     pub fn holds_lost(&self) -> bool {

@@ -96,6 +96,7 @@ impl Sender {
         let ece = ack.ece || marks > 0;
         let info =
             AckInfo { tally: &tally, advanced, from: before.una, duplicate, dsack, echo: ack.echo, ece };
+        let threshold = self.state.snd_ssthresh;
         self.recovery.note_times(now, &info, &self.scoreboard, &self.state);
         if dsack.is_some() || self.recovery.is_probing() {
             self.with_parts(now, |recovery, parts| recovery.note(parts, &info, ack.position));
@@ -111,11 +112,17 @@ impl Sender {
         if marks > 0 {
             self.state.delivered_ce = self.state.delivered_ce.wrapping_add(marks);
         }
+        if self.resume.is_some() {
+            self.adjust_resume(threshold);
+            self.resume_acknowledged(now, delivered);
+        }
         if outstanding {
             if self.has_cong_control {
                 self.control(now, &tally, delivered, newest_rtt, &before);
             } else {
-                if matches!(self.state.ca_state, CA_CWR | CA_RECOVERY) {
+                if self.resume_holds() {
+                    self.usage.touch(now);
+                } else if matches!(self.state.ca_state, CA_CWR | CA_RECOVERY) {
                     let losses = self.state.lost != before.lost;
                     self.recovery.follow(&mut self.state, delivered, advanced, losses);
                     self.usage.touch(now);
@@ -127,7 +134,9 @@ impl Sender {
                     // observed in virtual time).
                     self.usage.touch(now);
                 }
-                self.pacing.follow_window(&mut self.state);
+                if !self.resume_paces() {
+                    self.pacing.follow_window(&mut self.state);
+                }
             }
         }
         if !self.quick_start.is_off() {

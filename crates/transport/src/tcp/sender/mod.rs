@@ -32,6 +32,7 @@ use super::window::Usage;
 use super::writer::Writer;
 use super::{header, Config};
 use crate::flow::SourceCounters;
+use crate::sending::careful_resume::CarefulResume;
 use crate::sending::in_flight;
 use crate::sending::pacing::{pace_always, Pacing};
 use crate::sending::rate::{self, check_application_limited};
@@ -43,6 +44,7 @@ mod acknowledgment;
 mod chunk;
 mod handover;
 mod quick_start;
+mod resume;
 mod timers;
 mod transmission;
 
@@ -91,6 +93,7 @@ pub struct Sender {
     pacing: Pacing,
     bursts: Bursts,
     quick_start: QuickStart,
+    resume: Option<Box<CarefulResume>>,
     /// Delivery rate, for a congestion control that takes samples.
     rate: rate::Estimator,
     estimator: Estimator,
@@ -210,6 +213,7 @@ impl Sender {
             has_pkts_acked: congestion.has_pkts_acked(),
             counts_segments: config.byte_counting,
             estimates_delayed_acks: matches!(congestion.name(), "cubic" | "bic"),
+            resume: resume::state(config, &*congestion, &state),
             congestion,
             scoreboard: Scoreboard::default(),
             recovery: Recovery::new(config, true),
@@ -277,6 +281,9 @@ impl Sender {
             None => self.estimator.fall_back(),
         }
         self.state.snd_cwnd = if syn_retransmissions > 1 { 1 } else { self.usage.initial() };
+        if let (Some(resume), true) = (&mut self.resume, syn_retransmissions > 0) {
+            resume.congested(self.nxt, &mut self.state);
+        }
         self.pacing.follow_window(&mut self.state);
         self.congestion.init(&mut self.state);
     }

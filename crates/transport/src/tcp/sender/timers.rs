@@ -68,7 +68,11 @@ impl Sender {
                     self.woken_early = !paced;
                     return Ok(false);
                 }
+                let threshold = self.state.snd_ssthresh;
                 self.with_parts(now, Recovery::recheck_losses);
+                if self.resume.is_some() {
+                    self.adjust_resume(threshold);
+                }
                 self.restart_timer(now, true, &Tally::default());
                 return Ok(false);
             }
@@ -86,7 +90,11 @@ impl Sender {
         self.counters.timeouts += 1;
         self.last_rtt = None;
         self.estimator.back_off();
+        let threshold = self.state.snd_ssthresh;
         self.with_parts(now, Recovery::enter_loss);
+        if self.resume.is_some() {
+            self.adjust_resume(threshold);
+        }
         self.start_retransmission_timer(now, now);
         Ok(true)
     }

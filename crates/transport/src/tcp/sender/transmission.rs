@@ -189,7 +189,7 @@ impl Sender {
             let rto = self.estimator.rto();
             self.usage.restart(now, rto, &mut self.state, &mut *self.congestion);
         }
-        if in_flight(&self.state) >= self.state.snd_cwnd {
+        if in_flight(&self.state) >= self.state.snd_cwnd && !self.resumes(now) {
             self.usage.sent();
             return None;
         }
@@ -255,7 +255,10 @@ impl Sender {
             window: self.window.into(),
             first_sent: self.scoreboard.first_sent_at(),
         };
-        let plan = self.bursts.plan(now, &room, &self.pacing, &self.state);
+        let mut plan = self.bursts.plan(now, &room, &self.pacing, &self.state);
+        if plan == Plan::WaitsForCongestionWindow && self.resumes(now) {
+            plan = self.bursts.plan(now, &room, &self.pacing, &self.state);
+        }
         if plan == Plan::WaitsForCongestionWindow {
             self.usage.deferred();
         }
