@@ -36,7 +36,7 @@ def resumptions(scenario: Scenario, known: Facts) -> Iterator[str]:
             )
             if flow["app"]["kind"] == "bulk" and not any(others):
                 yield (
-                    f'{flow["name"]}: careful_resume has no effect, because no other flow between '
+                    f"{flow['name']}: careful_resume has no effect, because no other flow between "
                     f'{flow["from"]} and {flow["to"]} has careful_resume = "earlier"'
                 )
             continue

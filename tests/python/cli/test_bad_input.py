@@ -267,7 +267,9 @@ def test_check_finds_what_campaigns_refuse_and_counts_runs(tmp_path: Path) -> No
         ('{cwnd=300,rtt="50 ms"}', "the round-trip time of 560 ms is more than ten times the saved 50 ms"),
         ('{cwnd=300,rtt="600 ms"}', ""),
     ):
-        file.write_text(text.format(varied).replace('quick_start = "1 Mbit/s"', f"careful_resume = {resumed}"))
+        file.write_text(
+            text.format(varied).replace('quick_start = "1 Mbit/s"', f"careful_resume = {resumed}")
+        )
         code, said = called("check", str(file))
         words = " ".join(said.split())
         assert code == 0 and ("careful_resume has no effect" in words) == bool(reason) and reason in words

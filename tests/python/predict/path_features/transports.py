@@ -31,7 +31,8 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     Row(
         "flow.transport.quic flow.transport.quic.ack_every flow.transport.quic.careful_resume "
-        "flow.transport.quic.careful_resume.cwnd flow.transport.quic.careful_resume.rtt "
+        "flow.transport.quic.careful_resume.cwnd flow.transport.quic.careful_resume.earlier "
+        "flow.transport.quic.careful_resume.rtt "
         "flow.transport.quic.certificate flow.transport.quic.congestion flow.transport.quic.connection_window "
         "flow.transport.quic.ecn flow.transport.quic.idle_timeout flow.transport.quic.initial_window "
         "flow.transport.quic.max_ack_delay flow.transport.quic.max_connection_window "
@@ -114,7 +115,7 @@ ROWS: Final[tuple[Row, ...]] = (
         )
     ),
     _tcp(
-        "careful_resume careful_resume.cwnd careful_resume.rtt",
+        "careful_resume",
         'careful_resume={cwnd=40,rtt="100 ms"}',
     ),
     _tcp("ack_compression", "ack_compression=500 us"),
