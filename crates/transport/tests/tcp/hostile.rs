@@ -13,6 +13,7 @@ use bentpipe_stage::Ecn as Field;
 use bentpipe_stage::{Body, Corrupted, Packet, Port, Sent, Stage};
 use bentpipe_testing::bench::{Bench, Dropped, Network, Wires};
 use bentpipe_transport::app::{Actions, App, End, Event};
+use bentpipe_transport::sending::saved_path::{Parameters, Saved};
 use bentpipe_transport::tcp::config::{Config, Ecn, Profile, Recovery};
 use bentpipe_transport::tcp::connection::{Connection, Phase};
 use bentpipe_transport::tcp::endpoint::{Endpoint, Traces};
@@ -120,6 +121,8 @@ pub fn config() -> impl Strategy<Value = Config> {
                     (true, 0) => Ecn::Accurate,
                     (true, _) => Ecn::Classic,
                 },
+                careful_resume: (first % 5 == 2)
+                    .then_some(Parameters::Given(Saved { cwnd: Count::new(100), rtt: DELAY * 2 })),
                 initial_sequence: Some(Count::new(initial)),
                 timer_tick: Span::from_millis(tick),
                 ..profile
