@@ -94,8 +94,8 @@ transport = {{ kind = "{later}", congestion = "cubic"{key} }}
         let (resumed, lost) = took(kinds, there, key);
         // 1 MB are 685 segments. Slow start from 10 sends 630 in six round trips. Half of a window
         // of at least 417 segments (10 Mbit/s x 500 ms) is sent in the second round trip, so that
-        // 10 + 208 + 416 segments take three.
-        assert!(resumed < plain - 1.2 && lost == 0.0, "{kinds:?}: {resumed} instead of {plain}, {lost}");
+        // 10 + 208 + 416 segments take three. QUIC paces its start, which costs up to a round trip.
+        assert!(resumed < plain - 1.0 && lost == 0.0, "{kinds:?}: {resumed} instead of {plain}, {lost}");
         assert_eq!(took(kinds, back, key), took(kinds, back, ""), "{kinds:?}");
     }
 }
