@@ -81,7 +81,7 @@ def quic_cells(
         for name in (one for one in loads if one in path.limits):
             for client in clients:
                 for server in servers:
-                    cell = Cell(client.name, server.name, path, name, "client")
+                    cell = Cell(client.label, server.label, path, name, "client")
                     if reason := _missing(client) or _missing(server):
                         yield replace(cell, reason=reason)
                         continue

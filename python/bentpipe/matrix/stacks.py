@@ -10,7 +10,10 @@ A stack is a folder with the description ``stack.toml`` and the programs. The de
 - ``server`` and ``client``: the programs as in the app ``command`` of scenarios, with the
   placeholders ``{folder}`` (the copy), ``{cert}``, ``{key}`` (files in PEM) and ``{bytes}``.
 
-An optional key ``unsuited`` gives the reason why a stack cannot run in virtual time.
+Optional keys:
+
+- ``controls``: the congestion controls that the server accepts as ``--congestion NAME``,
+- ``unsuited``: the reason why a stack cannot run in virtual time.
 
 The client prints one line of JSON with ``handshake_s``, ``completion_s`` and ``bytes``. The server
 may print a line with ``lost_packets``.
@@ -22,7 +25,7 @@ import hashlib
 import shlex
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,11 +40,15 @@ _KEYS: Final[dict[str, type]] = {
     "build": list,
     **dict.fromkeys(("lock", "server", "client"), str),
 }
+_OPTIONAL: Final[dict[str, type]] = {"controls": list, "unsuited": str}
+#: The allowed values by type, in words.
+_ALLOWED: Final = {str: "text", list: "a list"}
 
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack; see the description of this module."""
+    """A stack; see the description of this module. ``control`` is the congestion control that was
+    chosen for the server, or empty for the default of the library."""
 
     name: str
     folder: Path
@@ -56,7 +63,22 @@ class Stack:
     lock: str
     server: str
     client: str
+    controls: list[str] = field(default_factory=list)
     unsuited: str = ""
+    control: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name in tables, with the chosen control: ``quinn:bbr``."""
+        return f"{self.name}:{self.control}" if self.control else self.name
+
+    def with_control(self, control: str) -> Stack:
+        """Returns the stack with a server that uses a congestion control. Raises
+        :class:`bentpipe.InputError` if the stack does not offer it."""
+        if control not in self.controls:
+            raise unknown(f"congestion control of {self.name}", control, self.controls or ["none"])
+        server = f"{self.server} --congestion {control}"
+        return replace(self, control=control, congestion=control, server=server)
 
     @property
     def hash(self) -> str:
@@ -89,12 +111,16 @@ def stacks(folder: Path = FOLDER) -> dict[str, Stack]:
 
 
 def chosen(names: Iterable[str], known: dict[str, Stack]) -> list[Stack]:
-    """Returns the named stacks, or all without a name. Raises :class:`bentpipe.InputError` for an
-    unknown name."""
-    for name in names:
-        if name not in known:
-            raise unknown("stack", name, known)
-    return [known[name] for name in dict.fromkeys(names) or known]
+    """Returns the named stacks, or all without a name. ``NAME:CONTROL`` names a stack with a
+    congestion control. Raises :class:`bentpipe.InputError` for an unknown name."""
+    return [_named(name, known) for name in dict.fromkeys(names) or known]
+
+
+def _named(text: str, known: dict[str, Stack]) -> Stack:
+    name, colon, control = text.partition(":")
+    if name not in known:
+        raise unknown("stack", name, known)
+    return known[name].with_control(control) if colon else known[name]
 
 
 def _stack(file: Path) -> Stack:
@@ -103,13 +129,11 @@ def _stack(file: Path) -> Stack:
         keys = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{file} is not TOML: {error}") from error
-    optional = {"unsuited": str}
     for key in keys:
-        if key not in _KEYS | optional:
-            raise InputError(f"{file}: {unknown('key', key, _KEYS | optional)}")
-    for key, kind in (_KEYS | {key: optional[key] for key in optional if key in keys}).items():
+        if key not in _KEYS | _OPTIONAL:
+            raise InputError(f"{file}: {unknown('key', key, _KEYS | _OPTIONAL)}")
+    for key, kind in (_KEYS | {key: _OPTIONAL[key] for key in _OPTIONAL if key in keys}).items():
         if not isinstance(keys.get(key), kind):
-            allowed = "text" if kind is str else "a list of commands, each a list of words"
-            raise InputError(f"{file}: {key} = {keys.get(key)!r}; allowed: {allowed}")
+            raise InputError(f"{file}: {key} = {keys.get(key)!r}; allowed: {_ALLOWED[kind]}")
     about = text.partition("\n")[0].removeprefix("# ")
     return Stack(name=file.parent.name, folder=file.parent, about=about, **keys)

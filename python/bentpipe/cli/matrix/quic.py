@@ -22,7 +22,8 @@ def quic(
         typer.Option(
             "--stack",
             metavar="NAME",
-            help="Implementation as client and as server, such as quinn. Repeatable.",
+            help="Implementation as client and as server, such as quinn, or with a congestion control of the "
+            "server, such as quinn:bbr. Repeatable.",
             show_default="all",
         ),
     ] = None,
@@ -40,7 +41,7 @@ def quic(
         typer.Option(
             "--server-stack",
             metavar="NAME",
-            help="Implementation as server. Repeatable.",
+            help="Implementation as server, such as quinn:bbr. Repeatable.",
             show_default="those of --stack",
         ),
     ] = None,
@@ -82,7 +83,7 @@ def quic(
     known = read(stacks or FOLDER)
     clients, servers = (chosen(names or stack or (), known) for names in (client, server))
     paths, loads = chosen_paths(path), chosen_loads(load)
-    every = [*{one.name: one for one in (*clients, *servers)}.values()]
+    every = [*{one.label: one for one in (*clients, *servers)}.values()]
     if build:
         _build(every)
     cells = [
@@ -94,13 +95,13 @@ def quic(
         jobs=jobs,
         keep_runs=keep_runs,
         json=json,
-        find=lambda outcomes: findings(outcomes, {one.name: one.congestion for one in every}),
+        find=lambda outcomes: findings(outcomes, {one.label: one.congestion for one in every}),
         title="QUIC over satellites",
         rows="client",
         columns="server",
         stacks=[
             ["stack", "package", "version", "language", "congestion control", "windows of the client"],
-            *([s.name, s.package, s.version, s.language, s.congestion, s.windows] for s in every),
+            *([s.label, s.package, s.version, s.language, s.congestion, s.windows] for s in every),
         ],
     )
 

@@ -1,8 +1,9 @@
 //! Server and client of a transfer over quinn: the client asks for a number of bytes on a stream,
 //! and the server sends them.
 
+use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, Connection, Endpoint, Incoming, ServerConfig};
+use quinn::{ClientConfig, Connection, Endpoint, Incoming, ServerConfig, TransportConfig};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::error::Error;
@@ -19,21 +20,36 @@ async fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["server", port, cert, key] => serve(port.parse()?, cert, key).await,
+        ["server", port, cert, key] => serve(port.parse()?, cert, key, TransportConfig::default()).await,
+        ["server", port, cert, key, "--congestion", control] => {
+            let mut transport = TransportConfig::default();
+            transport.congestion_controller_factory(factory(control)?);
+            serve(port.parse()?, cert, key, transport).await
+        }
         ["client", host, port, bytes, cert] => {
             load(SocketAddr::new(host.parse()?, port.parse()?), bytes.parse()?, cert).await
         }
-        _ => Err("usage: server PORT CERT KEY | client HOST PORT BYTES CERT".into()),
+        _ => Err("usage: server PORT CERT KEY [--congestion NAME] | client HOST PORT BYTES CERT".into()),
     }
 }
 
-async fn serve(port: u16, cert: &str, key: &str) -> Result<()> {
+fn factory(control: &str) -> Result<Arc<dyn ControllerFactory + Send + Sync>> {
+    match control {
+        "reno" => Ok(Arc::new(NewRenoConfig::default())),
+        "cubic" => Ok(Arc::new(CubicConfig::default())),
+        "bbr" => Ok(Arc::new(BbrConfig::default())),
+        _ => Err(format!("unknown congestion control {control}; allowed: reno, cubic, bbr").into()),
+    }
+}
+
+async fn serve(port: u16, cert: &str, key: &str, transport: TransportConfig) -> Result<()> {
     let chain = vec![CertificateDer::from_pem_file(cert)?];
     let mut tls = rustls::ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(chain, PrivateKeyDer::from_pem_file(key)?)?;
     tls.alpn_protocols = vec![ALPN.to_vec()];
-    let config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+    let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+    config.transport_config(Arc::new(transport));
     let endpoint = Endpoint::server(config, (Ipv4Addr::UNSPECIFIED, port).into())?;
     while let Some(incoming) = endpoint.accept().await {
         tokio::spawn(async move {
