@@ -12,7 +12,7 @@ from bentpipe.scenario.scenarios import Scenario, load
 
 from .building import built, folder_of
 from .certificate import certificate
-from .loads import LOADS
+from .loads import LOADS, Load
 from .paths import MatrixPath
 from .stacks import Stack
 
@@ -57,7 +57,7 @@ class Cell:
     @property
     def size(self) -> int:
         """Number of bytes to transfer."""
-        return LOADS[self.load]
+        return LOADS[self.load].bytes
 
     def resolved(self) -> Scenario:
         """Resolves the scenario. Raises :class:`bentpipe.ScenarioError`."""
@@ -85,7 +85,7 @@ def quic_cells(
                     if reason := _missing(client) or _missing(server):
                         yield replace(cell, reason=reason)
                         continue
-                    places = {"cert": cert, "key": key, "bytes": LOADS[name]}
+                    places = {"cert": cert, "key": key, "bytes": LOADS[name].argument}
                     app = {
                         "kind": "command",
                         "run": client.command("client", folder_of(client), **places),
@@ -121,12 +121,25 @@ def tcp_cells(controls: Iterable[str], paths: Iterable[MatrixPath], loads: Itera
     controls, loads = list(controls), list(loads)
     for path in paths:
         for name in (one for one in loads if one in path.limits):
-            app = {"kind": "bulk", "size": f"{LOADS[name]} B"}
+            opener, app = _tcp_load(LOADS[name])
+            ends = (path.client, path.server) if opener == "client" else (path.server, path.client)
             for control in controls:
                 transport = {"kind": "tcp", "congestion": control}
-                flow = {"from": path.server, "to": path.client, "app": app, "transport": transport}
+                flow = {"from": ends[0], "to": ends[1], "app": app, "transport": transport}
                 side = {"sat": {"congestion": control}, "ground": {"congestion": control}}
                 split = {"kind": "split", "buffer": "32 MB", "sides": side}
                 proxy = {"name": "pep", "node": path.proxy, "mechanism": split}
                 for mode, tables in ((DIRECT, {}), (PROXY, {"proxy": [proxy]})):
-                    yield Cell(control, mode, path, name, "server", path.with_flow(name, flow, **tables))
+                    yield Cell(control, mode, path, name, opener, path.with_flow(name, flow, **tables))
+
+
+def _tcp_load(load: Load) -> tuple[Opener, dict[str, Any]]:
+    """Returns the end that opens the connection, and the application. A page is loaded over the six
+    connections of a browser with HTTP/1.1."""
+    if len(load.sizes) == 1:
+        return "server", {"kind": "bulk", "size": f"{load.bytes} B"}
+    size = f"{load.sizes[0]} B"
+    number = len(load.sizes)
+    objects = {"objects": number, "objects_min": number, "objects_max": number}
+    sizes = {"object": size, "object_min": size, "object_max": size}
+    return "client", {"kind": "http", "connections": 6, **objects, **sizes}

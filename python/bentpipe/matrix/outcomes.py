@@ -179,6 +179,7 @@ def _of_tcp(outcome: Outcome, cell: Cell, run: Run) -> Outcome:
     outcome = replace(outcome, retransmissions=flow.retransmissions)
     if flow.failure is not None:
         return replace(outcome, verdict=FAILED, reason=flow.failure)
-    if flow.transfer is None:
+    completion = flow.transaction_mean if cell.opener == "client" else flow.transfer
+    if completion is None:
         return replace(outcome, verdict=LATE, reason=f"unfinished after {cell.path.limits[cell.load]}")
-    return replace(outcome, completion_s=flow.transfer, goodput=8 * cell.size / flow.transfer)
+    return replace(outcome, completion_s=completion, goodput=8 * cell.size / completion)

@@ -8,7 +8,9 @@ A stack is a folder with the description ``stack.toml`` and the programs. The de
   ``{version}``, ``{python}`` (this interpreter) and ``{shared}`` (a folder that stacks share),
 - ``lock``: the file of this copy that contains the versions of all dependencies,
 - ``server`` and ``client``: the programs as in the app ``command`` of scenarios, with the
-  placeholders ``{folder}`` (the copy), ``{cert}``, ``{key}`` (files in PEM) and ``{bytes}``.
+  placeholders ``{folder}`` (the copy), ``{cert}``, ``{key}`` (files in PEM) and ``{bytes}``: the
+  sizes of the streams, such as ``1048576`` or ``40000,40000``. The client requests the first
+  stream, and when it has arrived, all others together.
 
 Optional keys:
 

@@ -213,7 +213,7 @@ def test_findings_follow_from_the_cells() -> None:
     """Two clients and two servers: the server decides, and a transfer with loss fails."""
 
     def cell(row: str, column: str, path: str, load: str, time: float | None) -> Outcome:
-        goodput = None if time is None else 8 * LOADS[load] / time
+        goodput = None if time is None else 8 * LOADS[load].bytes / time
         verdict = "not in time" if time is None else "complete"
         return Outcome(row, column, path, load, verdict, completion_s=time, goodput=goodput)
 

@@ -32,7 +32,8 @@ Loads = Annotated[
     typer.Option(
         "--load",
         metavar="LOAD",
-        help='Download: "1 MiB", "10 MiB", or "100 MB", which only the path picoquic carries. Repeatable.',
+        help='Download: "1 MiB", "10 MiB", page (a document and 30 objects of 40 kB), or "100 MB", which only '
+        "the path picoquic carries. Repeatable.",
         show_default="1 MiB and 10 MiB",
     ),
 ]

@@ -1,5 +1,5 @@
-// Server and client of a transfer over kwik: the client asks for a number of bytes on a stream, and
-// the server sends them.
+// Server and client of a transfer over kwik: the client asks for a number of bytes on each stream, and
+// the server sends them. Streams after the first are opened together, when the first ended.
 
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
@@ -7,6 +7,9 @@ import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.FutureTask;
 import tech.kwik.core.QuicClientConnection;
 import tech.kwik.core.QuicConnection;
 import tech.kwik.core.QuicStream;
@@ -32,15 +35,15 @@ public class Transfer {
         if (words.length == 4 && words[0].equals("server")) {
             serve(Integer.parseInt(words[1]), words[2], words[3]);
         } else if (words.length == 5 && words[0].equals("client")) {
-            load(words[1], Integer.parseInt(words[2]), Long.parseLong(words[3]));
+            load(words[1], Integer.parseInt(words[2]), words[3].split(","));
         } else {
-            throw new IllegalArgumentException("usage: server PORT CERT KEY | client HOST PORT BYTES CERT");
+            throw new IllegalArgumentException("usage: server PORT CERT KEY | client HOST PORT SIZE[,SIZE...] CERT");
         }
     }
 
     private static void serve(int port, String cert, String key) throws Exception {
         ServerConnectionConfig config =
-            ServerConnectionConfig.builder().maxOpenPeerInitiatedBidirectionalStreams(10).build();
+            ServerConnectionConfig.builder().maxOpenPeerInitiatedBidirectionalStreams(100).build();
         ServerConnector connector = ServerConnector.builder()
             .withPort(port)
             .withCertificate(new FileInputStream(cert), new FileInputStream(key))
@@ -64,7 +67,7 @@ public class Transfer {
 
         @Override
         public int maxConcurrentPeerInitiatedBidirectionalStreams() {
-            return 10;
+            return 100;
         }
     }
 
@@ -82,7 +85,7 @@ public class Transfer {
         }
     }
 
-    private static void load(String host, int port, long bytes) throws Exception {
+    private static void load(String host, int port, String[] sizes) throws Exception {
         QuicClientConnection connection = QuicClientConnection.newBuilder()
             .host(host)
             .port(port)
@@ -93,20 +96,34 @@ public class Transfer {
         long began = System.nanoTime();
         connection.connect();
         double shaken = (System.nanoTime() - began) / 1e9;
-        QuicStream stream = connection.createStream(true);
-        DataOutputStream output = new DataOutputStream(stream.getOutputStream());
-        output.writeLong(bytes);
-        output.close();
-        byte[] piece = new byte[1 << 16];
-        long got = 0;
-        InputStream input = stream.getInputStream();
-        for (int size = input.read(piece); size >= 0; size = input.read(piece)) {
-            got += size;
+        long got = download(connection, sizes[0]);
+        List<FutureTask<Long>> others = new ArrayList<>();
+        for (String size : List.of(sizes).subList(1, sizes.length)) {
+            FutureTask<Long> other = new FutureTask<>(() -> download(connection, size));
+            new Thread(other).start();
+            others.add(other);
+        }
+        for (FutureTask<Long> other : others) {
+            got += other.get();
         }
         double completion = (System.nanoTime() - began) / 1e9;
         System.out.println("{\"handshake_s\": " + shaken + ", \"completion_s\": " + completion
             + ", \"bytes\": " + got + "}");
         connection.closeAndWait();
         System.exit(0);
+    }
+
+    private static long download(QuicClientConnection connection, String size) throws IOException {
+        QuicStream stream = connection.createStream(true);
+        DataOutputStream output = new DataOutputStream(stream.getOutputStream());
+        output.writeLong(Long.parseLong(size));
+        output.close();
+        byte[] piece = new byte[1 << 16];
+        long got = 0;
+        InputStream input = stream.getInputStream();
+        for (int part = input.read(piece); part >= 0; part = input.read(piece)) {
+            got += part;
+        }
+        return got;
     }
 }

@@ -1,5 +1,6 @@
-// Server and client of a transfer over quic-go: the client asks for a number of bytes on a stream,
-// and the server sends them.
+// Server and client of a transfer over quic-go: the client asks for a number of bytes on each
+// stream, and the server sends them. Streams after the first are opened together, when the first
+// ended.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -28,7 +30,7 @@ func main() {
 	case len(words) == 5 && words[0] == "client":
 		err = load(net.JoinHostPort(words[1], words[2]), words[3], words[4])
 	default:
-		err = fmt.Errorf("usage: server PORT CERT KEY | client HOST PORT BYTES CERT")
+		err = fmt.Errorf("usage: server PORT CERT KEY | client HOST PORT SIZE[,SIZE...] CERT")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -60,10 +62,23 @@ func serve(port, cert, key string) error {
 }
 
 func answer(connection *quic.Conn) error {
-	stream, err := connection.AcceptStream(context.Background())
-	if err != nil {
-		return err
+	for {
+		stream, err := connection.AcceptStream(context.Background())
+		if err != nil {
+			break
+		}
+		go func() {
+			if err := send(stream); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}()
 	}
+	<-connection.Context().Done()
+	fmt.Printf("{\"lost_packets\": %d}\n", connection.ConnectionStats().PacketsLost)
+	return nil
+}
+
+func send(stream *quic.Stream) error {
 	request := make([]byte, 8)
 	if _, err := io.ReadFull(stream, request); err != nil {
 		return err
@@ -76,18 +91,17 @@ func answer(connection *quic.Conn) error {
 		}
 		left -= size
 	}
-	if err := stream.Close(); err != nil {
-		return err
-	}
-	<-connection.Context().Done()
-	fmt.Printf("{\"lost_packets\": %d}\n", connection.ConnectionStats().PacketsLost)
-	return nil
+	return stream.Close()
 }
 
-func load(server, size, cert string) error {
-	bytes, err := strconv.ParseUint(size, 10, 64)
-	if err != nil {
-		return err
+func load(server, sizes, cert string) error {
+	var requests [][]byte
+	for _, size := range strings.Split(sizes, ",") {
+		bytes, err := strconv.ParseUint(size, 10, 64)
+		if err != nil {
+			return err
+		}
+		requests = append(requests, binary.BigEndian.AppendUint64(nil, bytes))
 	}
 	text, err := os.ReadFile(cert)
 	if err != nil {
@@ -102,21 +116,43 @@ func load(server, size, cert string) error {
 		return err
 	}
 	shaken := time.Since(began).Seconds()
-	stream, err := connection.OpenStreamSync(context.Background())
+	got, err := download(connection, requests[0])
 	if err != nil {
 		return err
 	}
-	if _, err := stream.Write(binary.BigEndian.AppendUint64(nil, bytes)); err != nil {
-		return err
+	type part struct {
+		size int64
+		err  error
 	}
-	if err := stream.Close(); err != nil {
-		return err
+	parts := make(chan part)
+	for _, request := range requests[1:] {
+		go func() {
+			size, err := download(connection, request)
+			parts <- part{size, err}
+		}()
 	}
-	got, err := io.Copy(io.Discard, stream)
-	if err != nil {
-		return err
+	for range requests[1:] {
+		one := <-parts
+		if one.err != nil {
+			return one.err
+		}
+		got += one.size
 	}
 	completion := time.Since(began).Seconds()
 	fmt.Printf("{\"handshake_s\": %g, \"completion_s\": %g, \"bytes\": %d}\n", shaken, completion, got)
 	return connection.CloseWithError(0, "")
+}
+
+func download(connection *quic.Conn, request []byte) (int64, error) {
+	stream, err := connection.OpenStreamSync(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	if _, err := stream.Write(request); err != nil {
+		return 0, err
+	}
+	if err := stream.Close(); err != nil {
+		return 0, err
+	}
+	return io.Copy(io.Discard, stream)
 }

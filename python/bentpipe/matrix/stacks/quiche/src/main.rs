@@ -1,10 +1,12 @@
-//! Server and client of a transfer over quiche: the client asks for a number of bytes on a stream,
-//! and the server sends them. quiche sends no packets itself, so this program sends each packet at
-//! the time that quiche's pacing gives.
+//! Server and client of a transfer over quiche: the client asks for a number of bytes on each
+//! stream, and the server sends them. Streams after the first are opened together, when the first
+//! ended. quiche sends no packets itself, so this program sends each packet at the time that
+//! quiche's pacing gives.
 
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
 use quiche::{Config, Connection, ConnectionId, RecvInfo, SendInfo};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,17 +16,19 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Size of the largest packet, which every path of IPv6 carries.
 const PACKET: usize = 1350;
-const STREAM: u64 = 0;
+/// Distance of the numbers of streams that a client opens in both directions.
+const STEP: u64 = 4;
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["server", port, cert, key] => serve(port.parse()?, cert, key),
-        ["client", host, port, bytes, cert] => {
-            load(SocketAddr::new(host.parse()?, port.parse()?), bytes.parse()?, cert)
-        }
-        _ => Err("usage: server PORT CERT KEY | client HOST PORT BYTES CERT".into()),
+        ["server", port, cert, key] => serve(port.parse()?, cert, key, "cubic"),
+        ["server", port, cert, key, "--congestion", control] => serve(port.parse()?, cert, key, control),
+        ["client", host, port, sizes, _cert] => load(SocketAddr::new(host.parse()?, port.parse()?), sizes),
+        _ => Err("usage: server PORT CERT KEY [--congestion NAME] | \
+                  client HOST PORT SIZE[,SIZE...] CERT"
+            .into()),
     }
 }
 
@@ -39,7 +43,7 @@ fn config() -> Result<Config> {
     config.set_initial_max_data(10_000_000);
     config.set_initial_max_stream_data_bidi_local(1_000_000);
     config.set_initial_max_stream_data_bidi_remote(1_000_000);
-    config.set_initial_max_streams_bidi(10);
+    config.set_initial_max_streams_bidi(100);
     Ok(config)
 }
 
@@ -134,8 +138,44 @@ fn random_id() -> Result<ConnectionId<'static>> {
     Ok(ConnectionId::from_vec(id))
 }
 
-fn serve(port: u16, cert: &str, key: &str) -> Result<()> {
+/// The answer on a stream: the request as far as it has arrived, and the bytes that are left to
+/// send.
+#[derive(Default)]
+struct Answer {
+    request: Vec<u8>,
+    left: usize,
+}
+
+impl Answer {
+    /// Reads the part of the request that has arrived.
+    fn hear(&mut self, connection: &mut Connection, stream: u64) {
+        let mut part = [0; 8];
+        while let Ok((size, end)) = connection.stream_recv(stream, &mut part) {
+            self.request.extend_from_slice(&part[..size]);
+            if end {
+                self.left = self.request.first_chunk().map_or(0, |size| u64::from_be_bytes(*size) as usize);
+            }
+        }
+    }
+
+    /// Sends as much as the stream takes now.
+    fn send(&mut self, connection: &mut Connection, stream: u64) -> Result<()> {
+        let piece = [0; 1 << 16];
+        while self.left > 0 && connection.stream_capacity(stream).unwrap_or(0) > 0 {
+            let size = self.left.min(piece.len());
+            match connection.stream_send(stream, &piece[..size], size == self.left) {
+                Ok(taken) => self.left -= taken,
+                Err(quiche::Error::Done) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn serve(port: u16, cert: &str, key: &str, control: &str) -> Result<()> {
     let mut config = config()?;
+    config.set_cc_algorithm_name(control)?;
     config.load_cert_chain_from_pem_file(cert)?;
     config.load_priv_key_from_pem_file(key)?;
     let mut link = Link::new(port, None)?;
@@ -148,27 +188,13 @@ fn serve(port: u16, cert: &str, key: &str) -> Result<()> {
     };
     let mut connection = quiche::accept(&random_id()?, None, link.local, from, &mut config)?;
     connection.recv(&mut buffer[..size], RecvInfo { from, to: link.local })?;
-    let piece = [0; 1 << 16];
-    let (mut request, mut left) = (Vec::new(), None);
+    let mut answers: BTreeMap<u64, Answer> = BTreeMap::new();
     while !connection.is_closed() {
-        let mut part = [0; 8];
-        while let Ok((size, end)) = connection.stream_recv(STREAM, &mut part) {
-            request.extend_from_slice(&part[..size]);
-            if end {
-                left = request.first_chunk().map(|size| u64::from_be_bytes(*size) as usize);
-            }
+        for stream in connection.readable() {
+            answers.entry(stream).or_default().hear(&mut connection, stream);
         }
-        while let Some(rest) = left.filter(|rest| *rest > 0) {
-            let size = rest.min(piece.len());
-            match connection.stream_send(STREAM, &piece[..size], size == rest) {
-                Ok(taken) => left = Some(rest - taken),
-                Err(quiche::Error::Done) => break,
-                Err(error) => return Err(error.into()),
-            }
-            // What the connection does not take now, it takes after the next acknowledgment.
-            if connection.stream_capacity(STREAM).unwrap_or(0) == 0 {
-                break;
-            }
+        for (stream, answer) in &mut answers {
+            answer.send(&mut connection, *stream)?;
         }
         link.send(&mut connection)?;
         link.wait(Some(&connection))?;
@@ -178,25 +204,40 @@ fn serve(port: u16, cert: &str, key: &str) -> Result<()> {
     Ok(())
 }
 
-fn load(server: SocketAddr, bytes: u64, _cert: &str) -> Result<()> {
+fn load(server: SocketAddr, sizes: &str) -> Result<()> {
+    let sizes = sizes.split(',').map(str::parse).collect::<std::result::Result<Vec<u64>, _>>()?;
     let mut config = config()?;
     config.verify_peer(false);
     let mut link = Link::new(0, Some(server))?;
     let began = Instant::now();
     let mut connection = quiche::connect(Some("server"), &random_id()?, link.local, server, &mut config)?;
     let (mut shaken, mut got, mut buffer) = (None, 0, vec![0; 1 << 16]);
+    let (mut opened, mut ended) = (0, 0);
     while !connection.is_closed() {
         if connection.is_established() && shaken.is_none() {
             shaken = Some(began.elapsed().as_secs_f64());
-            connection.stream_send(STREAM, &bytes.to_be_bytes(), true)?;
         }
-        while let Ok((size, end)) = connection.stream_recv(STREAM, &mut buffer) {
-            got += size;
-            if end {
-                let (shaken, completion) = (shaken.unwrap_or(0.0), began.elapsed().as_secs_f64());
-                println!("{{\"handshake_s\": {shaken}, \"completion_s\": {completion}, \"bytes\": {got}}}");
-                connection.close(true, 0, b"")?;
+        for stream in connection.readable() {
+            while let Ok((size, end)) = connection.stream_recv(stream, &mut buffer) {
+                got += size;
+                ended += usize::from(end);
             }
+        }
+        if ended == sizes.len() && connection.local_error().is_none() {
+            let (shaken, completion) = (shaken.unwrap_or(0.0), began.elapsed().as_secs_f64());
+            println!("{{\"handshake_s\": {shaken}, \"completion_s\": {completion}, \"bytes\": {got}}}");
+            connection.close(true, 0, b"")?;
+        }
+        let permitted = if shaken.is_none() {
+            0
+        } else if ended == 0 {
+            1
+        } else {
+            sizes.len()
+        };
+        for size in &sizes[opened.min(permitted)..permitted] {
+            connection.stream_send(STEP * opened as u64, &size.to_be_bytes(), true)?;
+            opened += 1;
         }
         link.send(&mut connection)?;
         link.wait(Some(&connection))?;

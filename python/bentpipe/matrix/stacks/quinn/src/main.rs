@@ -1,15 +1,18 @@
-//! Server and client of a transfer over quinn: the client asks for a number of bytes on a stream,
-//! and the server sends them.
+//! Server and client of a transfer over quinn: the client asks for a number of bytes on each
+//! stream, and the server sends them. Streams after the first are opened together, when the first
+//! ended.
 
 use quinn::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, Connection, Endpoint, Incoming, ServerConfig, TransportConfig};
+use quinn::{ClientConfig, Connection, Endpoint, Incoming, RecvStream, SendStream, ServerConfig};
+use quinn::{TransportConfig, VarInt};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::error::Error;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::task::JoinSet;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -19,17 +22,23 @@ const ALPN: &[u8] = b"transfer";
 async fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut transport = TransportConfig::default();
     match words[..] {
-        ["server", port, cert, key] => serve(port.parse()?, cert, key, TransportConfig::default()).await,
+        ["server", port, cert, key] => serve(port.parse()?, cert, key, transport).await,
         ["server", port, cert, key, "--congestion", control] => {
-            let mut transport = TransportConfig::default();
             transport.congestion_controller_factory(factory(control)?);
             serve(port.parse()?, cert, key, transport).await
         }
-        ["client", host, port, bytes, cert] => {
-            load(SocketAddr::new(host.parse()?, port.parse()?), bytes.parse()?, cert).await
+        ["client", host, port, sizes, cert] => {
+            load(SocketAddr::new(host.parse()?, port.parse()?), sizes, cert, transport).await
         }
-        _ => Err("usage: server PORT CERT KEY [--congestion NAME] | client HOST PORT BYTES CERT".into()),
+        ["client", host, port, sizes, cert, "--window", window] => {
+            transport.stream_receive_window(VarInt::from_u64(window.parse()?)?);
+            load(SocketAddr::new(host.parse()?, port.parse()?), sizes, cert, transport).await
+        }
+        _ => Err("usage: server PORT CERT KEY [--congestion NAME] | \
+                  client HOST PORT SIZE[,SIZE...] CERT [--window BYTES]"
+            .into()),
     }
 }
 
@@ -63,7 +72,18 @@ async fn serve(port: u16, cert: &str, key: &str, transport: TransportConfig) -> 
 
 async fn answer(incoming: Incoming) -> Result<()> {
     let connection: Connection = incoming.await?;
-    let (mut send, mut receive) = connection.accept_bi().await?;
+    while let Ok((send, receive)) = connection.accept_bi().await {
+        tokio::spawn(async move {
+            if let Err(error) = send_requested(send, receive).await {
+                eprintln!("{error}");
+            }
+        });
+    }
+    println!("{{\"lost_packets\": {}}}", connection.stats().path.lost_packets);
+    Ok(())
+}
+
+async fn send_requested(mut send: SendStream, mut receive: RecvStream) -> Result<()> {
     let mut request = [0; 8];
     receive.read_exact(&mut request).await?;
     let piece = [0; 1 << 16];
@@ -74,32 +94,45 @@ async fn answer(incoming: Incoming) -> Result<()> {
         left -= size;
     }
     send.finish()?;
-    connection.closed().await;
-    println!("{{\"lost_packets\": {}}}", connection.stats().path.lost_packets);
     Ok(())
 }
 
-async fn load(server: SocketAddr, bytes: u64, cert: &str) -> Result<()> {
+async fn load(server: SocketAddr, sizes: &str, cert: &str, transport: TransportConfig) -> Result<()> {
+    let sizes = sizes.split(',').map(str::parse).collect::<std::result::Result<Vec<u64>, _>>()?;
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(cert)?)?;
     let mut tls = rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     tls.alpn_protocols = vec![ALPN.to_vec()];
+    let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
+    config.transport_config(Arc::new(transport));
     let mut endpoint = Endpoint::client((Ipv4Addr::UNSPECIFIED, 0).into())?;
-    endpoint.set_default_client_config(ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?)));
+    endpoint.set_default_client_config(config);
     let began = Instant::now();
     let connection = endpoint.connect(server, "server")?.await?;
     let shaken = began.elapsed().as_secs_f64();
-    let (mut send, mut receive) = connection.open_bi().await?;
-    send.write_all(&bytes.to_be_bytes()).await?;
-    send.finish()?;
-    let mut piece = vec![0; 1 << 16];
-    let mut got = 0;
-    while let Some(size) = receive.read(&mut piece).await? {
-        got += size;
+    let mut got = download(&connection, sizes[0]).await?;
+    let mut others = JoinSet::new();
+    for size in &sizes[1..] {
+        let (connection, size) = (connection.clone(), *size);
+        others.spawn(async move { download(&connection, size).await });
+    }
+    while let Some(size) = others.join_next().await {
+        got += size??;
     }
     let completion = began.elapsed().as_secs_f64();
     println!("{{\"handshake_s\": {shaken}, \"completion_s\": {completion}, \"bytes\": {got}}}");
     connection.close(0_u8.into(), b"");
     endpoint.wait_idle().await;
     Ok(())
+}
+
+async fn download(connection: &Connection, size: u64) -> Result<usize> {
+    let (mut send, mut receive) = connection.open_bi().await?;
+    send.write_all(&size.to_be_bytes()).await?;
+    send.finish()?;
+    let (mut piece, mut got) = (vec![0; 1 << 16], 0);
+    while let Some(size) = receive.read(&mut piece).await? {
+        got += size;
+    }
+    Ok(got)
 }

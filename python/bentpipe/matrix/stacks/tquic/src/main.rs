@@ -1,10 +1,12 @@
-//! Server and client of a transfer over tquic: the client asks for a number of bytes on a stream,
-//! and the server sends them.
+//! Server and client of a transfer over tquic: the client asks for a number of bytes on each
+//! stream, and the server sends them. Streams after the first are opened together, when the first
+//! ended.
 
 use bytes::Bytes;
 use mio::net::UdpSocket;
 use mio::{Events, Interest, Poll, Token};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::error::Error;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,28 +22,67 @@ fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["server", port, cert, key] => {
-            let tls = TlsConfig::new_server_config(cert, key, protocols(), false)?;
-            let role = Role::Server { request: Vec::new(), left: None };
-            run(role, tls, port.parse()?, None)
-        }
-        ["client", host, port, bytes, _cert] => {
+        ["server", port, cert, key] => serve(port.parse()?, cert, key, "bbr"),
+        ["server", port, cert, key, "--congestion", control] => serve(port.parse()?, cert, key, control),
+        ["client", host, port, sizes, _cert] => {
             let tls = TlsConfig::new_client_config(protocols(), false)?;
-            let role = Role::Client { bytes: bytes.parse()?, began: Instant::now(), shaken: 0.0, got: 0 };
-            run(role, tls, 0, Some(SocketAddr::new(host.parse()?, port.parse()?)))
+            let sizes = sizes.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
+            let role = Role::Client { sizes, began: Instant::now(), shaken: 0.0, got: 0, ended: 0 };
+            run(role, Config::new()?, tls, 0, Some(SocketAddr::new(host.parse()?, port.parse()?)))
         }
-        _ => Err("usage: server PORT CERT KEY | client HOST PORT BYTES CERT".into()),
+        _ => Err("usage: server PORT CERT KEY [--congestion NAME] | \
+                  client HOST PORT SIZE[,SIZE...] CERT"
+            .into()),
     }
+}
+
+fn serve(port: u16, cert: &str, key: &str, control: &str) -> Result<()> {
+    let mut config = Config::new()?;
+    config.set_congestion_control_algorithm(control.parse()?);
+    let tls = TlsConfig::new_server_config(cert, key, protocols(), false)?;
+    run(Role::Server(HashMap::new()), config, tls, port, None)
 }
 
 fn protocols() -> Vec<Vec<u8>> {
     vec![b"transfer".to_vec()]
 }
 
-/// The state of this program, as a server or as a client.
+/// The state of this program: the answer on each stream, or the download.
 enum Role {
-    Server { request: Vec<u8>, left: Option<usize> },
-    Client { bytes: u64, began: Instant, shaken: f64, got: usize },
+    Server(HashMap<u64, Answer>),
+    Client { sizes: Vec<u64>, began: Instant, shaken: f64, got: usize, ended: usize },
+}
+
+/// The answer on a stream: the request as far as it has arrived, and the bytes that are left to
+/// send.
+#[derive(Default)]
+struct Answer {
+    request: Vec<u8>,
+    left: usize,
+}
+
+impl Answer {
+    /// Sends as much as the stream takes.
+    fn send(&mut self, connection: &mut Connection, stream: u64) {
+        let piece = Bytes::from_static(&[0; PIECE]);
+        while self.left > 0 {
+            let size = self.left.min(PIECE);
+            match connection.stream_write(stream, piece.slice(..size), size == self.left) {
+                Ok(0) | Err(_) => break,
+                Ok(taken) => self.left -= taken,
+            }
+        }
+        let _ = connection.stream_want_write(stream, self.left > 0);
+    }
+}
+
+/// Opens streams with the given sizes as requests.
+fn open(connection: &mut Connection, sizes: &[u64]) {
+    for size in sizes {
+        if let Ok(stream) = connection.stream_bidi_new(0, false) {
+            let _ = connection.stream_write(stream, Bytes::copy_from_slice(&size.to_be_bytes()), true);
+        }
+    }
 }
 
 /// The reason for which the connection ended, if it did.
@@ -52,36 +93,18 @@ struct Handler {
     ended: Ended,
 }
 
-impl Handler {
-    /// Sends as much of the answer as the stream takes.
-    fn answer(&mut self, connection: &mut Connection, stream: u64) {
-        let Role::Server { left: Some(left), .. } = &mut self.role else { return };
-        let piece = Bytes::from_static(&[0; PIECE]);
-        while *left > 0 {
-            let size = (*left).min(PIECE);
-            match connection.stream_write(stream, piece.slice(..size), size == *left) {
-                Ok(0) | Err(_) => break,
-                Ok(taken) => *left -= taken,
-            }
-        }
-        let _ = connection.stream_want_write(stream, *left > 0);
-    }
-}
-
 impl TransportHandler for Handler {
     fn on_conn_created(&mut self, _: &mut Connection) {}
 
     fn on_conn_established(&mut self, connection: &mut Connection) {
-        let Role::Client { bytes, began, shaken, .. } = &mut self.role else { return };
+        let Role::Client { sizes, began, shaken, .. } = &mut self.role else { return };
         *shaken = began.elapsed().as_secs_f64();
-        if let Ok(stream) = connection.stream_bidi_new(0, false) {
-            let _ = connection.stream_write(stream, Bytes::copy_from_slice(&bytes.to_be_bytes()), true);
-        }
+        open(connection, &sizes[..1]);
     }
 
     fn on_conn_closed(&mut self, connection: &mut Connection) {
         let outcome = match (&self.role, connection.is_idle_timeout(), connection.is_handshake_timeout()) {
-            (Role::Server { .. }, ..) => {
+            (Role::Server(_), ..) => {
                 println!("{{\"lost_packets\": {}}}", connection.stats().lost_count);
                 Ok(())
             }
@@ -98,15 +121,22 @@ impl TransportHandler for Handler {
         let mut buffer = vec![0; PIECE];
         while let Ok((size, end)) = connection.stream_read(stream, &mut buffer) {
             match &mut self.role {
-                Role::Server { request, left } => {
-                    request.extend_from_slice(&buffer[..size]);
+                Role::Server(answers) => {
+                    let answer = answers.entry(stream).or_default();
+                    answer.request.extend_from_slice(&buffer[..size]);
                     if end {
-                        *left = request.first_chunk().map(|size| u64::from_be_bytes(*size) as usize);
+                        let size = answer.request.first_chunk().copied().unwrap_or_default();
+                        answer.left = u64::from_be_bytes(size) as usize;
+                        answer.send(connection, stream);
                     }
                 }
-                Role::Client { began, shaken, got, .. } => {
+                Role::Client { sizes, began, shaken, got, ended } => {
                     *got += size;
-                    if end {
+                    *ended += usize::from(end);
+                    if end && *ended == 1 {
+                        open(connection, &sizes[1..]);
+                    }
+                    if end && *ended == sizes.len() {
                         let completion = began.elapsed().as_secs_f64();
                         println!(
                             "{{\"handshake_s\": {shaken}, \"completion_s\": {completion}, \"bytes\": {got}}}"
@@ -116,11 +146,11 @@ impl TransportHandler for Handler {
                 }
             }
         }
-        self.answer(connection, stream);
     }
 
     fn on_stream_writable(&mut self, connection: &mut Connection, stream: u64) {
-        self.answer(connection, stream);
+        let Role::Server(answers) = &mut self.role else { return };
+        answers.entry(stream).or_default().send(connection, stream);
     }
 
     fn on_stream_closed(&mut self, _: &mut Connection, _: u64) {}
@@ -144,8 +174,7 @@ impl PacketSendHandler for Socket {
     }
 }
 
-fn run(role: Role, tls: TlsConfig, port: u16, server: Option<SocketAddr>) -> Result<()> {
-    let mut config = Config::new()?;
+fn run(role: Role, mut config: Config, tls: TlsConfig, port: u16, server: Option<SocketAddr>) -> Result<()> {
     config.set_tls_config(tls);
     let mut socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port).into())?;
     let mut poll = Poll::new()?;
