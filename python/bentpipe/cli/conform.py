@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bentpipe.errors import InputError
+
 from .common import TROUBLE, Json
 
 if TYPE_CHECKING:
-    from bentpipe.conform import Result, Runner
+    from bentpipe.conform import Result
+    from bentpipe.conform.programs import Programs
 
 
-class Stack(StrEnum):
-    """The stacks in which a control runs."""
-
-    engine = "engine"
-    linux = "linux"
+#: Names of stacks that are not programs.
+ENGINE, LINUX = "engine", "linux"
 
 
 def conform(
@@ -30,8 +29,9 @@ def conform(
         typer.Option(
             metavar="FILE.c|NAME",
             help="The congestion control to test: a C file, which is compiled and runs with your permissions, "
-            "or a name of `bentpipe variants`; with --stack linux a control of the kernel, such as linux-bbr.",
-            show_default="NAME, or linux-NAME",
+            "or a name of `bentpipe variants`; with --stack linux a control of the kernel, such as linux-bbr; with "
+            "another stack one of its own.",
+            show_default="NAME, linux-NAME, or the closest of the stack",
         ),
     ] = None,
     case: Annotated[
@@ -43,13 +43,16 @@ def conform(
         ),
     ] = "*",
     stack: Annotated[
-        Stack,
+        str,
         typer.Option(
             metavar="STACK",
-            help="The stack: engine (simulated TCP), or linux (TCP of the Linux kernel in virtual time, built by "
-            "`bentpipe machine kernel build`).",
+            help="The stack: engine (simulated TCP); on a Linux kernel in virtual time, built by "
+            "`bentpipe machine kernel build`: linux (its TCP), or QUIC of quinn, noq, quiche, s2n-quic or tquic.",
         ),
-    ] = Stack.engine,
+    ] = ENGINE,
+    build: Annotated[
+        bool, typer.Option("--build", help="Build the programs of a QUIC stack first, unless they are built.")
+    ] = False,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.", show_default=False)
     ] = None,
@@ -62,7 +65,7 @@ def conform(
 
     Exit code 1 if a case fails.
     """
-    from bentpipe.conform import FAIL, Lab, documents, standard
+    from bentpipe.conform import FAIL, Lab, documents, emulated, simulated, standard
 
     from .output import of_format, print_json, write_text
     from .progress import Bar
@@ -72,15 +75,20 @@ def conform(
     cases = given.matching(case)
     if html is not None:
         of_format(html, (".html",))
-    tested = control or (name if stack is Stack.engine else f"linux-{name}")
-    lab = Lab(_control(tested), _runner(stack))
+    if stack in (ENGINE, LINUX):
+        about = {"control": control or (name if stack == ENGINE else f"linux-{name}"), "stack": stack}
+        lab = Lab(_control(about["control"], stack), simulated if stack == ENGINE else emulated)
+    else:
+        programs = _programs(stack, name, control, build=build)
+        about = {"control": programs.server.control, "stack": f"{stack} {programs.server.version}"}
+        lab = Lab(programs.server.control, programs)
     results = []
-    with stoppable() as stop, Bar(f"testing {tested}", stop) as bar:
+    with stoppable() as stop, Bar(f"testing {about['control']}", stop) as bar:
         for number, one in enumerate(cases):
             if not bar.advance(number / len(cases)):
                 raise typer.Exit(stop.exit_code)
             results.append(one.run(lab))
-    about = {"standard": given.title, "control": tested, "stack": stack.value}
+    about = {"standard": given.title, **about}
     if json:
         print_json(documents.document(results, about))
     else:
@@ -91,20 +99,37 @@ def conform(
         raise typer.Exit(TROUBLE)
 
 
-def _control(control: str) -> str | dict[str, str]:
+def _control(control: str, stack: str) -> str | dict[str, str]:
     """Returns the value of the key `congestion`. Permits the code of a file."""
     if not control.endswith(".c"):
         return control
+    if stack == LINUX:
+        raise InputError(
+            f"{control}: the kernel of the stack linux cannot load C files, since User-Mode Linux has no "
+            "just-in-time compiler of BPF; allowed: a control of the kernel, such as linux-bbr"
+        )
     from bentpipe.scenario.prototypes import allow_code
 
     allow_code()
     return {"file": str(Path(control).resolve())}
 
 
-def _runner(stack: Stack) -> Runner:
-    from bentpipe import conform
+def _programs(stack: str, name: str, control: str | None, *, build: bool) -> Programs:
+    """Returns the programs of a stack with a control, built."""
+    from bentpipe.conform.programs import Programs, receiver, sender
+    from bentpipe.matrix.building import built
 
-    return conform.simulated if stack is Stack.engine else conform.emulated
+    from .matrix.common import build_stacks
+
+    programs = Programs(sender(stack, name, control), receiver())
+    every = {one.name: one for one in (programs.server, programs.client)}.values()
+    if build:
+        build_stacks(every)
+    for one in every:
+        done = built(one)
+        if done is None or done.failure:
+            raise InputError(f"{one.name} is not built; add --build, or see the reason of its failure there")
+    return programs
 
 
 def _print(results: list[Result], about: dict[str, Any]) -> None:

@@ -84,12 +84,14 @@ class Case:
         return (parts[0].isalpha(), *(int(part) for part in parts if part.isdigit()), self.name)
 
     def run(self, lab: Lab) -> Result:
-        """Runs the case. A phase that is missing is a failure."""
+        """Runs the case. A phase that is missing is a failure. A case that turns out not to apply fails
+        if it measured a value outside of its range before."""
         checks: list[Check] = []
         try:
             checks += self.checks(lab)
         except NotApplicable as reason:
-            return Result(self, NOT_APPLICABLE, checks, str(reason))
+            failed = any(not check.passed for check in checks)
+            return Result(self, FAIL if failed else NOT_APPLICABLE, checks, str(reason))
         except Missing as reason:
             return Result(self, FAIL, checks, str(reason))
         passed = bool(checks) and all(check.passed for check in checks)

@@ -8,19 +8,16 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from .observation import Observation
+from .observation import Observation, of_trace
 from .path import PAYLOAD, Path
-
-if TYPE_CHECKING:
-    from bentpipe.results.runs import Run
 
 #: The template of all scenarios.
 _TEMPLATE: Final = File(__file__).with_name("path.toml")
 
-#: Runs a scenario and writes the folder.
-Runner = Callable[[Mapping[str, Any], File], "Run"]
+#: Runs the scenario of a path in a folder, and returns what is visible on the path.
+Runner = Callable[[Mapping[str, Any], File, Path], Observation]
 
 
 def change(at: float, **values: Any) -> dict[str, Any]:
@@ -97,21 +94,21 @@ class Lab:
             scenario["change"] = [*refresh, *changes]
         folder = File(tempfile.mkdtemp(prefix="bentpipe-conform-"))
         try:
-            return Observation(self.runner(scenario, folder), path)
+            return self.runner(scenario, folder, path)
         finally:
             # A failed run has removed the folder.
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def simulated(scenario: Mapping[str, Any], folder: File) -> Run:
+def simulated(scenario: Mapping[str, Any], folder: File, path: Path) -> Observation:
     """Runs a scenario in the engine."""
     from bentpipe.simulation import simulate
 
-    return simulate(scenario, out=folder)
+    return of_trace(simulate(scenario, out=folder), path)
 
 
-def emulated(scenario: Mapping[str, Any], folder: File) -> Run:
+def emulated(scenario: Mapping[str, Any], folder: File, path: Path) -> Observation:
     """Runs a scenario with the TCP of a Linux kernel in virtual time."""
     from bentpipe.emulation import emulate
 
-    return emulate(scenario, out=folder, clock="kernel")
+    return of_trace(emulate(scenario, out=folder, clock="kernel"), path)

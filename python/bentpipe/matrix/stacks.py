@@ -44,7 +44,7 @@ _KEYS: Final[dict[str, type]] = {
 }
 _OPTIONAL: Final[dict[str, type]] = {"controls": list, "unsuited": str}
 #: The allowed values by type, in words.
-_ALLOWED: Final = {str: "text", list: "a list"}
+_ALLOWED: Final[dict[type, str]] = {str: "text", list: "a list"}
 
 
 @dataclass(frozen=True)

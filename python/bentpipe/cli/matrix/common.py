@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.matrix.findings import Finding
     from bentpipe.matrix.outcomes import Outcome
     from bentpipe.matrix.paths import MatrixPath
+    from bentpipe.matrix.stacks import Stack
 
 Paths = Annotated[
     list[str] | None,
@@ -69,6 +70,26 @@ def chosen_loads(names: Sequence[str] | None) -> list[str]:
         if name.replace(" ", "") not in meant:
             raise unknown("load", name, LOADS)
     return [meant[name.replace(" ", "")] for name in dict.fromkeys(names or [*LOADS][:2])]
+
+
+def build_stacks(stacks: Iterable[Stack]) -> None:
+    """Builds stacks one after the other, and prints the failures."""
+    from bentpipe.guest.build import BuildStopped
+    from bentpipe.matrix.building import LOG, build
+
+    from ..progress import shown
+    from ..stopping import stoppable
+
+    stacks = list(stacks)
+    with stoppable() as stop, shown("building", stop) as bar:
+        for number, one in enumerate(stacks):
+            try:
+                done = build(one, lambda doing, at=number: bar.describe(at / len(stacks), doing))  # type: ignore[misc]
+            except BuildStopped:
+                typer.echo("interrupted; repeat the command to resume", err=True)
+                raise typer.Exit(stop.exit_code) from None
+            if done.failure:
+                typer.echo(f"failed: {one.name}: {done.failure}; see {done.folder / LOG}", err=True)
 
 
 def run_and_tell(

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..common import Jobs, Json
-from .common import KeepRuns, Loads, OutMatrix, Paths, chosen_loads, chosen_paths, run_and_tell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bentpipe.matrix.stacks import Stack
+from .common import KeepRuns, Loads, OutMatrix, Paths, build_stacks, chosen_loads, chosen_paths, run_and_tell
 
 
 def quic(
@@ -85,7 +80,7 @@ def quic(
     paths, loads = chosen_paths(path), chosen_loads(load)
     every = [*{one.label: one for one in (*clients, *servers)}.values()]
     if build:
-        _build(every)
+        build_stacks(every)
     cells = [
         cell for cell in quic_cells(clients, servers, paths, loads) if not same or cell.row == cell.column
     ]
@@ -104,22 +99,3 @@ def quic(
             *([s.label, s.package, s.version, s.language, s.congestion, s.windows] for s in every),
         ],
     )
-
-
-def _build(stacks: Sequence[Stack]) -> None:
-    """Builds stacks one after the other, and prints the failures."""
-    from bentpipe.guest.build import BuildStopped
-    from bentpipe.matrix.building import LOG, build
-
-    from ..progress import shown
-    from ..stopping import stoppable
-
-    with stoppable() as stop, shown("building", stop) as bar:
-        for number, one in enumerate(stacks):
-            try:
-                done = build(one, lambda doing, at=number: bar.describe(at / len(stacks), doing))  # type: ignore[misc]
-            except BuildStopped:
-                typer.echo("interrupted; repeat the command to resume", err=True)
-                raise typer.Exit(stop.exit_code) from None
-            if done.failure:
-                typer.echo(f"failed: {one.name}: {done.failure}; see {done.folder / LOG}", err=True)

@@ -68,16 +68,14 @@ def first_gain(seen: Observation) -> float:
     """Returns the pacing gain of STARTUP's second round trip. Until there are samples of the rate,
     the sender paces at the initial window per round-trip time times this gain. The first packets of
     a flight use credit of the pacer and are left out."""
-    # The first two packets belong to the handshake.
-    start = float(seen.sends[2])
-    data = seen.sends[2:]
+    data = seen.sends[seen.first :]
+    start = float(data[0])
     flight = data[data < start + 0.5 * seen.path.rtt]
     second = data[(data > start + 0.9 * seen.path.rtt) & (data < start + 1.9 * seen.path.rtt)]
-    paced = second[4::2]
-    if paced.size < 3:
+    if second.size < 10:
         raise Missing("too few packets in the second round trip")
-    rate = 2 * (paced.size - 1) / (paced[-1] - paced[0])
-    return float(rate / (flight.size / seen.path.rtt)) / MARGIN
+    rate = seen.rate(float(second[4]), float(second[-1]))
+    return rate / (flight.size / seen.path.rtt) / MARGIN
 
 
 def plateau(seen: Observation, end: float) -> int:

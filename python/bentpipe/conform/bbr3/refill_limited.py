@@ -27,7 +27,7 @@ def checks(lab: Lab) -> Iterator[Check]:
     # 0.7 round trips later.
     refill = up.begin - path.min_rtt
     written = int(np.searchsorted(first.sends, refill))
-    app = writing(written, every=refill + 0.7 * path.min_rtt - float(first.sends[2]))
+    app = writing(written, every=refill + 0.7 * path.min_rtt - float(first.sends[first.first]))
     seen = lab.run(path, refill + 2, app=app, shorter=phases.SHORTER)
     gap = float(np.max(np.diff(seen.sends[seen.sends > refill - 0.5])))
     yield Check("pause, in round trips", gap / path.min_rtt, 0.2, 1.2)

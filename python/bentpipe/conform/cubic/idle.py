@@ -20,7 +20,7 @@ def checks(lab: Lab) -> Iterator[Check]:
     """Yields the growth of the window in 2 s after a pause of 20 s."""
     stop, pause = 4.0, 20.0
     first = windows.lossy(lab, [600], stop)
-    epoch, start = windows.epochs(first)[0], float(first.sends[2])
+    epoch, start = windows.epochs(first)[0], float(first.sends[first.first])
     # The application has written what a transfer without pause sends until `stop`.
     app = writing(first.sends.size, every=stop + pause - start)
     seen = windows.lossy(lab, [600], stop + pause + 3, app=app, transport={"restart_after_idle": False})
