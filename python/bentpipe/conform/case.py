@@ -84,8 +84,8 @@ class Case:
         return (parts[0].isalpha(), *(int(part) for part in parts if part.isdigit()), self.name)
 
     def run(self, lab: Lab) -> Result:
-        """Runs the case. A phase that is missing is a failure. A case that turns out not to apply fails
-        if it measured a value outside of its range before."""
+        """Runs the case. A phase that is missing is a failure. A case that turns out not to apply
+        fails if it has measured a value outside of its range."""
         checks: list[Check] = []
         try:
             checks += self.checks(lab)

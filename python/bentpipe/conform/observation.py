@@ -52,9 +52,10 @@ class Observation:
     ``sends`` are the times at which packets of the sender reach the bottleneck's queue, ``volume``
     are the full packets up to each of them, and ``dropped`` the packets that the queue had dropped.
     ``first`` is the index of the first packet after the handshake. Packets whose distance is below
-    ``burst`` s leave as one, so that rates of a pacer that sends bursts are exact, and ``window`` is
-    the time in round trips over which rates are measured. The other arrays are columns of the trace
-    `tcp`, at the times ``time``; a stack without this trace has those that follow from the packets.
+    ``burst`` s leave as one, so that rates of a pacer that sends bursts are exact, and ``window``
+    is the time in round trips over which rates are measured. The other arrays are columns of the
+    trace `tcp`, at the times ``time``; a stack without this trace has those that follow from the
+    packets.
     """
 
     def __init__(

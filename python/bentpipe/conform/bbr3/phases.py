@@ -56,9 +56,9 @@ def drain(seen: Observation) -> Stretch:
 
 
 def filled(seen: Observation) -> float:
-    """Returns the time at which the sending rate first exceeds 95 % of the bandwidth."""
+    """Returns the begin of the first round trip with a sending rate above 95 % of the bandwidth."""
     unit = seen.path.packets_per_s
-    found = seen.stretches(0.95 * unit, 1e12, least=0)
+    found = seen.stretches(0.95 * unit, 1e12, least=0, window=round(seen.path.bdp))
     if not found:
         raise Missing("the sending rate never reached the bandwidth")
     return found[0].begin
