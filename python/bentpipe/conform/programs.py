@@ -7,8 +7,9 @@ reports all packets (RFC 9000, section 13.2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +41,9 @@ _BURST: Final = 0.2
 #: millisecond, so that shorter windows show their steps.
 _ROUND_TRIPS: Final = 0.5
 
+#: Largest relative difference of the sending rates of two runs in the same phase.
+_SAME: Final = 0.1
+
 #: Names of a standard's control in the stacks, the closest version first.
 _NAMES: Final = {"bbr3": ("bbr3", "bbr"), "cubic": ("cubic",)}
 
@@ -70,15 +74,46 @@ def sender(name: str, standard: str, control: str | None) -> Stack:
 
 
 @dataclass(frozen=True)
+class _Earlier:
+    """The first run of a scenario, and its changes."""
+
+    seen: Observation
+    changes: Sequence[Mapping[str, Any]]
+
+
+def _time(change: Mapping[str, Any]) -> float:
+    """Returns the time of a change of :func:`bentpipe.conform.lab.change` in s."""
+    return int(change["at"].partition(" ")[0]) / 1e9
+
+
+def _agree(one: Observation, other: Observation, time: float) -> bool:
+    """Returns true if two runs have the same sending rate in half a round trip before a time."""
+    rates = [seen.rate(time - seen.path.min_rtt / 2, time) for seen in (one, other)]
+    return abs(rates[0] - rates[1]) <= _SAME * max(rates)
+
+
+@dataclass(frozen=True)
 class Programs:
     """Runs scenarios with the server of a stack as the sender, and the client of another one as the
     receiver."""
 
     server: Stack
     client: Stack
+    _earlier: dict[str, _Earlier] = field(default_factory=dict, repr=False)
 
     def __call__(self, scenario: Mapping[str, Any], folder: File, path: Path) -> Observation:
-        """Runs a scenario. Raises :class:`NotApplicable` if it needs an application that pauses."""
+        """Runs a scenario. Raises :class:`NotApplicable` if it needs an application that pauses, or
+        if it contains changes for the times of an earlier run and the runs differ before them."""
+        seen = self._run(scenario, folder, path)
+        changes = scenario.get("change", [])
+        same = {key: value for key, value in scenario.items() if key not in ("change", "duration")}
+        earlier = self._earlier.setdefault(json.dumps(same), _Earlier(seen, changes))
+        new = [_time(one) for one in changes if one not in earlier.changes]
+        if new and not _agree(seen, earlier.seen, min(new)):
+            raise NotApplicable("the case needs two equal runs, and those of this stack differ at random")
+        return seen
+
+    def _run(self, scenario: Mapping[str, Any], folder: File, path: Path) -> Observation:
         from bentpipe.emulation import emulate
 
         (flow,) = scenario["flow"]

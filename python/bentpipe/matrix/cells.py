@@ -73,14 +73,14 @@ class Cell:
 def quic_cells(
     clients: Iterable[Stack], servers: Iterable[Stack], paths: Iterable[MatrixPath], loads: Iterable[str]
 ) -> Iterator[Cell]:
-    """Yields the cells of a matrix of QUIC: each client with each server over each path, with the
-    loads that the path carries."""
+    """Yields the cells of a matrix of QUIC: each client with each server of its protocol over each
+    path, with the loads that the path carries."""
     cert, key = certificate()
     clients, servers, loads = list(clients), list(servers), list(loads)
     for path in paths:
         for name in (one for one in loads if one in path.limits):
             for client in clients:
-                for server in servers:
+                for server in (one for one in servers if one.protocol == client.protocol):
                     cell = Cell(client.label, server.label, path, name, "client")
                     if reason := _missing(client) or _missing(server):
                         yield replace(cell, reason=reason)

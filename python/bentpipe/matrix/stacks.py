@@ -14,6 +14,8 @@ A stack is a folder with the description ``stack.toml`` and the programs. The de
 
 Optional keys:
 
+- ``protocol``: the application protocol, by default ``transfer``; cells join a client and a
+  server with the same protocol,
 - ``controls``: the congestion controls that the server accepts as ``--congestion NAME``,
 - ``unsuited``: the reason why a stack cannot run in virtual time.
 
@@ -42,7 +44,7 @@ _KEYS: Final[dict[str, type]] = {
     "build": list,
     **dict.fromkeys(("lock", "server", "client"), str),
 }
-_OPTIONAL: Final[dict[str, type]] = {"controls": list, "unsuited": str}
+_OPTIONAL: Final[dict[str, type]] = {"protocol": str, "controls": list, "unsuited": str}
 #: The allowed values by type, in words.
 _ALLOWED: Final[dict[type, str]] = {str: "text", list: "a list"}
 
@@ -65,6 +67,7 @@ class Stack:
     lock: str
     server: str
     client: str
+    protocol: str = "transfer"
     controls: list[str] = field(default_factory=list)
     unsuited: str = ""
     control: str = ""

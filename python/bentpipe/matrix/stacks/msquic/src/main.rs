@@ -17,7 +17,7 @@ use std::time::Instant;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const ALPN: &str = "transfer";
-/// A piece of an answer.
+/// The bytes of a piece of an answer.
 static PIECE: [u8; 1 << 16] = [0; 1 << 16];
 
 fn main() -> Result<()> {
@@ -84,7 +84,9 @@ fn answer(connection: ConnectionRef, event: ConnectionEvent) -> std::result::Res
                         let size = request.first_chunk().copied().unwrap_or_default();
                         send(&stream, &[], u64::from_be_bytes(size) as usize)?;
                     }
-                    StreamEvent::ShutdownComplete { .. } => drop(unsafe { Stream::from_raw(stream.as_raw()) }),
+                    StreamEvent::ShutdownComplete { .. } => {
+                        drop(unsafe { Stream::from_raw(stream.as_raw()) })
+                    }
                     _ => {}
                 }
                 Ok(())
@@ -101,7 +103,7 @@ fn answer(connection: ConnectionRef, event: ConnectionEvent) -> std::result::Res
     Ok(())
 }
 
-/// The events of a client.
+/// An event of the client, for its main thread.
 enum Happened {
     Connected,
     Arrived(usize),
@@ -155,20 +157,21 @@ fn load(host: &str, port: u16, sizes: &str) -> Result<()> {
 }
 
 fn download(connection: &Connection, size: u64, events: Sender<Happened>) -> Result<()> {
-    let stream = Stream::open(connection, StreamOpenFlags::NONE, move |stream: StreamRef, event: StreamEvent| {
-        let _ = match event {
-            StreamEvent::Receive { buffers, .. } => {
-                events.send(Happened::Arrived(buffers.iter().map(|buffer| buffer.as_bytes().len()).sum()))
-            }
-            StreamEvent::PeerSendShutdown => events.send(Happened::Ended),
-            StreamEvent::ShutdownComplete { .. } => {
-                drop(unsafe { Stream::from_raw(stream.as_raw()) });
-                Ok(())
-            }
-            _ => Ok(()),
-        };
-        Ok(())
-    })?;
+    let stream =
+        Stream::open(connection, StreamOpenFlags::NONE, move |stream: StreamRef, event: StreamEvent| {
+            let _ = match event {
+                StreamEvent::Receive { buffers, .. } => {
+                    events.send(Happened::Arrived(buffers.iter().map(|buffer| buffer.as_bytes().len()).sum()))
+                }
+                StreamEvent::PeerSendShutdown => events.send(Happened::Ended),
+                StreamEvent::ShutdownComplete { .. } => {
+                    drop(unsafe { Stream::from_raw(stream.as_raw()) });
+                    Ok(())
+                }
+                _ => Ok(()),
+            };
+            Ok(())
+        })?;
     stream.start(StreamStartFlags::NONE)?;
     send(&stream, &size.to_be_bytes(), 0)?;
     // The handler closes the stream.
