@@ -75,13 +75,14 @@ fn answer(connection: ConnectionRef, event: ConnectionEvent) -> std::result::Res
         ConnectionEvent::PeerStreamStarted { stream, .. } => {
             let request = Mutex::new(Vec::new());
             stream.set_callback_handler(move |stream: StreamRef, event: StreamEvent| {
-                let mut request = request.lock().expect("no handler panics");
+                // Closing the stream frees this handler, so no arm keeps the lock.
+                let arrived = || request.lock().expect("no handler panics");
                 match event {
                     StreamEvent::Receive { buffers, .. } => {
-                        buffers.iter().for_each(|buffer| request.extend_from_slice(buffer.as_bytes()));
+                        buffers.iter().for_each(|buffer| arrived().extend_from_slice(buffer.as_bytes()));
                     }
                     StreamEvent::PeerSendShutdown => {
-                        let size = request.first_chunk().copied().unwrap_or_default();
+                        let size = arrived().first_chunk().copied().unwrap_or_default();
                         send(&stream, &[], u64::from_be_bytes(size) as usize)?;
                     }
                     StreamEvent::ShutdownComplete { .. } => {
