@@ -50,14 +50,20 @@ def test_rate_rounds_and_data_in_flight_follow_from_the_packets(
     program = tmp_path / "program"
     program.write_text(PROGRAM)
     run = f"{sys.executable} {program}"
-    texts = dict.fromkeys(("name", "about", "package", "version", "registry", "language"), "none")
-    texts |= dict.fromkeys(("congestion", "windows", "lock"), "none")
     stack = Stack(
+        name="steady",
         folder=tmp_path,
+        about="",
+        package="none",
+        version="1",
+        registry="none",
+        language="Python",
+        congestion="none",
+        windows="none",
         build=[],
+        lock="lock",
         server=f"{run} server {{port}}",
         client=f"{run} client {{to}} {{port}}",
-        **texts,
     )
     lab, path = Lab("none", module.Programs(stack, stack)), ConformPath()
     seen = lab.run(path, 2)

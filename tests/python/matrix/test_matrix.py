@@ -7,6 +7,7 @@ path: a datagram of N bytes takes (N + 28) x 8 / rate on each link, and the dela
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator
@@ -15,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bentpipe.matrix import cells
 from bentpipe.matrix.findings import findings
 from bentpipe.matrix.loads import LOADS
 from bentpipe.matrix.outcomes import Outcome
 from bentpipe.matrix.paths import paths
+from bentpipe.matrix.stacks import chosen
+from bentpipe.matrix.stacks import stacks as described
 from rigs import commands
 from rigs.guests import guests
 
@@ -162,10 +166,25 @@ def test_every_path_is_a_valid_scenario_for_every_load() -> None:
             assert not scenario.warnings and path.proxy in scenario.nodes
 
 
+def test_only_programs_of_one_protocol_share_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cells, "certificate", lambda: (Path("cert"), Path("key")))
+    some = chosen(["quinn", "noq:bbr3", "chromium"], described())
+    made = cells.quic_cells(some, some, [paths()["geo"]], ["page"])
+    pairs = {(one.row, one.column) for one in made}
+    transfer = {"quinn", "noq:bbr3"}
+    assert pairs == {*itertools.product(transfer, transfer), ("chromium", "chromium")}
+
+
+def test_every_load_over_tcp_is_a_valid_scenario() -> None:
+    for cell in cells.tcp_cells(["cubic"], paths().values(), LOADS):
+        assert not cell.resolved().warnings
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("quic", "--stack", "quin"), 'unknown stack "quin", did you mean "quinn"? allowed: '),
+        (("quic", "--stack", "quinn:vegas"), 'unknown congestion control of quinn "vegas"; allowed: bbr'),
         (("quic", "--path", "mars"), 'unknown path "mars"; allowed: '),
         (("tcp", "--load", "2 MiB"), 'unknown load "2 MiB"'),
         (("tcp", "--control", "qubic"), 'unknown congestion control "qubic", did you mean "cubic"?'),
