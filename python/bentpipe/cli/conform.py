@@ -10,6 +10,7 @@ import typer
 from bentpipe.errors import InputError
 
 from .common import TROUBLE, Json
+from .matrix.common import Build
 
 if TYPE_CHECKING:
     from bentpipe.conform import Result
@@ -50,9 +51,7 @@ def conform(
             "`bentpipe machine kernel build`: linux (its TCP), or QUIC of quinn, noq, quiche, s2n-quic or tquic.",
         ),
     ] = ENGINE,
-    build: Annotated[
-        bool, typer.Option("--build", help="Build the programs of a QUIC stack first, unless they are built.")
-    ] = False,
+    build: Build = False,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write an HTML page.", show_default=False)
     ] = None,

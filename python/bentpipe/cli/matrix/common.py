@@ -38,6 +38,10 @@ Loads = Annotated[
         show_default="1 MiB and 10 MiB",
     ),
 ]
+Build = Annotated[
+    bool,
+    typer.Option("--build", help="Build missing implementations first, and those that failed to build."),
+]
 KeepRuns = Annotated[
     bool, typer.Option("--keep-runs", help="Keep the run of each cell, with its capture, in the folder.")
 ]

@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from ..common import Jobs, Json
-from .common import KeepRuns, Loads, OutMatrix, Paths, build_stacks, chosen_loads, chosen_paths, run_and_tell
+from .common import (
+    Build,
+    KeepRuns,
+    Loads,
+    OutMatrix,
+    Paths,
+    build_stacks,
+    chosen_loads,
+    chosen_paths,
+    run_and_tell,
+)
 
 
 def quic(
@@ -45,10 +55,7 @@ def quic(
     ] = False,
     path: Paths = None,
     load: Loads = None,
-    build: Annotated[
-        bool,
-        typer.Option("--build", help="Build missing implementations first, and those that failed to build."),
-    ] = False,
+    build: Build = False,
     stacks: Annotated[
         Path | None,
         typer.Option(
