@@ -1,6 +1,7 @@
 //! QUIC connections over an ideal path, compared with RFC 9000 and RFC 9002.
 
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::Ecn;
 use bentpipe_transport::app::{End, Event};
 use bentpipe_transport::quic::connection::{Connection, Outgoing};
 use bentpipe_transport::quic::frames::{Datagram, Frame, Kind};
@@ -92,7 +93,7 @@ impl Pair {
             if arrival == next {
                 let (_, InFlight { from, outgoing }) = self.path.pop_first().unwrap();
                 let to = 1 - from;
-                self.ends[to].receive(self.now, &outgoing.datagram, outgoing.size, false);
+                self.ends[to].receive(self.now, &outgoing.datagram, outgoing.size, Ecn::NotEct);
                 self.settle(to);
                 continue;
             }

@@ -218,7 +218,7 @@ impl Stage for Endpoint {
         }
         let waits = self.connection.controller.state.packets_out > 0;
         let size = packet.size - LOWER;
-        self.connection.receive(now, &datagram, size, packet.ecn == Ecn::Ce);
+        self.connection.receive(now, &datagram, size, packet.ecn);
         self.proceed(now, Some(packet.birth), out);
         if waits {
             self.trace(now, out);

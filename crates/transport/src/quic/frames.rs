@@ -8,7 +8,7 @@
 
 use bentpipe_core::Span;
 use bentpipe_stage::packet::{IPV4_HEADER, UDP_HEADER};
-use bentpipe_stage::{Content, Damage, Packet as Carrier, Payload};
+use bentpipe_stage::{Content, Damage, Ecn, Packet as Carrier, Payload};
 
 /// Bytes of the headers below QUIC.
 pub const LOWER: u32 = IPV4_HEADER + UDP_HEADER;
@@ -114,10 +114,31 @@ pub struct Ack {
     pub ranges: Vec<(u64, u64)>,
     /// Time since the packet with the largest number arrived.
     pub delay: Span,
-    /// Number of packets that arrived with the mark "congestion experienced".
-    pub marked: u64,
-    /// True if the counts of ECN are included.
-    pub counts: bool,
+    /// Numbers of packets that arrived with each mark, if the connection uses ECN.
+    pub ecn: Option<EcnCounts>,
+}
+
+/// Numbers of packets that arrived with each mark (RFC 9000, section 19.3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EcnCounts {
+    /// Number of packets with the mark ECT(0).
+    pub ect0: u64,
+    /// Number of packets with the mark ECT(1).
+    pub ect1: u64,
+    /// Number of packets with the mark "congestion experienced".
+    pub ce: u64,
+}
+
+impl EcnCounts {
+    /// Counts a packet that arrived with this mark.
+    pub fn count(&mut self, ecn: Ecn) {
+        match ecn {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.ect0 += 1,
+            Ecn::Ect1 => self.ect1 += 1,
+            Ecn::Ce => self.ce += 1,
+        }
+    }
 }
 
 /// A frame: the unit of which packets consist.
@@ -160,7 +181,7 @@ impl Frame {
 
 /// Returns the identifier of a stream on the wire: a bidirectional stream of the client (RFC 9000,
 /// section 2.1).
-fn identifier(id: u16) -> u64 {
+pub(super) fn identifier(id: u16) -> u64 {
     u64::from(id) * 4
 }
 
@@ -179,7 +200,7 @@ fn ack_size(ack: &Ack) -> u32 {
         size += variable(smallest - end - 2) + variable(end - start);
         smallest = *start;
     }
-    size + if ack.counts { 2 * variable(first.1) + variable(ack.marked) } else { 0 }
+    size + ack.ecn.map_or(0, |counts| variable(counts.ect0) + variable(counts.ect1) + variable(counts.ce))
 }
 
 /// A packet of QUIC, as a list of frames.
@@ -310,7 +331,7 @@ mod tests {
     fn an_acknowledgment_has_the_size_of_its_ranges() {
         let ack = |ranges: &[(u64, u64)]| {
             let ranges = ranges.to_vec();
-            Frame::Ack(Box::new(Ack { ranges, delay: Span::ZERO, marked: 0, counts: false })).size()
+            Frame::Ack(Box::new(Ack { ranges, delay: Span::ZERO, ecn: None })).size()
         };
         assert_eq!(ack(&[(0, 10)]), 5);
         assert_eq!(ack(&[(100, 110)]), 6);

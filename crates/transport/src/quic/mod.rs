@@ -2,7 +2,8 @@
 //!
 //! [`endpoint`] is the stage: an application over a [`connection`]. A connection combines
 //! [`streams`], the packet number [`space`]s with loss detection, and the [`controller`], which
-//! drives the same congestion controls as TCP, with its [`pacer`]. [`frames`] has the packets.
+//! drives the same congestion controls as TCP, with its [`pacer`]. [`frames`] has the packets,
+//! and [`wire`] the bytes of their frames.
 //!
 //! Each connection of the application is a stream: several objects of a page share one handshake,
 //! one window and one recovery, as over HTTP/3.
@@ -15,6 +16,7 @@ pub mod frames;
 pub mod pacer;
 pub mod space;
 pub mod streams;
+pub mod wire;
 
 pub use config::Config;
 pub use endpoint::Endpoint;

@@ -8,8 +8,9 @@
 //! Acknowledgments name the last [`MAX_RANGES`] ranges. Packets without frames that request an
 //! acknowledgment are not remembered.
 
-use super::frames::{Ack, Datagram};
+use super::frames::{Ack, Datagram, EcnCounts};
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::Ecn;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ pub struct PacketSpace {
     unacknowledged: u64,
     /// Time at which an acknowledgment must be sent; `Time::MAX` for never.
     pub ack_due: Time,
-    marked: u64,
+    marks: EcnCounts,
     /// Number of packets to send regardless of the congestion window, after a probe time-out.
     pub probes: u32,
 }
@@ -82,7 +83,7 @@ impl Default for PacketSpace {
             largest_received: None,
             unacknowledged: 0,
             ack_due: Time::MAX,
-            marked: 0,
+            marks: EcnCounts::default(),
             probes: 0,
         }
     }
@@ -170,20 +171,20 @@ impl PacketSpace {
         &mut self,
         now: Time,
         number: u64,
-        (elicits, marked): (bool, bool),
+        (elicits, ecn): (bool, Ecn),
         (every, delay): (u64, Span),
     ) -> bool {
         if !self.received.insert(number) {
             return false;
         }
-        self.marked += u64::from(marked);
+        self.marks.count(ecn);
         let expected = self.largest_received.map_or(0, |(largest, _)| largest + 1);
         if number >= expected {
             self.largest_received = Some((number, now));
         }
         if elicits {
             self.unacknowledged += 1;
-            let at_once = number != expected || marked || self.unacknowledged >= every;
+            let at_once = number != expected || ecn == Ecn::Ce || self.unacknowledged >= every;
             self.ack_due = self.ack_due.min(if at_once { now } else { now + delay });
         }
         true
@@ -201,12 +202,13 @@ impl PacketSpace {
     }
 
     /// Returns the acknowledgment of all that has arrived, which is sent `now`. With `counts`, it
-    /// reports marks.
+    /// reports the marks of ECN.
     pub fn take_ack(&mut self, now: Time, counts: bool) -> Option<Ack> {
         let (_, at) = self.largest_received?;
         self.unacknowledged = 0;
         self.ack_due = Time::MAX;
-        Some(Ack { ranges: self.received.ranges.clone(), delay: now.since(at), marked: self.marked, counts })
+        let ecn = counts.then_some(self.marks);
+        Some(Ack { ranges: self.received.ranges.clone(), delay: now.since(at), ecn })
     }
 }
 
@@ -282,7 +284,7 @@ mod tests {
     }
 
     fn acknowledged(space: &mut PacketSpace, ranges: &[(u64, u64)]) -> Vec<u64> {
-        let ack = Ack { ranges: ranges.to_vec(), delay: Span::ZERO, marked: 0, counts: false };
+        let ack = Ack { ranges: ranges.to_vec(), delay: Span::ZERO, ecn: None };
         let mut outcome = Outcome::default();
         space.acknowledge(&ack, &mut outcome);
         outcome.acked.iter().map(|packet| packet.number).collect()
@@ -339,21 +341,21 @@ mod tests {
     fn acknowledgments_follow_the_rules_of_rfc_9000() {
         let mut space = PacketSpace::default();
         let rule = (2, Span::from_millis(25));
-        assert!(space.receive(at(0), 0, (true, false), rule));
+        assert!(space.receive(at(0), 0, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, at(25));
-        assert!(space.receive(at(1), 1, (true, false), rule));
+        assert!(space.receive(at(1), 1, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, at(1));
         assert_eq!(space.take_ack(at(3), false).unwrap().delay, Span::from_millis(2));
-        assert!(!space.receive(at(4), 1, (true, false), rule));
+        assert!(!space.receive(at(4), 1, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, Time::MAX);
-        assert!(space.receive(at(5), 3, (true, false), rule));
+        assert!(space.receive(at(5), 3, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, at(5));
         assert_eq!(space.take_ack(at(5), false).unwrap().ranges, [(3, 3), (0, 1)]);
-        assert!(space.receive(at(6), 2, (true, false), rule));
+        assert!(space.receive(at(6), 2, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, at(6));
         assert_eq!(space.take_ack(at(6), false).unwrap().ranges, [(0, 3)]);
         // A packet with acknowledgments alone requests none.
-        assert!(space.receive(at(7), 4, (false, false), rule));
+        assert!(space.receive(at(7), 4, (false, Ecn::NotEct), rule));
         assert!(!space.has_unacknowledged());
     }
 }

@@ -6,28 +6,28 @@ use crate::quic::controller::Acknowledged;
 use crate::quic::frames::{full_packet, Ack, Datagram, Frame, Kind, Space, StreamData};
 use crate::quic::space::{Outcome, Sent};
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::Ecn;
 use std::sync::Arc;
 
 impl Connection {
-    /// Handles a datagram with a UDP payload of `size` bytes; `marked` if it was marked as having
-    /// experienced congestion.
-    pub fn receive(&mut self, now: Time, datagram: &Arc<Datagram>, size: u32, marked: bool) {
+    /// Handles a datagram with a UDP payload of `size` bytes and this ECN field.
+    pub fn receive(&mut self, now: Time, datagram: &Arc<Datagram>, size: u32, ecn: Ecn) {
         if self.failed {
             return;
         }
         self.last_activity = now;
         self.received_bytes += u64::from(size);
         for place in 0..=datagram.more.len() {
-            self.take(now, datagram, place, marked);
+            self.take(now, datagram, place, ecn);
         }
         if !self.early.is_empty() {
-            for (datagram, place, marked) in std::mem::take(&mut self.early) {
-                self.take(now, &datagram, place, marked);
+            for (datagram, place, ecn) in std::mem::take(&mut self.early) {
+                self.take(now, &datagram, place, ecn);
             }
         }
     }
 
-    pub(super) fn take(&mut self, now: Time, datagram: &Arc<Datagram>, place: usize, marked: bool) {
+    pub(super) fn take(&mut self, now: Time, datagram: &Arc<Datagram>, place: usize, ecn: Ecn) {
         let packet = datagram.packet(place);
         let space = packet.kind.space();
         let readable = match packet.kind {
@@ -37,7 +37,7 @@ impl Connection {
         };
         if !readable {
             if self.early.len() < MAX_EARLY {
-                self.early.push((datagram.clone(), place, marked));
+                self.early.push((datagram.clone(), place, ecn));
             }
             return;
         }
@@ -49,7 +49,7 @@ impl Connection {
             Space::Application => (self.config.ack_every.value(), self.config.max_ack_delay),
             _ => (1, Span::ZERO),
         };
-        if !self.spaces[space as usize].receive(now, packet.number, (packet.elicits(), marked), rule) {
+        if !self.spaces[space as usize].receive(now, packet.number, (packet.elicits(), ecn), rule) {
             return;
         }
         if space == Space::Handshake && self.end == End::Destination {
@@ -119,7 +119,7 @@ impl Connection {
                 rtt = Some(self.sample(now, now.since(sent), delay));
             }
             self.find_losses(now, space, &mut outcome);
-            let marks = if ack.counts { ack.marked.saturating_sub(self.reported_marks) } else { 0 };
+            let marks = ack.ecn.map_or(0, |counts| counts.ce.saturating_sub(self.reported_marks));
             self.reported_marks += marks;
             if marks > 0 && !self.controller.is_scalable() {
                 self.controller.congestion_event(now, last);

@@ -31,6 +31,7 @@ use crate::app::{End, Event};
 use crate::flow::SourceCounters;
 use bentpipe_congestion::interface::Congestion;
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::Ecn;
 use handshake::CLIENT_HELLO;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -80,7 +81,7 @@ pub struct Connection {
     confirmed: bool,
     received_bytes: u64,
     sent_bytes: u64,
-    early: Vec<(Arc<Datagram>, usize, bool)>,
+    early: Vec<(Arc<Datagram>, usize, Ecn)>,
     streams: BTreeMap<u16, Stream>,
     /// Streams that may have data to send, in turn.
     active: VecDeque<u16>,
