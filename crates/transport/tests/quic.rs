@@ -300,6 +300,61 @@ fn packets_grow_after_a_probe_of_the_path_mtu() {
     assert!(full > 40, "{full} of {}", pair.sent[0].len());
 }
 
+/// draft-ietf-quic-ack-frequency, section 6: more packets than the threshold cause an
+/// acknowledgment. RFC 9000, section 13.2.2: every second packet does.
+#[test]
+fn acknowledgments_follow_the_requested_threshold() {
+    let packets = |frequency: &str| {
+        let config =
+            format!(r#"{{"initial_window": 1000, "pacing": false, "mtu_discovery": false {frequency}}}"#);
+        let mut pair = Pair::new(&config);
+        pair.upload(400_000);
+        pair.run(at(10_000));
+        assert_eq!(pair.delivered(1), 400_000);
+        let is_ack = |datagram: &&std::sync::Arc<Datagram>| {
+            let first = &datagram.first;
+            first.kind == Kind::OneRtt && first.frames.iter().any(|frame| matches!(frame, Frame::Ack(_)))
+        };
+        let data = pair.datagrams[0].iter().filter(|one| one.streams().next().is_some()).count();
+        (data, pair.datagrams[1].iter().filter(is_ack).count())
+    };
+    for (frequency, every) in [("", 2), (r#", "ack_frequency": {"threshold": 9}"#, 10)] {
+        let (data, acks) = packets(frequency);
+        assert!((data / every..=data / every + 2).contains(&acks), "{frequency}: {acks} for {data} packets");
+    }
+}
+
+/// draft-ietf-quic-ack-frequency, sections 4 to 6: a receiver delays the acknowledgment of a packet
+/// by the requested time, and the sender's probe time-out includes this time. A probe requests an
+/// acknowledgment at once.
+#[test]
+fn acknowledgments_are_delayed_as_requested() {
+    let config =
+        r#"{"mtu_discovery": false, "ack_frequency": {"threshold": 100, "max_ack_delay": "500 ms"}}"#;
+    let mut pair = Pair::new(config);
+    pair.ends[0].open(Time::ZERO, 0);
+    for (send, done) in [(1000, 1225), (2000, 2700)] {
+        // The packet with the request is acknowledged by the rule before it.
+        pair.run(at(send));
+        let before = pair.ends[0].acknowledged_bytes();
+        pair.ends[0].send(pair.now, 0, 500);
+        pair.run(at(done - 1));
+        assert_eq!(pair.ends[0].acknowledged_bytes(), before);
+        pair.run(at(done));
+        assert_eq!(pair.ends[0].acknowledged_bytes(), before + 500);
+    }
+    assert_eq!(pair.ends[0].counters.timeouts, 0);
+    pair.run(at(4000));
+    let before = pair.sent[0].len();
+    pair.lost[0].insert(before);
+    pair.ends[0].send(pair.now, 0, 500);
+    let timeout = pair.ends[0].probe_timeout();
+    assert!(timeout >= Span::from_millis(700));
+    pair.run(at(4000) + timeout + DELAY * 2);
+    assert_eq!(pair.ends[0].acknowledged_bytes(), 1500);
+    assert_eq!(pair.ends[0].counters.timeouts, 1);
+}
+
 /// Every byte arrives once and in order after any losses, and both ends agree on the end.
 #[test]
 fn all_data_arrives_under_any_loss() {

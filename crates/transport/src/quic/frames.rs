@@ -141,6 +141,21 @@ impl EcnCounts {
     }
 }
 
+/// A request for acknowledgments of another frequency (ACK_FREQUENCY,
+/// draft-ietf-quic-ack-frequency, section 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AckRequest {
+    /// Number of the request. A lower number than that of an earlier request has no effect.
+    pub sequence: u64,
+    /// Number of packets that may wait for an acknowledgment; one more causes it.
+    pub threshold: u64,
+    /// Maximum delay of an acknowledgment.
+    pub max_ack_delay: Span,
+    /// Distance from a missing packet to the largest number received that causes an acknowledgment
+    /// without delay; 0 for never.
+    pub reordering_threshold: u64,
+}
+
 /// A frame: the unit of which packets consist.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame {
@@ -158,18 +173,29 @@ pub enum Frame {
     MaxStreamData(u16, u64),
     /// The server has completed the handshake.
     HandshakeDone,
+    /// A request for acknowledgments of another frequency.
+    AckFrequency(Box<AckRequest>),
+    /// A request for an acknowledgment without delay.
+    ImmediateAck,
 }
 
 impl Frame {
     /// Returns the size of the frame in bytes.
     pub fn size(&self) -> u32 {
         match self {
-            Frame::Ping | Frame::HandshakeDone => 1,
+            Frame::Ping | Frame::HandshakeDone | Frame::ImmediateAck => 1,
             Frame::Ack(ack) => ack_size(ack),
             Frame::Crypto(data) => 1 + variable(data.offset) + variable(data.length.into()) + data.length,
             Frame::Stream(data) => stream_header(data.id, data.offset, data.length) + data.length,
             Frame::MaxData(limit) => 1 + variable(*limit),
             Frame::MaxStreamData(id, limit) => 1 + variable(identifier(*id)) + variable(*limit),
+            Frame::AckFrequency(request) => {
+                let delay = variable(request.max_ack_delay.as_micros());
+                2 + variable(request.sequence)
+                    + variable(request.threshold)
+                    + delay
+                    + variable(request.reordering_threshold)
+            }
         }
     }
 

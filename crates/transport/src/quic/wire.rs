@@ -1,9 +1,9 @@
-//! The bytes of frames (RFC 9000, section 19), and integers of variable length (section 16).
+//! The bytes of frames (RFC 9000, section 19; draft-ietf-quic-ack-frequency, sections 4 and 5), and integers of variable length (section 16).
 //!
 //! Streams and the handshake carry no content in the model, so their data is written as zeros and
 //! ignored when read. Only the frames of [`Frame`] are known.
 
-use super::frames::{identifier, variable, Ack, EcnCounts, Frame, StreamData};
+use super::frames::{identifier, variable, Ack, AckRequest, EcnCounts, Frame, StreamData};
 use bentpipe_core::Span;
 use std::fmt;
 
@@ -26,6 +26,8 @@ const OFFSET: u64 = 0x04;
 const MAX_DATA: u64 = 0x10;
 const MAX_STREAM_DATA: u64 = 0x11;
 const HANDSHAKE_DONE: u64 = 0x1e;
+const IMMEDIATE_ACK: u64 = 0x1f;
+const ACK_FREQUENCY: u64 = 0xaf;
 
 /// A reason for which bytes are no frame (FRAME_ENCODING_ERROR, RFC 9000, section 20.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,6 +102,12 @@ pub fn write(frame: &Frame, out: &mut Vec<u8>) {
         Frame::MaxData(limit) => write_integers([MAX_DATA, *limit], out),
         Frame::MaxStreamData(id, limit) => write_integers([MAX_STREAM_DATA, identifier(*id), *limit], out),
         Frame::HandshakeDone => write_integer(HANDSHAKE_DONE, out),
+        Frame::ImmediateAck => write_integer(IMMEDIATE_ACK, out),
+        Frame::AckFrequency(request) => {
+            let delay = request.max_ack_delay.as_micros();
+            let reordering = request.reordering_threshold;
+            write_integers([ACK_FREQUENCY, request.sequence, request.threshold, delay, reordering], out);
+        }
     }
 }
 
@@ -147,6 +155,13 @@ pub fn read(bytes: &mut &[u8]) -> Result<Option<Frame>, Malformed> {
             MAX_DATA => Frame::MaxData(read_integer(bytes)?),
             MAX_STREAM_DATA => Frame::MaxStreamData(read_stream(bytes)?, read_integer(bytes)?),
             HANDSHAKE_DONE => Frame::HandshakeDone,
+            IMMEDIATE_ACK => Frame::ImmediateAck,
+            ACK_FREQUENCY => Frame::AckFrequency(Box::new(AckRequest {
+                sequence: read_integer(bytes)?,
+                threshold: read_integer(bytes)?,
+                max_ack_delay: read_delay(0, bytes)?,
+                reordering_threshold: read_integer(bytes)?,
+            })),
             unknown => return Err(Malformed::UnknownType(unknown)),
         }));
     }
@@ -174,10 +189,15 @@ fn read_data(
     Ok(StreamData { id, offset, length, fin })
 }
 
+/// Reads a delay in units of 2^`exponent` microseconds.
+fn read_delay(exponent: u32, bytes: &mut &[u8]) -> Result<Span, Malformed> {
+    let nanos = read_integer(bytes)?.checked_mul(1000 << exponent);
+    nanos.map(Span::from_nanos).ok_or(Malformed::OutOfRange)
+}
+
 fn read_ack(has_counts: bool, bytes: &mut &[u8]) -> Result<Ack, Malformed> {
     let largest = read_integer(bytes)?;
-    let delay = read_integer(bytes)?.checked_mul(1 << DELAY_EXPONENT);
-    let delay = delay.and_then(|micros| micros.checked_mul(1000)).ok_or(Malformed::OutOfRange)?;
+    let delay = read_delay(DELAY_EXPONENT, bytes)?;
     let more = read_integer(bytes)?;
     let range = |largest: u64, length: u64| match largest.checked_sub(length) {
         Some(smallest) => Ok((smallest, largest)),
@@ -200,7 +220,7 @@ fn read_ack(has_counts: bool, bytes: &mut &[u8]) -> Result<Ack, Malformed> {
         }),
         false => None,
     };
-    Ok(Ack { ranges, delay: Span::from_nanos(delay), ecn })
+    Ok(Ack { ranges, delay, ecn })
 }
 
 #[cfg(test)]
@@ -222,7 +242,7 @@ mod tests {
         Ok(frames)
     }
 
-    /// RFC 9000, appendix A.1.
+    /// The examples of RFC 9000, appendix A.1.
     #[test]
     fn integers_have_the_bytes_of_the_examples() {
         let examples = [
@@ -296,10 +316,22 @@ mod tests {
         })
     }
 
+    fn request() -> impl Strategy<Value = Frame> {
+        (integer(), integer(), 0..1_u64 << 50, integer()).prop_map(
+            |(sequence, threshold, delay, reordering_threshold)| {
+                let max_ack_delay = Span::from_micros(delay);
+                let request = AckRequest { sequence, threshold, max_ack_delay, reordering_threshold };
+                Frame::AckFrequency(Box::new(request))
+            },
+        )
+    }
+
     fn frame() -> impl Strategy<Value = Frame> {
         prop_oneof![
             Just(Frame::Ping),
             Just(Frame::HandshakeDone),
+            Just(Frame::ImmediateAck),
+            request(),
             ack(),
             data().prop_map(|data| Frame::Crypto(StreamData { id: 0, fin: false, ..data })),
             data().prop_map(Frame::Stream),
@@ -321,7 +353,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_read_or_refused(bytes in prop::collection::vec(prop_oneof![0..0x20_u8, any::<u8>()], 0..60)) {
+        fn arbitrary_bytes_are_read_or_refused(bytes in prop::collection::vec(prop_oneof![0..0x20_u8, Just(0xaf), any::<u8>()], 0..60)) {
             for frame in read_all(&bytes).unwrap_or_default() {
                 let mut out = Vec::new();
                 write(&frame, &mut out);

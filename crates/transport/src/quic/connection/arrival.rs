@@ -3,8 +3,8 @@
 use super::{Connection, MAX_EARLY, MTU_PROBES};
 use crate::app::{End, Event};
 use crate::quic::controller::Acknowledged;
-use crate::quic::frames::{full_packet, Ack, Datagram, Frame, Kind, Space, StreamData};
-use crate::quic::space::{Outcome, Sent};
+use crate::quic::frames::{full_packet, Ack, AckRequest, Datagram, Frame, Kind, Space, StreamData};
+use crate::quic::space::{AckRule, Outcome, Sent};
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::Ecn;
 use std::sync::Arc;
@@ -46,10 +46,10 @@ impl Connection {
             return;
         }
         let rule = match space {
-            Space::Application => (self.config.ack_every.value(), self.config.max_ack_delay),
-            _ => (1, Span::ZERO),
+            Space::Application => self.ack_rule,
+            _ => AckRule::new(1, Span::ZERO),
         };
-        if !self.spaces[space as usize].receive(now, packet.number, (packet.elicits(), ecn), rule) {
+        if !self.spaces[space as usize].receive(now, packet.number, (packet.elicits(), ecn), &rule) {
             return;
         }
         if space == Space::Handshake && self.end == End::Destination {
@@ -74,7 +74,22 @@ impl Connection {
                     self.activate(*id);
                 }
                 Frame::HandshakeDone => self.confirm(),
+                Frame::AckFrequency(request) => self.follow(request),
+                Frame::ImmediateAck => self.spaces[space as usize].hasten(now),
             }
+        }
+    }
+
+    /// Acknowledges as the other end requests (draft-ietf-quic-ack-frequency, section 6).
+    fn follow(&mut self, request: &AckRequest) {
+        if self.ack_request.is_none_or(|last| request.sequence > last) {
+            self.ack_request = Some(request.sequence);
+            self.ack_rule = AckRule {
+                every: request.threshold + 1,
+                delay: request.max_ack_delay,
+                reordering: request.reordering_threshold,
+                first_mark_only: request.threshold > 1,
+            };
         }
     }
 
@@ -113,7 +128,7 @@ impl Connection {
             let mut rtt = None;
             if let Some(sent) = newest {
                 let delay = match space {
-                    Space::Application => ack.delay.min(self.config.max_ack_delay),
+                    Space::Application => ack.delay.min(self.peer_ack_delay),
                     _ => Span::ZERO,
                 };
                 rtt = Some(self.sample(now, now.since(sent), delay));
@@ -177,7 +192,7 @@ impl Connection {
         if outcome.lost.is_empty() {
             return;
         }
-        self.controller.lose(now, &outcome.lost, self.config.max_ack_delay);
+        self.controller.lose(now, &outcome.lost, self.peer_ack_delay);
         for packet in &outcome.lost {
             self.repeat(packet);
             if packet.is_mtu_probe {
@@ -212,6 +227,7 @@ impl Connection {
                 Frame::Ack(ack) => {
                     self.spaces[sent.kind.space() as usize].forget_below(ack.ranges[0].1);
                 }
+                Frame::AckFrequency(request) => self.peer_ack_delay = request.max_ack_delay,
                 _ => {}
             }
         }
@@ -228,7 +244,7 @@ impl Connection {
                     self.stream(data.id).send.lose(data);
                     self.activate(data.id);
                 }
-                Frame::HandshakeDone => self.control.push(Frame::HandshakeDone),
+                Frame::HandshakeDone | Frame::AckFrequency(_) => self.control.push(frame.clone()),
                 Frame::MaxData(_) => self.control.push(Frame::MaxData(self.window.limit())),
                 Frame::MaxStreamData(id, _) => {
                     let receive = &self.stream(*id).receive;
@@ -237,7 +253,7 @@ impl Connection {
                         self.control.push(Frame::MaxStreamData(*id, limit));
                     }
                 }
-                Frame::Ping | Frame::Ack(_) => {}
+                Frame::Ping | Frame::Ack(_) | Frame::ImmediateAck => {}
             }
         }
     }

@@ -90,6 +90,9 @@ impl Connection {
                 frames.push(frame);
             }
         }
+        // A probe must not wait for the requested delay of acknowledgments.
+        let hastens = probes && space == Space::Application && self.has_requested;
+        left = left.saturating_sub(u32::from(hastens));
         if sends {
             self.fill(space, left, &mut frames);
             if probes && !frames.iter().any(Frame::elicits) {
@@ -100,6 +103,9 @@ impl Connection {
                 if !frames.iter().any(Frame::elicits) {
                     frames.push(Frame::Ping);
                 }
+            }
+            if hastens {
+                frames.push(Frame::ImmediateAck);
             }
         }
         if space == Space::Application && !has_data {

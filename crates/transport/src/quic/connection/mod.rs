@@ -23,8 +23,8 @@ mod handshake;
 mod timers;
 
 use super::controller::Controller;
-use super::frames::{full_packet, Datagram, Frame, Space, SMALLEST_INITIAL};
-use super::space::{Outcome, PacketSpace};
+use super::frames::{full_packet, AckRequest, Datagram, Frame, Space, SMALLEST_INITIAL};
+use super::space::{AckRule, Outcome, PacketSpace};
 use super::streams::{ReceivePart, SendPart, Window};
 use super::Config;
 use crate::app::{End, Event};
@@ -94,6 +94,14 @@ pub struct Connection {
     data_read: u64,
     /// Control frames that wait for a packet.
     control: Vec<Frame>,
+    /// The rule for acknowledgments of 0-RTT and 1-RTT packets, and the number of the request that
+    /// set it, if any.
+    ack_rule: AckRule,
+    ack_request: Option<u64>,
+    /// Maximum delay of the other end's acknowledgments.
+    peer_ack_delay: Span,
+    /// True once acknowledgments of another frequency have been requested from the other end.
+    has_requested: bool,
     /// Number of marked packets that the other end has reported.
     reported_marks: u64,
     /// True if packets are ECN-capable.
@@ -140,6 +148,10 @@ impl Connection {
             window: Window::new(config.connection_window.bytes(), config.max_connection_window.bytes()),
             data_read: 0,
             control: Vec::new(),
+            ack_rule: AckRule::new(config.ack_every.value(), config.max_ack_delay),
+            ack_request: None,
+            peer_ack_delay: config.max_ack_delay,
+            has_requested: false,
             reported_marks: 0,
             mtu,
             mtu_probes: 0,
@@ -177,6 +189,7 @@ impl Connection {
         self.counters.completed = None;
         self.stream(id).send.hand_over(bytes);
         self.activate(id);
+        self.request_acks();
     }
 
     /// Ends a stream after its data.
@@ -223,8 +236,26 @@ impl Connection {
 
     /// Returns the present probe time-out, back-off included.
     pub fn probe_timeout(&self) -> Span {
-        let delay = if self.complete { self.config.max_ack_delay } else { Span::ZERO };
+        let delay = if self.complete { self.peer_ack_delay } else { Span::ZERO };
         (self.controller.probe_term() + delay) * self.backoff()
+    }
+
+    /// Requests acknowledgments of the configured frequency, once the handshake is complete and this
+    /// end has data to send.
+    fn request_acks(&mut self) {
+        let Some(wanted) = self.config.ack_frequency else { return };
+        let sends = self.streams.values().any(|stream| stream.send.is_used());
+        if self.has_requested || !self.complete || !sends {
+            return;
+        }
+        self.has_requested = true;
+        self.peer_ack_delay = self.peer_ack_delay.max(wanted.max_ack_delay);
+        self.control.push(Frame::AckFrequency(Box::new(AckRequest {
+            sequence: 0,
+            threshold: wanted.threshold.value(),
+            max_ack_delay: wanted.max_ack_delay,
+            reordering_threshold: wanted.reordering_threshold.value(),
+        })));
     }
 
     fn backoff(&self) -> u64 {
