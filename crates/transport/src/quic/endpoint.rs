@@ -3,6 +3,7 @@
 
 use super::connection::Connection;
 use super::frames::{Datagram, LOWER};
+use super::log::{self, Happening};
 use super::Config;
 use crate::app::{Actions, App, Event};
 use crate::flow::DestinationCounters;
@@ -68,6 +69,8 @@ pub struct Traces {
     pub connection: Probes,
     /// Probe of the trace [`hosting::TRACE`], if it is recorded.
     pub transactions: Option<Probe>,
+    /// Probe of the trace [`log::TRACE`], if it is recorded.
+    pub frames: Option<Probe>,
 }
 
 /// One end of a QUIC flow, as a stage.
@@ -92,7 +95,8 @@ impl Endpoint {
         traces: Traces,
     ) -> Endpoint {
         let random = stream.bits();
-        let connection = Connection::new(config, site.end, congestion, random);
+        let mut connection = Connection::new(config, site.end, congestion, random);
+        connection.keeps_losses = traces.frames.is_some();
         Endpoint {
             destination: DestinationCounters::new(site.details),
             hosted: Hosted::new(&site, app, stream),
@@ -111,6 +115,11 @@ impl Endpoint {
 
     /// Informs the application of all events, and sends what may be sent.
     fn proceed(&mut self, now: Time, arrived: Option<Time>, out: &mut Outbox) {
+        if let Some(probe) = self.traces.frames {
+            for (datagram, place) in self.connection.take_losses() {
+                log::write(probe, now, Happening::Lost, datagram.packet(place), out);
+            }
+        }
         loop {
             while let Some((id, event)) = self.connection.next_event() {
                 if let Event::Received { bytes } = event {
@@ -132,6 +141,7 @@ impl Endpoint {
                 (true, false) => Ecn::Ect0,
                 (true, true) => Ecn::Ect1,
             };
+            self.log(now, Happening::Sent, &outgoing.datagram, out);
             let body = Body::Layer(outgoing.datagram);
             self.site.send_marked(now, (now, self.number, outgoing.size + LOWER), ecn, body, out);
             self.number = self.number.wrapping_add(1);
@@ -172,6 +182,13 @@ impl Endpoint {
             if timed_out {
                 self.trace(now, out);
             }
+        }
+    }
+
+    /// Records the packets of a datagram.
+    fn log(&self, now: Time, happening: Happening, datagram: &Datagram, out: &mut Outbox) {
+        if let Some(probe) = self.traces.frames {
+            datagram.packets().for_each(|packet| log::write(probe, now, happening, packet, out));
         }
     }
 
@@ -218,6 +235,7 @@ impl Stage for Endpoint {
         }
         let waits = self.connection.controller.state.packets_out > 0;
         let size = packet.size - LOWER;
+        self.log(now, Happening::Received, &datagram, out);
         self.connection.receive(now, &datagram, size, packet.ecn);
         self.proceed(now, Some(packet.birth), out);
         if waits {

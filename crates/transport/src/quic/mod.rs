@@ -3,7 +3,7 @@
 //! [`endpoint`] is the stage: an application over a [`connection`]. A connection combines
 //! [`streams`], the packet number [`space`]s with loss detection, and the [`controller`], which
 //! drives the same congestion controls as TCP, with its [`pacer`]. [`frames`] has the packets,
-//! and [`wire`] the bytes of their frames.
+//! [`wire`] the bytes of their frames, and [`log`] their trace.
 //!
 //! Each connection of the application is a stream: several objects of a page share one handshake,
 //! one window and one recovery, as over HTTP/3.
@@ -13,6 +13,7 @@ pub mod connection;
 pub mod controller;
 pub mod endpoint;
 pub mod frames;
+pub mod log;
 pub mod pacer;
 pub mod space;
 pub mod streams;
@@ -22,6 +23,7 @@ pub use config::Config;
 pub use endpoint::Endpoint;
 
 use crate::app::Workload;
+use crate::names;
 use crate::tcp::endpoint::{Probes, DELIVERY};
 use crate::{Control, EndpointParts, Packets, Supply, Transport};
 use bentpipe_core::{Table, Tables};
@@ -41,7 +43,11 @@ impl Transport for Config {
         let (sender, receiver) = site.traced_as(0);
         let connection =
             Probes { sender: supply.probe(&TRACE, &sender), delivery: supply.probe(&DELIVERY, &receiver) };
-        let traces = Traces { connection, transactions };
+        let frames = match site.details {
+            true => supply.probe(&log::TRACE, &names::end(&site.name, site.end)),
+            false => None,
+        };
+        let traces = Traces { connection, transactions, frames };
         Box::new(Endpoint::new(site, self, app, congestion, stream, traces))
     }
 
@@ -60,7 +66,7 @@ impl Transport for Config {
 }
 
 impl Tables for Config {
-    const TRACES: &'static [&'static Table] = &[&TRACE, &DELIVERY];
+    const TRACES: &'static [&'static Table] = &[&TRACE, &log::TRACE, &DELIVERY];
     const REPORTS: &'static [&'static Table] = &[&REPORT];
 }
 

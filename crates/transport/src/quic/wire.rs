@@ -80,42 +80,56 @@ pub fn read_integer(bytes: &mut &[u8]) -> Result<u64, Malformed> {
     Ok(integer[1..].iter().fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
 }
 
+/// Returns the type of a frame on the wire.
+pub fn frame_type(frame: &Frame) -> u64 {
+    match frame {
+        Frame::Ping => PING,
+        Frame::Ack(ack) if ack.ecn.is_some() => ACK_ECN,
+        Frame::Ack(_) => ACK,
+        Frame::Crypto(_) => CRYPTO,
+        Frame::Stream(data) => {
+            let position = if data.offset > 0 { OFFSET } else { 0 };
+            STREAM | LENGTH | position | if data.fin { FIN } else { 0 }
+        }
+        Frame::MaxData(_) => MAX_DATA,
+        Frame::MaxStreamData(..) => MAX_STREAM_DATA,
+        Frame::HandshakeDone => HANDSHAKE_DONE,
+        Frame::AckFrequency(_) => ACK_FREQUENCY,
+        Frame::ImmediateAck => IMMEDIATE_ACK,
+    }
+}
+
 /// Appends a frame. The delay of an acknowledgment is rounded down to units of 8 microseconds.
 pub fn write(frame: &Frame, out: &mut Vec<u8>) {
+    write_integer(frame_type(frame), out);
     match frame {
-        Frame::Ping => write_integer(PING, out),
+        Frame::Ping | Frame::HandshakeDone | Frame::ImmediateAck => {}
         Frame::Ack(ack) => write_ack(ack, out),
         Frame::Crypto(data) => {
-            write_integers([CRYPTO, data.offset, data.length.into()], out);
+            write_integers([data.offset, data.length.into()], out);
             out.resize(out.len() + data.length as usize, 0);
         }
         Frame::Stream(data) => {
-            let position = if data.offset > 0 { OFFSET } else { 0 };
-            let fin = if data.fin { FIN } else { 0 };
-            write_integers([STREAM | LENGTH | position | fin, identifier(data.id)], out);
+            write_integer(identifier(data.id), out);
             if data.offset > 0 {
                 write_integer(data.offset, out);
             }
             write_integer(data.length.into(), out);
             out.resize(out.len() + data.length as usize, 0);
         }
-        Frame::MaxData(limit) => write_integers([MAX_DATA, *limit], out),
-        Frame::MaxStreamData(id, limit) => write_integers([MAX_STREAM_DATA, identifier(*id), *limit], out),
-        Frame::HandshakeDone => write_integer(HANDSHAKE_DONE, out),
-        Frame::ImmediateAck => write_integer(IMMEDIATE_ACK, out),
+        Frame::MaxData(limit) => write_integer(*limit, out),
+        Frame::MaxStreamData(id, limit) => write_integers([identifier(*id), *limit], out),
         Frame::AckFrequency(request) => {
             let delay = request.max_ack_delay.as_micros();
-            let reordering = request.reordering_threshold;
-            write_integers([ACK_FREQUENCY, request.sequence, request.threshold, delay, reordering], out);
+            write_integers([request.sequence, request.threshold, delay, request.reordering_threshold], out);
         }
     }
 }
 
 fn write_ack(ack: &Ack, out: &mut Vec<u8>) {
     let (first, rest) = ack.ranges.split_first().expect("an acknowledgment names packets");
-    let kind = if ack.ecn.is_some() { ACK_ECN } else { ACK };
     let delay = ack.delay.as_micros() >> DELAY_EXPONENT;
-    write_integers([kind, first.1, delay, rest.len() as u64, first.1 - first.0], out);
+    write_integers([first.1, delay, rest.len() as u64, first.1 - first.0], out);
     let mut smallest = first.0;
     for (start, end) in rest {
         write_integers([smallest - end - 2, end - start], out);

@@ -193,6 +193,9 @@ impl Connection {
             return;
         }
         self.controller.lose(now, &outcome.lost, self.peer_ack_delay);
+        if self.keeps_losses {
+            self.losses.extend(outcome.lost.iter().map(|packet| packet.datagram.clone()));
+        }
         for packet in &outcome.lost {
             self.repeat(packet);
             if packet.is_mtu_probe {

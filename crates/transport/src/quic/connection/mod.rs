@@ -114,6 +114,9 @@ pub struct Connection {
     failed: bool,
     outcome: Outcome,
     events: VecDeque<(u16, Event)>,
+    /// True if lost packets are kept for [`Connection::take_losses`].
+    pub keeps_losses: bool,
+    losses: Vec<(Arc<Datagram>, usize)>,
 }
 
 impl Connection {
@@ -161,6 +164,8 @@ impl Connection {
             failed: false,
             outcome: Outcome::default(),
             events: VecDeque::new(),
+            keeps_losses: false,
+            losses: Vec::new(),
             config: config.clone(),
         }
     }
@@ -207,6 +212,12 @@ impl Connection {
     /// Returns the next event for the application, with the number of its stream.
     pub fn next_event(&mut self) -> Option<(u16, Event)> {
         self.events.pop_front()
+    }
+
+    /// Returns the packets that were lost since the last call: their datagrams, and their places in
+    /// these.
+    pub fn take_losses(&mut self) -> Vec<(Arc<Datagram>, usize)> {
+        std::mem::take(&mut self.losses)
     }
 
     /// Returns the number of payload bytes acknowledged so far.
