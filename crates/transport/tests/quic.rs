@@ -1,10 +1,11 @@
 //! QUIC connections over an ideal path, compared with RFC 9000 and RFC 9002.
 
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::packet::datagram::Written;
 use bentpipe_stage::Ecn;
-use bentpipe_transport::app::{End, Event};
+use bentpipe_transport::app::{End, Event, Stamp};
 use bentpipe_transport::quic::connection::{Connection, Outgoing};
-use bentpipe_transport::quic::frames::{Datagram, Frame, Kind};
+use bentpipe_transport::quic::frames::{Datagram, Frame, Kind, Message};
 use bentpipe_transport::quic::Config;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -305,8 +306,9 @@ fn packets_grow_after_a_probe_of_the_path_mtu() {
 #[test]
 fn acknowledgments_follow_the_requested_threshold() {
     let packets = |frequency: &str| {
-        let config =
-            format!(r#"{{"initial_window": 1000, "pacing": false, "mtu_discovery": false {frequency}}}"#);
+        // The windows are so large that the receiver sends acknowledgments alone.
+        let windows = r#""stream_window": "4 MB", "connection_window": "4 MB", "initial_window": 1000"#;
+        let config = format!(r#"{{{windows}, "pacing": false, "mtu_discovery": false {frequency}}}"#);
         let mut pair = Pair::new(&config);
         pair.upload(400_000);
         pair.run(at(10_000));
@@ -353,6 +355,35 @@ fn acknowledgments_are_delayed_as_requested() {
     pair.run(at(4000) + timeout + DELAY * 2);
     assert_eq!(pair.ends[0].acknowledged_bytes(), 1500);
     assert_eq!(pair.ends[0].counters.timeouts, 1);
+}
+
+/// RFC 9221, section 5: datagrams are acknowledged and lower the window when they are lost, but are
+/// not repeated, and flow control does not limit them.
+#[test]
+fn datagrams_are_not_repeated() {
+    let mut pair = Pair::new(
+        r#"{"mtu_discovery": false, "max_datagram_frame_size": 1200, "connection_window": "1 kB", "max_connection_window": "1 kB"}"#,
+    );
+    pair.ends[0].open(Time::ZERO, 0);
+    pair.run(at(1000));
+    let before = pair.sent[0].len();
+    pair.lost[0].insert(before + 1);
+    for number in 0..8 {
+        let stamp = Stamp { number, sent: pair.now };
+        // The last one fits in no packet.
+        let length = if number == 7 { 1200 } else { 1000 };
+        pair.ends[0].send_datagram(pair.now, Message { length, stamp, written: Written::default() });
+    }
+    pair.run(at(3000));
+    let arrived: Vec<_> =
+        std::iter::from_fn(|| pair.ends[1].next_arrived()).map(|message| message.stamp.number).collect();
+    assert_eq!(arrived, [0, 2, 3, 4, 5, 6]);
+    // A frame of 1000 bytes has a type and a length of two bytes (section 4).
+    let sizes: Vec<_> = pair.sent[0][before..before + 7].iter().map(|(_, size, _)| *size).collect();
+    assert_eq!(sizes, [Kind::OneRtt.overhead(1) + 1 + 2 + 1000; 7]);
+    let state = &pair.ends[0].controller.state;
+    assert_eq!(state.snd_ssthresh, state.prior_cwnd * 7 / 10);
+    assert_eq!(state.packets_out, 0);
 }
 
 /// Every byte arrives once and in order after any losses, and both ends agree on the end.

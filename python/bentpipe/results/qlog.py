@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import heapq
 import json
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bentpipe.errors import InputError, unknown
 
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
 
 #: An event: its time in milliseconds, name and data.
 Event: TypeAlias = tuple[float, str, dict[str, object]]
+
+#: A row of a trace.
+Row: TypeAlias = dict[str, Any]
 
 #: Ending of the file.
 ENDING: Final = ".sqlog"
@@ -55,9 +57,7 @@ def qlog(run: Run, flow: str | None = None) -> str:
     # At equal times, the metrics are those after the packets.
     events = heapq.merge(_packets(run, end), _recovery(run, end, sender), key=lambda event: event[0])
     records = ({"time": time, "name": name, "data": data} for time, name, data in events)
-    return "".join(
-        f"{_SEPARATOR}{json.dumps(one, separators=(',', ':'))}\n" for one in (header, *records)
-    )
+    return "".join(f"{_SEPARATOR}{json.dumps(one, separators=(',', ':'))}\n" for one in (header, *records))
 
 
 def _end(run: Run, flow: str | None) -> str:
@@ -93,7 +93,7 @@ def _packets(run: Run, end: str) -> Iterator[Event]:
         yield _milliseconds(time), _EVENTS[event], data
 
 
-def _frames(packet: list[dict[str, object]]) -> Iterator[dict[str, object]]:
+def _frames(packet: list[Row]) -> Iterator[dict[str, object]]:
     """Yields the frames of a packet. The ranges of an acknowledgment are consecutive rows."""
     for kind, grouped in groupby(packet, lambda row: row["frame_type"]):
         same = list(grouped)
@@ -108,7 +108,7 @@ def _frames(packet: list[dict[str, object]]) -> Iterator[dict[str, object]]:
             yield from (_frame(kind, row) for row in same)
 
 
-def _frame(kind: int, row: Mapping[str, object]) -> dict[str, object]:
+def _frame(kind: int, row: Row) -> dict[str, object]:
     """Returns a frame other than an acknowledgment."""
     if kind == 0x06:
         return {"frame_type": "crypto", **_data(row)}
@@ -119,18 +119,20 @@ def _frame(kind: int, row: Mapping[str, object]) -> dict[str, object]:
         return {"frame_type": "max_data", "maximum": int(row["last"])}
     if kind == 0x11:
         return {"frame_type": "max_stream_data", "stream_id": _stream_id(row), "maximum": int(row["last"])}
+    if kind in (0x30, 0x31):
+        return {"frame_type": "datagram", "length": int(row["last"])}
     names = {0x01: "ping", 0x1E: "handshake_done"}
     if kind in names:
         return {"frame_type": names[kind]}
     return {"frame_type": "unknown", "frame_type_bytes": kind}
 
 
-def _data(row: Mapping[str, object]) -> dict[str, object]:
+def _data(row: Row) -> dict[str, object]:
     first, last = int(row["first"]), int(row["last"])
     return {"offset": first, "length": last - first}
 
 
-def _stream_id(row: Mapping[str, object]) -> int:
+def _stream_id(row: Row) -> int:
     """Returns the identifier of a bidirectional stream of the client (RFC 9000, section 2.1)."""
     return 4 * int(row["stream"])
 
@@ -143,22 +145,27 @@ def _recovery(run: Run, end: str, sender: str) -> Iterator[Event]:
     reports = run.table("quic_connection").iter_rows(named=True)
     size = next(row["mtu"] for row in reports if row["flow_end"] == end)
     known: dict[str, object] = {}
-    state, least = None, math.inf
+    state: str | None = None
+    least: float | None = None
     for row in run.trace("quic", sender).iter_rows(named=True):
         time = _milliseconds(row["time"])
-        least = min(least, row["rtt"] or math.inf)
-        values = {
-            "min_rtt": _milliseconds(least) if least < math.inf else None,
-            "smoothed_rtt": _milliseconds(row["srtt"]),
-            "latest_rtt": _milliseconds(row["rtt"]),
-            "rtt_variance": _milliseconds(row["rttvar"]),
+        least = min((rtt for rtt in (least, row["rtt"]) if rtt is not None), default=None)
+        times = {
+            "min_rtt": least,
+            "smoothed_rtt": row["srtt"],
+            "latest_rtt": row["rtt"],
+            "rtt_variance": row["rttvar"],
+        }
+        values = {name: _milliseconds(value) for name, value in times.items() if value is not None}
+        values |= {
             "congestion_window": row["cwnd"] * size,
             "bytes_in_flight": row["inflight"] * size,
-            "ssthresh": None if row["ssthresh"] is None else round(row["ssthresh"] * size),
             "packets_in_flight": row["inflight"],
         }
-        changed = {
-            name: value for name, value in values.items() if value is not None and known.get(name) != value
+        if row["ssthresh"] is not None:
+            values["ssthresh"] = round(row["ssthresh"] * size)
+        changed: dict[str, object] = {
+            name: value for name, value in values.items() if known.get(name) != value
         }
         known |= changed
         if changed:
@@ -166,12 +173,12 @@ def _recovery(run: Run, end: str, sender: str) -> Iterator[Event]:
         new = _state(row)
         if new != state:
             trigger = {"trigger": "persistent_congestion"} if row["ca_state"] == _PERSISTENT else {}
-            old = {} if state is None else {"old": state}
+            old: dict[str, object] = {} if state is None else {"old": state}
             yield time, "recovery:congestion_state_updated", {**old, "new": new, **trigger}
             state = new
 
 
-def _state(row: Mapping[str, object]) -> str:
+def _state(row: Row) -> str:
     """Returns the state of congestion control by the names of RFC 9002, section 7.3."""
     if row["ca_state"] == _RECOVERY:
         return "recovery"
@@ -179,5 +186,5 @@ def _state(row: Mapping[str, object]) -> str:
     return "slow_start" if threshold is None or row["cwnd"] < threshold else "congestion_avoidance"
 
 
-def _milliseconds(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds * 1e3, 6)
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1e3, 6)

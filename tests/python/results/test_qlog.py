@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -140,11 +141,9 @@ def test_metrics_are_those_of_the_trace(upload: Run) -> None:
     assert metrics["congestion_window"] == 1200 * last["cwnd"]
     assert metrics["smoothed_rtt"] == pytest.approx(1e3 * last["srtt"])
     assert 200 <= metrics["min_rtt"] < 215
-    changes = [
-        event["data"] for event in events if event["name"] == "recovery:congestion_state_updated"
-    ]
+    changes = [event["data"] for event in events if event["name"] == "recovery:congestion_state_updated"]
     assert changes[0] == {"new": "slow_start"}
-    assert all(one["new"] == two["old"] != two["new"] for one, two in zip(changes, changes[1:], strict=False))
+    assert all(one["new"] == two["old"] != two["new"] for one, two in pairwise(changes))
     assert "recovery" in {change["new"] for change in changes}
 
 

@@ -79,8 +79,8 @@ pub struct Config {
     /// Maximum delay of an acknowledgment (`max_ack_delay`, RFC 9000, section 18.2). Default 25 ms.
     pub max_ack_delay: Span,
     /// Acknowledgments that a sender of data requests from its receiver after the handshake, in a
-    /// frame ACK_FREQUENCY (draft-ietf-quic-ack-frequency). If unset, a receiver uses `ack_every` and
-    /// `max_ack_delay`.
+    /// frame ACK_FREQUENCY (draft-ietf-quic-ack-frequency). If unset, a receiver uses `ack_every`
+    /// and `max_ack_delay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_frequency: Option<AckFrequency>,
     /// Number of packets above a missing one after which the packet is lost (`kPacketThreshold`,
@@ -90,6 +90,11 @@ pub struct Config {
     /// section 7.1). Default: false, and true for a scalable congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// Largest frame of a datagram that both ends accept (`max_datagram_frame_size`, RFC 9221,
+    /// section 3), for applications that send datagrams, such as cbr and voice: a lost datagram is
+    /// not repeated. If unset, their data is sent on a stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_datagram_frame_size: Option<Count<16, 65_535>>,
     /// Initial receive window of a stream (flow control, RFC 9000, section 4). Default 512 KiB.
     pub stream_window: Size,
     /// Receive window of a stream after autotuning. A window doubles if it is used within four
@@ -127,6 +132,7 @@ impl Default for Config {
             ack_frequency: None,
             packet_threshold: Count::new(3),
             ecn: None,
+            max_datagram_frame_size: None,
             stream_window: Size::from_bytes(512 << 10),
             max_stream_window: Size::from_bytes(6 << 20),
             connection_window: Size::from_bytes(768 << 10),

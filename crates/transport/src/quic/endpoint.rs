@@ -2,10 +2,11 @@
 //! port 0. Each connection that the application opens is a stream.
 
 use super::connection::Connection;
-use super::frames::{Datagram, LOWER};
+use super::frames::{Datagram, Message, LOWER};
 use super::log::{self, Happening};
 use super::Config;
-use crate::app::{Actions, App, Event};
+use crate::app::{Actions, App, Arrival, Event, Stamp, STAMP_BYTES};
+use crate::datagrams;
 use crate::flow::DestinationCounters;
 use crate::hosting::{self, Hosted, Site};
 use crate::names;
@@ -14,7 +15,9 @@ use crate::tcp::endpoint::Probes;
 use bentpipe_congestion::interface::{Congestion, INFINITE_SSTHRESH};
 use bentpipe_core::{Column, Probe, Report, Stream, Table, Time};
 use bentpipe_link::channel::effect::Received;
-use bentpipe_stage::{Body, Content, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage};
+use bentpipe_stage::{
+    Body, Content, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage, LARGEST_DATAGRAM,
+};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -71,6 +74,8 @@ pub struct Traces {
     pub transactions: Option<Probe>,
     /// Probe of the trace [`log::TRACE`], if it is recorded.
     pub frames: Option<Probe>,
+    /// Probes of arriving datagrams.
+    pub datagrams: datagrams::Probes,
 }
 
 /// One end of a QUIC flow, as a stage.
@@ -80,6 +85,10 @@ pub struct Endpoint {
     connection: Connection,
     traces: Traces,
     number: u32,
+    /// True if the application sends datagrams.
+    sends_datagrams: bool,
+    /// Number of the next datagram of the application.
+    next_datagram: u32,
     destination: DestinationCounters,
     corrupted: Received,
 }
@@ -104,6 +113,8 @@ impl Endpoint {
             connection,
             traces,
             number: 0,
+            sends_datagrams: config.max_datagram_frame_size.is_some(),
+            next_datagram: 0,
             corrupted: Received::default(),
         }
     }
@@ -121,6 +132,9 @@ impl Endpoint {
             }
         }
         loop {
+            while let Some(message) = self.connection.next_arrived() {
+                self.take_datagram(now, &message, out);
+            }
             while let Some((id, event)) = self.connection.next_event() {
                 if let Event::Received { bytes } = event {
                     self.destination.delivered_bytes += bytes;
@@ -149,17 +163,43 @@ impl Endpoint {
     }
 
     /// Delivers an event to the application, and performs its actions.
-    fn call(&mut self, now: Time, mut id: u16, mut event: Event, out: &mut Outbox) {
+    fn call(&mut self, now: Time, id: u16, event: Event, out: &mut Outbox) {
+        let actions = self.hosted.on(now, id, event);
+        self.act(now, id, actions, out);
+    }
+
+    /// Passes a datagram to the application, and performs its actions.
+    fn take_datagram(&mut self, now: Time, message: &Message, out: &mut Outbox) {
+        let bytes = u64::from(message.length);
+        self.destination.delivered_bytes += bytes;
+        self.destination.last_delivery = Some(now);
+        let delay = now.since(message.stamp.sent).as_secs_f64();
+        let received = self.destination.delivered_bytes as f64;
+        let row = [f64::from(message.stamp.number), delay, bytes as f64, received];
+        self.traces.datagrams.record_arrival(now, row, out);
+        let content = message.written.bytes();
+        let stamp = (bytes >= STAMP_BYTES + content.len() as u64).then_some(message.stamp);
+        let actions = self.hosted.arrived(now, &Arrival { bytes, stamp, intact: true, content });
+        self.traces.datagrams.record_measures(now, &self.hosted, out);
+        self.act(now, 0, actions, out);
+    }
+
+    /// Performs actions of the application.
+    fn act(&mut self, now: Time, mut id: u16, mut actions: Actions, out: &mut Outbox) {
         loop {
-            let mut actions = Actions::default();
-            self.hosted.ask(now, id, event, &mut actions);
             if let (Some(over), Some(probe)) = (&actions.over, self.traces.transactions) {
                 out.record(probe, now, &hosting::row(now, over));
             }
             if actions.connect {
                 self.connection.open(now, id);
             }
-            if actions.send > 0 {
+            if actions.send > 0 && self.sends_datagrams {
+                let stamp = Stamp { number: self.next_datagram, sent: now };
+                let written = self.hosted.writes();
+                let message = Message { length: actions.send.min(LARGEST_DATAGRAM) as u32, stamp, written };
+                self.connection.send_datagram(now, message);
+                self.next_datagram = self.next_datagram.wrapping_add(1);
+            } else if actions.send > 0 {
                 self.connection.send(now, id, actions.send);
             }
             if actions.stop {
@@ -167,10 +207,9 @@ impl Endpoint {
             } else if actions.close {
                 self.connection.close(id);
             }
-            match actions.turn {
-                Some(other) => (id, event) = (other, Event::Turn),
-                None => return,
-            }
+            let Some(other) = actions.turn else { return };
+            id = other;
+            actions = self.hosted.on(now, id, Event::Turn);
         }
     }
 

@@ -6,8 +6,9 @@
 //! tag of 16 bytes. Integers have variable length (section 16), and packet numbers the length that
 //! section 17.1 requires.
 
+use crate::app::Stamp;
 use bentpipe_core::Span;
-use bentpipe_stage::packet::{IPV4_HEADER, UDP_HEADER};
+use bentpipe_stage::packet::{datagram::Written, IPV4_HEADER, UDP_HEADER};
 use bentpipe_stage::{Content, Damage, Ecn, Packet as Carrier, Payload};
 
 /// Bytes of the headers below QUIC.
@@ -156,6 +157,17 @@ pub struct AckRequest {
     pub reordering_threshold: u64,
 }
 
+/// A datagram of the application (RFC 9221), which is not repeated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// Size of its payload in bytes.
+    pub length: u32,
+    /// Number of the datagram and the time at which the application sent it.
+    pub stamp: Stamp,
+    /// Bytes that the application wrote into it.
+    pub written: Written,
+}
+
 /// A frame: the unit of which packets consist.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame {
@@ -177,6 +189,8 @@ pub enum Frame {
     AckFrequency(Box<AckRequest>),
     /// A request for an acknowledgment without delay.
     ImmediateAck,
+    /// A datagram of the application (RFC 9221).
+    Datagram(Box<Message>),
 }
 
 impl Frame {
@@ -189,6 +203,7 @@ impl Frame {
             Frame::Stream(data) => stream_header(data.id, data.offset, data.length) + data.length,
             Frame::MaxData(limit) => 1 + variable(*limit),
             Frame::MaxStreamData(id, limit) => 1 + variable(identifier(*id)) + variable(*limit),
+            Frame::Datagram(message) => datagram_header(message.length) + message.length,
             Frame::AckFrequency(request) => {
                 let delay = variable(request.max_ack_delay.as_micros());
                 2 + variable(request.sequence)
@@ -215,6 +230,16 @@ pub(super) fn identifier(id: u16) -> u64 {
 pub fn stream_header(id: u16, offset: u64, length: u32) -> u32 {
     let position = if offset == 0 { 0 } else { variable(offset) };
     1 + variable(identifier(id)) + position + variable(length.into())
+}
+
+/// Returns the size of a datagram's frame without its data, in bytes.
+pub fn datagram_header(length: u32) -> u32 {
+    1 + variable(length.into())
+}
+
+/// Returns the largest payload of a datagram in a packet with this UDP payload, in bytes.
+pub fn largest_datagram(udp_payload: u32) -> u32 {
+    udp_payload - Kind::OneRtt.overhead(4) - datagram_header(udp_payload)
 }
 
 fn ack_size(ack: &Ack) -> u32 {
@@ -298,7 +323,9 @@ impl Datagram {
 
 impl Payload for Datagram {
     fn content(&self) -> Content {
-        match self.streams().any(|data| data.length > 0) {
+        let is_datagram = |frame: &Frame| matches!(frame, Frame::Datagram(_));
+        let has_datagrams = self.packets().any(|packet| packet.frames.iter().any(is_datagram));
+        match has_datagrams || self.streams().any(|data| data.length > 0) {
             true => Content::Data,
             false => Content::Feedback,
         }

@@ -38,14 +38,14 @@ pub static TRACE: Table = Table {
     ],
 };
 
-/// An event of a packet.
+/// An event in the life of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Happening {
-    /// The packet was sent.
+    /// This end has sent the packet.
     Sent,
-    /// The packet arrived.
+    /// The packet arrived at the end.
     Received,
-    /// The packet is considered lost.
+    /// The end considers the packet lost.
     Lost,
 }
 
@@ -76,6 +76,7 @@ pub fn write(probe: Probe, now: Time, happening: Happening, packet: &Packet, out
                 let stream = if matches!(frame, Frame::Stream(_)) { f64::from(data.id) } else { none };
                 row([stream, data.offset as f64, (data.offset + u64::from(data.length)) as f64, none]);
             }
+            Frame::Datagram(message) => row([none, 0.0, f64::from(message.length), none]),
             Frame::MaxData(limit) => row([none, none, *limit as f64, none]),
             Frame::MaxStreamData(id, limit) => row([f64::from(*id), none, *limit as f64, none]),
             Frame::AckFrequency(request) => {

@@ -192,8 +192,8 @@ impl PacketSpace {
         }
     }
 
-    /// Records an arriving packet; returns false if it has arrived before. The `rule` determines the
-    /// time of the next acknowledgment.
+    /// Records an arriving packet; returns false if it has arrived before. The `rule` determines
+    /// the time of the next acknowledgment.
     pub fn receive(&mut self, now: Time, number: u64, (elicits, ecn): (bool, Ecn), rule: &AckRule) -> bool {
         if !self.received.insert(number) {
             return false;

@@ -1,10 +1,13 @@
-//! The bytes of frames (RFC 9000, section 19; draft-ietf-quic-ack-frequency, sections 4 and 5), and integers of variable length (section 16).
+//! The bytes of frames (RFC 9000, section 19; RFC 9221; draft-ietf-quic-ack-frequency), and
+//! integers of variable length (RFC 9000, section 16).
 //!
-//! Streams and the handshake carry no content in the model, so their data is written as zeros and
-//! ignored when read. Only the frames of [`Frame`] are known.
+//! The data of streams, datagrams and the handshake is written as zeros and ignored when read. Only
+//! the frames of [`Frame`] are known.
 
-use super::frames::{identifier, variable, Ack, AckRequest, EcnCounts, Frame, StreamData};
-use bentpipe_core::Span;
+use super::frames::{identifier, variable, Ack, AckRequest, EcnCounts, Frame, Message, StreamData};
+use crate::app::Stamp;
+use bentpipe_core::{Span, Time};
+use bentpipe_stage::packet::datagram::Written;
 use std::fmt;
 
 /// Exponent of the unit of an acknowledgment's delay in microseconds (`ack_delay_exponent`, RFC
@@ -28,6 +31,8 @@ const MAX_STREAM_DATA: u64 = 0x11;
 const HANDSHAKE_DONE: u64 = 0x1e;
 const IMMEDIATE_ACK: u64 = 0x1f;
 const ACK_FREQUENCY: u64 = 0xaf;
+const DATAGRAM: u64 = 0x30;
+const DATAGRAM_LAST: u64 = 0x31;
 
 /// A reason for which bytes are no frame (FRAME_ENCODING_ERROR, RFC 9000, section 20.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,6 +101,7 @@ pub fn frame_type(frame: &Frame) -> u64 {
         Frame::HandshakeDone => HANDSHAKE_DONE,
         Frame::AckFrequency(_) => ACK_FREQUENCY,
         Frame::ImmediateAck => IMMEDIATE_ACK,
+        Frame::Datagram(_) => DATAGRAM_LAST,
     }
 }
 
@@ -116,6 +122,10 @@ pub fn write(frame: &Frame, out: &mut Vec<u8>) {
             }
             write_integer(data.length.into(), out);
             out.resize(out.len() + data.length as usize, 0);
+        }
+        Frame::Datagram(message) => {
+            write_integer(message.length.into(), out);
+            out.resize(out.len() + message.length as usize, 0);
         }
         Frame::MaxData(limit) => write_integer(*limit, out),
         Frame::MaxStreamData(id, limit) => write_integers([identifier(*id), *limit], out),
@@ -170,6 +180,13 @@ pub fn read(bytes: &mut &[u8]) -> Result<Option<Frame>, Malformed> {
             MAX_STREAM_DATA => Frame::MaxStreamData(read_stream(bytes)?, read_integer(bytes)?),
             HANDSHAKE_DONE => Frame::HandshakeDone,
             IMMEDIATE_ACK => Frame::ImmediateAck,
+            DATAGRAM | DATAGRAM_LAST => {
+                let has_length = kind == DATAGRAM_LAST;
+                let length = if has_length { read_integer(bytes)? } else { bytes.len() as u64 };
+                let length = read_data((0, 0, length), false, bytes)?.length;
+                let stamp = Stamp { number: 0, sent: Time::ZERO };
+                Frame::Datagram(Box::new(Message { length, stamp, written: Written::default() }))
+            }
             ACK_FREQUENCY => Frame::AckFrequency(Box::new(AckRequest {
                 sequence: read_integer(bytes)?,
                 threshold: read_integer(bytes)?,
@@ -346,6 +363,10 @@ mod tests {
             Just(Frame::HandshakeDone),
             Just(Frame::ImmediateAck),
             request(),
+            data().prop_map(|data| {
+                let stamp = Stamp { number: 0, sent: Time::ZERO };
+                Frame::Datagram(Box::new(Message { length: data.length, stamp, written: Written::default() }))
+            }),
             ack(),
             data().prop_map(|data| Frame::Crypto(StreamData { id: 0, fin: false, ..data })),
             data().prop_map(Frame::Stream),
@@ -367,7 +388,7 @@ mod tests {
         }
 
         #[test]
-        fn arbitrary_bytes_are_read_or_refused(bytes in prop::collection::vec(prop_oneof![0..0x20_u8, Just(0xaf), any::<u8>()], 0..60)) {
+        fn arbitrary_bytes_are_read_or_refused(bytes in prop::collection::vec(prop_oneof![0..0x34_u8, Just(0xaf), any::<u8>()], 0..60)) {
             for frame in read_all(&bytes).unwrap_or_default() {
                 let mut out = Vec::new();
                 write(&frame, &mut out);

@@ -75,6 +75,7 @@ impl Connection {
                 }
                 Frame::HandshakeDone => self.confirm(),
                 Frame::AckFrequency(request) => self.follow(request),
+                Frame::Datagram(message) => self.arrived.push_back(message.clone()),
                 Frame::ImmediateAck => self.spaces[space as usize].hasten(now),
             }
         }
@@ -256,7 +257,8 @@ impl Connection {
                         self.control.push(Frame::MaxStreamData(*id, limit));
                     }
                 }
-                Frame::Ping | Frame::Ack(_) | Frame::ImmediateAck => {}
+                // RFC 9221, section 5.2: datagrams are not repeated.
+                Frame::Ping | Frame::Ack(_) | Frame::ImmediateAck | Frame::Datagram(_) => {}
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use super::{Connection, Outgoing, LEAST_ROOM};
 use crate::app::End;
-use crate::quic::frames::{number_bytes, Datagram, Frame, Kind, Packet, Space, SMALLEST_INITIAL};
+use crate::quic::frames::{
+    datagram_header, largest_datagram, number_bytes, Datagram, Frame, Kind, Packet, Space, SMALLEST_INITIAL,
+};
 use crate::quic::space::Sent;
 use bentpipe_core::Time;
 use std::sync::Arc;
@@ -118,6 +120,9 @@ impl Connection {
         if space != Space::Application {
             return self.crypto[space as usize].send.has_data(u64::MAX);
         }
+        if !self.datagrams.is_empty() {
+            return true;
+        }
         let room = self.limit - self.data_sent;
         while let Some(id) = self.active.front() {
             if self.streams.get(id).is_some_and(|stream| stream.send.has_data(room)) {
@@ -148,6 +153,18 @@ impl Connection {
         });
         let count = control.count();
         frames.extend(self.control.drain(..count));
+        let largest = largest_datagram(self.mtu);
+        while let Some(message) = self.datagrams.front() {
+            let size = datagram_header(message.length) + message.length;
+            // A datagram that fits in no packet is dropped.
+            if size > left && message.length <= largest {
+                break;
+            }
+            if let Some(message) = self.datagrams.pop_front().filter(|_| size <= left) {
+                left -= size;
+                frames.push(Frame::Datagram(message));
+            }
+        }
         let (mut fresh, mut repeated) = (0, false);
         for _ in 0..self.active.len() {
             let Some(&id) = self.active.front() else { break };

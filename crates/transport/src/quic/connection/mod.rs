@@ -23,7 +23,7 @@ mod handshake;
 mod timers;
 
 use super::controller::Controller;
-use super::frames::{full_packet, AckRequest, Datagram, Frame, Space, SMALLEST_INITIAL};
+use super::frames::{full_packet, AckRequest, Datagram, Frame, Message, Space, SMALLEST_INITIAL};
 use super::space::{AckRule, Outcome, PacketSpace};
 use super::streams::{ReceivePart, SendPart, Window};
 use super::Config;
@@ -92,6 +92,9 @@ pub struct Connection {
     data_sent: u64,
     window: Window,
     data_read: u64,
+    /// Datagrams that wait for a packet, and those that have arrived.
+    datagrams: VecDeque<Box<Message>>,
+    arrived: VecDeque<Box<Message>>,
     /// Control frames that wait for a packet.
     control: Vec<Frame>,
     /// The rule for acknowledgments of 0-RTT and 1-RTT packets, and the number of the request that
@@ -150,6 +153,8 @@ impl Connection {
             data_sent: 0,
             window: Window::new(config.connection_window.bytes(), config.max_connection_window.bytes()),
             data_read: 0,
+            datagrams: VecDeque::new(),
+            arrived: VecDeque::new(),
             control: Vec::new(),
             ack_rule: AckRule::new(config.ack_every.value(), config.max_ack_delay),
             ack_request: None,
@@ -195,6 +200,20 @@ impl Connection {
         self.stream(id).send.hand_over(bytes);
         self.activate(id);
         self.request_acks();
+    }
+
+    /// Adds a datagram to those that wait for a packet (RFC 9221, section 5).
+    pub fn send_datagram(&mut self, now: Time, message: Message) {
+        self.counters.start.get_or_insert(now);
+        self.counters.sent_bytes += u64::from(message.length);
+        self.counters.sent_packets += 1;
+        self.datagrams.push_back(Box::new(message));
+        self.request_acks();
+    }
+
+    /// Returns the next datagram that has arrived.
+    pub fn next_arrived(&mut self) -> Option<Box<Message>> {
+        self.arrived.pop_front()
     }
 
     /// Ends a stream after its data.
@@ -251,11 +270,11 @@ impl Connection {
         (self.controller.probe_term() + delay) * self.backoff()
     }
 
-    /// Requests acknowledgments of the configured frequency, once the handshake is complete and this
-    /// end has data to send.
+    /// Requests acknowledgments of the configured frequency, once the handshake is complete and
+    /// this end has data to send.
     fn request_acks(&mut self) {
         let Some(wanted) = self.config.ack_frequency else { return };
-        let sends = self.streams.values().any(|stream| stream.send.is_used());
+        let sends = !self.datagrams.is_empty() || self.streams.values().any(|stream| stream.send.is_used());
         if self.has_requested || !self.complete || !sends {
             return;
         }
