@@ -62,7 +62,7 @@ def qlog(run: Run, flow: str | None = None) -> str:
 
 def _end(run: Run, flow: str | None) -> str:
     """Returns the name of the end."""
-    ends = sorted(set(run.trace("quic_frame")["flow_end"])) if run.has_trace("quic_frame") else []
+    ends = sorted(set(run.trace("quic_frame")["flow end"])) if run.has_trace("quic_frame") else []
     flows = [end.removesuffix(".source") for end in ends if end.endswith(".source")]
     if not flows:
         raise InputError(
@@ -143,7 +143,7 @@ def _recovery(run: Run, end: str, sender: str) -> Iterator[Event]:
     if not run.has_trace("quic"):
         return
     reports = run.table("quic_connection").iter_rows(named=True)
-    size = next(row["mtu"] for row in reports if row["flow_end"] == end)
+    size = next(row["mtu"] for row in reports if row["flow end"] == end)
     known: dict[str, object] = {}
     state: str | None = None
     least: float | None = None

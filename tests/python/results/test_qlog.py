@@ -17,15 +17,15 @@ SCENARIO = """
 name = "upload"
 seed = 4
 duration = "30 s"
-nodes = ["a", "b"]
 record.details = true
 
 [[link]]
 name = "path"
-between = ["a", "b"]
+from = "a"
+to = "b"
 rate = "2 Mbit/s"
 delay = "100 ms"
-loss = 0.02
+error = { kind = "packet", probability = 0.02 }
 
 [[flow]]
 name = "f"
