@@ -10,6 +10,7 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 __all__ = [
     "Accept",
+    "AckFrequency",
     "Acm",
     "Action",
     "Adapt",
@@ -1215,6 +1216,20 @@ class PoissonStarts(TypedDict):
 Starts: TypeAlias = 'EvenStarts | UniformStarts | PoissonStarts | Literal["even", "uniform", "poisson"]'
 
 
+class AckFrequency(TypedDict):
+    """Acknowledgments that a sender requests from its receiver (draft-ietf-quic-ack-frequency, section 4).
+    Without keys, the request is for the default of RFC 9000."""
+
+    max_ack_delay: NotRequired[Span]
+    """Maximum delay of an acknowledgment (Requested Max Ack Delay). Default 25 ms."""
+    reordering_threshold: NotRequired[int]
+    """Distance from a missing packet to the largest number received at which an acknowledgment is sent at
+    once (Reordering Threshold); 0 for never. Default 1."""
+    threshold: NotRequired[int]
+    """Number of packets with data that may wait for an acknowledgment: the next one causes it (Ack-Eliciting
+    Threshold). Default 1, an acknowledgment for every second packet."""
+
+
 class Saved(TypedDict):
     """Values of an earlier connection over the same path."""
 
@@ -1634,6 +1649,10 @@ class QuicTransport(TypedDict):
     """Maximum delay of an acknowledgment (`max_ack_delay`, RFC 9000, section 18.2). Default 25 ms."""
     max_connection_window: NotRequired[Size]
     """Receive window of the connection after autotuning. Default 15 MiB."""
+    max_datagram_frame_size: NotRequired[int]
+    """Largest frame of a datagram that both ends accept (`max_datagram_frame_size`, RFC 9221, section 3), for
+    applications that send datagrams, such as cbr and voice: a lost datagram is not repeated. If unset, their
+    data is sent on a stream."""
     max_stream_window: NotRequired[Size]
     """Receive window of a stream after autotuning. A window doubles if it is used within four round trips.
     Default 6 MiB."""
@@ -4077,7 +4096,8 @@ class Record(TypedDict):
     """Number of bytes to keep of each captured packet. Default 128."""
     details: NotRequired[bool]
     """True if destinations also measure delay variation and reordering, and report delays by class, in the
-    tables `flow_details` and `class`. Default false."""
+    tables `flow_details` and `class`, and if the ends of QUIC flows record their frames in the trace
+    `quic_frame`. Default false."""
     traces: NotRequired[
         list[
             Literal[
@@ -4087,6 +4107,7 @@ class Record(TypedDict):
                 "datagram",
                 "nack",
                 "quic",
+                "quic_frame",
                 "delivery",
                 "tcp",
                 "tfrc",

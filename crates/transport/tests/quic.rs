@@ -1,9 +1,11 @@
 //! QUIC connections over an ideal path, compared with RFC 9000 and RFC 9002.
 
 use bentpipe_core::{Span, Time};
-use bentpipe_transport::app::{End, Event};
+use bentpipe_stage::packet::datagram::Written;
+use bentpipe_stage::Ecn;
+use bentpipe_transport::app::{End, Event, Stamp};
 use bentpipe_transport::quic::connection::{Connection, Outgoing};
-use bentpipe_transport::quic::frames::{Datagram, Frame, Kind};
+use bentpipe_transport::quic::frames::{Datagram, Frame, Kind, Message};
 use bentpipe_transport::quic::Config;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +94,7 @@ impl Pair {
             if arrival == next {
                 let (_, InFlight { from, outgoing }) = self.path.pop_first().unwrap();
                 let to = 1 - from;
-                self.ends[to].receive(self.now, &outgoing.datagram, outgoing.size, false);
+                self.ends[to].receive(self.now, &outgoing.datagram, outgoing.size, Ecn::NotEct);
                 self.settle(to);
                 continue;
             }
@@ -297,6 +299,91 @@ fn packets_grow_after_a_probe_of_the_path_mtu() {
     assert_eq!(pair.ends[0].mtu(), 1452);
     let full = pair.sent[0].iter().filter(|(_, size, _)| *size == 1452).count();
     assert!(full > 40, "{full} of {}", pair.sent[0].len());
+}
+
+/// draft-ietf-quic-ack-frequency, section 6: more packets than the threshold cause an
+/// acknowledgment. RFC 9000, section 13.2.2: every second packet does.
+#[test]
+fn acknowledgments_follow_the_requested_threshold() {
+    let packets = |frequency: &str| {
+        // The windows are so large that the receiver sends acknowledgments alone.
+        let windows = r#""stream_window": "4 MB", "connection_window": "4 MB", "initial_window": 1000"#;
+        let config = format!(r#"{{{windows}, "pacing": false, "mtu_discovery": false {frequency}}}"#);
+        let mut pair = Pair::new(&config);
+        pair.upload(400_000);
+        pair.run(at(10_000));
+        assert_eq!(pair.delivered(1), 400_000);
+        let is_ack = |datagram: &&std::sync::Arc<Datagram>| {
+            let first = &datagram.first;
+            first.kind == Kind::OneRtt && first.frames.iter().any(|frame| matches!(frame, Frame::Ack(_)))
+        };
+        let data = pair.datagrams[0].iter().filter(|one| one.streams().next().is_some()).count();
+        (data, pair.datagrams[1].iter().filter(is_ack).count())
+    };
+    for (frequency, every) in [("", 2), (r#", "ack_frequency": {"threshold": 9}"#, 10)] {
+        let (data, acks) = packets(frequency);
+        assert!((data / every..=data / every + 2).contains(&acks), "{frequency}: {acks} for {data} packets");
+    }
+}
+
+/// draft-ietf-quic-ack-frequency, sections 4 to 6: a receiver delays the acknowledgment of a packet
+/// by the requested time, and the sender's probe time-out includes this time. A probe requests an
+/// acknowledgment at once.
+#[test]
+fn acknowledgments_are_delayed_as_requested() {
+    let config =
+        r#"{"mtu_discovery": false, "ack_frequency": {"threshold": 100, "max_ack_delay": "500 ms"}}"#;
+    let mut pair = Pair::new(config);
+    pair.ends[0].open(Time::ZERO, 0);
+    for (send, done) in [(1000, 1225), (2000, 2700)] {
+        // The packet with the request is acknowledged by the rule before it.
+        pair.run(at(send));
+        let before = pair.ends[0].acknowledged_bytes();
+        pair.ends[0].send(pair.now, 0, 500);
+        pair.run(at(done - 1));
+        assert_eq!(pair.ends[0].acknowledged_bytes(), before);
+        pair.run(at(done));
+        assert_eq!(pair.ends[0].acknowledged_bytes(), before + 500);
+    }
+    assert_eq!(pair.ends[0].counters.timeouts, 0);
+    pair.run(at(4000));
+    let before = pair.sent[0].len();
+    pair.lost[0].insert(before);
+    pair.ends[0].send(pair.now, 0, 500);
+    let timeout = pair.ends[0].probe_timeout();
+    assert!(timeout >= Span::from_millis(700));
+    pair.run(at(4000) + timeout + DELAY * 2);
+    assert_eq!(pair.ends[0].acknowledged_bytes(), 1500);
+    assert_eq!(pair.ends[0].counters.timeouts, 1);
+}
+
+/// RFC 9221, section 5: datagrams are acknowledged and lower the window when they are lost, but are
+/// not repeated, and flow control does not limit them.
+#[test]
+fn datagrams_are_not_repeated() {
+    let mut pair = Pair::new(
+        r#"{"mtu_discovery": false, "max_datagram_frame_size": 1200, "connection_window": "1 kB", "max_connection_window": "1 kB"}"#,
+    );
+    pair.ends[0].open(Time::ZERO, 0);
+    pair.run(at(1000));
+    let before = pair.sent[0].len();
+    pair.lost[0].insert(before + 1);
+    for number in 0..8 {
+        let stamp = Stamp { number, sent: pair.now };
+        // The last one fits in no packet.
+        let length = if number == 7 { 1200 } else { 1000 };
+        pair.ends[0].send_datagram(pair.now, Message { length, stamp, written: Written::default() });
+    }
+    pair.run(at(3000));
+    let arrived: Vec<_> =
+        std::iter::from_fn(|| pair.ends[1].next_arrived()).map(|message| message.stamp.number).collect();
+    assert_eq!(arrived, [0, 2, 3, 4, 5, 6]);
+    // A frame of 1000 bytes has a type and a length of two bytes (section 4).
+    let sizes: Vec<_> = pair.sent[0][before..before + 7].iter().map(|(_, size, _)| *size).collect();
+    assert_eq!(sizes, [Kind::OneRtt.overhead(1) + 1 + 2 + 1000; 7]);
+    let state = &pair.ends[0].controller.state;
+    assert_eq!(state.snd_ssthresh, state.prior_cwnd * 7 / 10);
+    assert_eq!(state.packets_out, 0);
 }
 
 /// Every byte arrives once and in order after any losses, and both ends agree on the end.

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: Ending of NetPIPE's own file.
 _NP_OUT = ".out"
 
+#: Ending of a qlog of a QUIC connection.
+_QLOG = ".sqlog"
+
 
 def export(
     run: Annotated[
@@ -32,7 +35,8 @@ def export(
         typer.Argument(
             metavar="FILE",
             help="The file to write. Its ending selects the format: .csv, .parquet, .xlsx, .json, .md, "
-            ".tex, or .out for the results of NetPIPE. With --to, the folder to write.",
+            ".tex, .out for the results of NetPIPE, or .sqlog for the qlog of a QUIC flow. With --to, the folder "
+            "to write.",
             show_default="with --to SCENARIO-TOOL, otherwise required",
         ),
     ] = None,
@@ -47,7 +51,10 @@ def export(
     flow: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The flow for a .out file, if several run NetPIPE.", show_default=False
+            metavar="NAME",
+            help="The flow for a .out or .sqlog file, if several run NetPIPE or use QUIC. For a .sqlog file, "
+            "NAME.destination is its server.",
+            show_default=False,
         ),
     ] = None,
     to: Annotated[
@@ -81,6 +88,9 @@ def export(
     the throughput in units of 2^20 bit/s, and the time in seconds. The exit code is 1 if the run
     ended before NetPIPE finished.
 
+    A .sqlog file has the packets, metrics and congestion states of one end of a QUIC flow, for qvis
+    (qlog 0.3). The run must have been recorded with record.details = true.
+
     With --to, imposes the path of a scenario by another tool: its rates, delays, losses and queues,
     over time if the tool can. The path is observed in simulations without the scenario's flows. The
     files name the losses of fidelity.
@@ -98,17 +108,26 @@ def export(
             raise InputError(f"{option} {value}: allowed only with --to")
     if file is None:
         raise InputError("FILE is missing: name the file to write, or the tool by --to")
-    np_out = of_format(file, [*ENDINGS, _NP_OUT]) == _NP_OUT
-    if np_out and rows is not None:
-        raise InputError(f"--rows {rows}: not allowed for a {_NP_OUT} file, which has the results of NetPIPE")
-    if flow is not None and not np_out:
-        raise InputError(f"--flow {flow}: allowed only for a {_NP_OUT} file; other files have all flows")
+    ending = of_format(file, [*ENDINGS, _NP_OUT, _QLOG])
+    of_one_flow = {_NP_OUT: "the results of NetPIPE", _QLOG: "the events of a QUIC flow"}
+    if rows is not None and ending in of_one_flow:
+        raise InputError(f"--rows {rows}: not allowed for a {ending} file, which has {of_one_flow[ending]}")
+    if flow is not None and ending not in of_one_flow:
+        raise InputError(
+            f"--flow {flow}: allowed only for a {_NP_OUT} or {_QLOG} file; other files have all flows"
+        )
     opened = open_run(Path(run))
-    pending = _write_np_out(opened, flow, file) if np_out else 0
-    if not np_out:
+    pending = 0
+    if ending == _NP_OUT:
+        pending = _write_np_out(opened, flow, file)
+    elif ending == _QLOG:
+        from bentpipe.results.qlog import qlog
+
+        _write_text(qlog(opened, flow), file)
+    else:
         write(table_of_run(opened, rows or "flows"), file)
     if json:
-        print_json({"written": file} | ({"pending_bytes": pending} if np_out else {}))
+        print_json({"written": file} | ({"pending_bytes": pending} if ending == _NP_OUT else {}))
     else:
         # Print to stderr, to keep standard output clean for pipes.
         typer.echo(f"written  {file}", err=True)
@@ -125,10 +144,14 @@ def _write_np_out(run: Run, flow: str | None, file: Path) -> int:
     block, or 0."""
     from bentpipe.results.netpipe import blocks, np_out, pending
 
-    text = np_out(blocks(run, flow))
+    _write_text(np_out(blocks(run, flow)), file)
+    return pending(run, flow)
+
+
+def _write_text(text: str, file: Path) -> None:
+    """Writes a file, and creates its folder if it is missing."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
-    return pending(run, flow)
 
 
 def _export_path(

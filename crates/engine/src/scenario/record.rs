@@ -16,7 +16,8 @@ pub struct Record {
     /// Number of bytes to keep of each captured packet. Default 128.
     pub capture_bytes: Count<60, 65_535>,
     /// True if destinations also measure delay variation and reordering, and report delays by
-    /// class, in the tables `flow_details` and `class`. Default false.
+    /// class, in the tables `flow_details` and `class`, and if the ends of QUIC flows record their
+    /// frames in the trace `quic_frame`. Default false.
     pub details: bool,
 }
 

@@ -109,6 +109,24 @@ name = "bulk""#,
     ("a network whose part is called as a link", &[("name = \"second\"", "name = \"sat.st1\"")]),
     ("a link between a node and itself", &[("to = \"d\"\nrate", "to = \"c\"\nrate")]),
     ("bulk over udp", &[("transport = { kind = \"tcp\", congestion = \"reno\" }", "transport = \"udp\"")]),
+    (
+        "bulk in datagrams over quic",
+        &[(
+            "transport = { kind = \"tcp\", congestion = \"reno\" }",
+            "transport = { kind = \"quic\", max_datagram_frame_size = 1200 }",
+        )],
+    ),
+    (
+        "datagrams above the largest of quic",
+        &[("transport = \"udp\"", "transport = { kind = \"quic\", max_datagram_frame_size = 900 }")],
+    ),
+    (
+        "voice on a stream of quic",
+        &[
+            ("app = { kind = \"cbr\", rate = \"64 kbit/s\" }", "app = \"voice\""),
+            ("transport = \"udp\"", "transport = \"quic\""),
+        ],
+    ),
     ("a congestion control that does not exist", &[("\"reno\"", "\"rino\"")]),
     ("a parameter of the kernel's own", &[("\"reno\" }", "\"linux-cubic\", parameters = { alpha = 2 } }")]),
     (

@@ -185,6 +185,7 @@ fn talk() -> impl Strategy<Value = String> {
         ", mtu_discovery = false",
         ", ecn = true",
         ", certificate = 9000",
+        ", ack_frequency = { threshold = 9, max_ack_delay = \"100 ms\", reordering_threshold = 3 }",
     ]);
     let quic = (choice(APPS), choice(&["reno", "cubic", "bbr", "prague"]), options).prop_map(
         |(app, congestion, options)| {
@@ -193,7 +194,15 @@ fn talk() -> impl Strategy<Value = String> {
             )
         },
     );
-    prop_oneof![3 => tcp, 2 => udp, 1 => tfrc, 2 => quic]
+    let size = choice(&["1 B", "160 B", "1100 B"]);
+    let datagrams =
+        (choice(&["16 kbit/s", "2 Mbit/s"]), size, choice(BURSTS)).prop_map(|(rate, datagram, bursts)| {
+            format!(
+                "app = {{ kind = \"cbr\", rate = \"{rate}\", datagram = \"{datagram}\"{bursts} }}\n\
+                 transport = {{ kind = \"quic\", max_datagram_frame_size = 1200 }}\n"
+            )
+        });
+    prop_oneof![3 => tcp, 2 => udp, 1 => tfrc, 2 => quic, 1 => datagrams]
 }
 
 /// A random change: the changed part (an index over links and the network), the time in permille of

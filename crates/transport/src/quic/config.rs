@@ -6,6 +6,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Acknowledgments that a sender requests from its receiver (draft-ietf-quic-ack-frequency, section
+/// 4). Without keys, the request is for the default of RFC 9000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AckFrequency {
+    /// Number of packets with data that may wait for an acknowledgment: the next one causes it
+    /// (Ack-Eliciting Threshold). Default 1, an acknowledgment for every second packet.
+    pub threshold: Count<0, 1_000_000>,
+    /// Maximum delay of an acknowledgment (Requested Max Ack Delay). Default 25 ms.
+    pub max_ack_delay: Span,
+    /// Distance from a missing packet to the largest number received at which an acknowledgment is
+    /// sent at once (Reordering Threshold); 0 for never. Default 1.
+    pub reordering_threshold: Count<0, 1_000_000>,
+}
+
+impl Default for AckFrequency {
+    fn default() -> AckFrequency {
+        AckFrequency {
+            threshold: Count::new(1),
+            max_ack_delay: Span::from_millis(25),
+            reordering_threshold: Count::new(1),
+        }
+    }
+}
+
 /// QUIC (RFC 9000, RFC 9002): a connection with a stream for each connection of the application.
 ///
 /// ```toml
@@ -54,6 +79,11 @@ pub struct Config {
     pub ack_every: Count<1, 1000>,
     /// Maximum delay of an acknowledgment (`max_ack_delay`, RFC 9000, section 18.2). Default 25 ms.
     pub max_ack_delay: Span,
+    /// Acknowledgments that a sender of data requests from its receiver after the handshake, in a
+    /// frame ACK_FREQUENCY (draft-ietf-quic-ack-frequency). If unset, a receiver uses `ack_every`
+    /// and `max_ack_delay`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_frequency: Option<AckFrequency>,
     /// Number of packets above a missing one after which the packet is lost (`kPacketThreshold`,
     /// RFC 9002, section 6.1.1). Default 3.
     pub packet_threshold: Count<3, 1000>,
@@ -61,6 +91,11 @@ pub struct Config {
     /// section 7.1). Default: false, and true for a scalable congestion control.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+    /// Largest frame of a datagram that both ends accept (`max_datagram_frame_size`, RFC 9221,
+    /// section 3), for applications that send datagrams, such as cbr and voice: a lost datagram is
+    /// not repeated. If unset, their data is sent on a stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_datagram_frame_size: Option<Count<16, 65_535>>,
     /// Initial receive window of a stream (flow control, RFC 9000, section 4). Default 512 KiB.
     pub stream_window: Size,
     /// Receive window of a stream after autotuning. A window doubles if it is used within four
@@ -95,8 +130,10 @@ impl Default for Config {
             pacing_gain: Count::new(125),
             ack_every: Count::new(2),
             max_ack_delay: Span::from_millis(25),
+            ack_frequency: None,
             packet_threshold: Count::new(3),
             ecn: None,
+            max_datagram_frame_size: None,
             stream_window: Size::from_bytes(512 << 10),
             max_stream_window: Size::from_bytes(6 << 20),
             connection_window: Size::from_bytes(768 << 10),

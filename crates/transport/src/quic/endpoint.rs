@@ -2,9 +2,11 @@
 //! port 0. Each connection that the application opens is a stream.
 
 use super::connection::Connection;
-use super::frames::{Datagram, LOWER};
+use super::frames::{Datagram, Message, LOWER};
+use super::log::{self, Happening};
 use super::Config;
-use crate::app::{Actions, App, Event};
+use crate::app::{Actions, App, Arrival, Event, Stamp, STAMP_BYTES};
+use crate::datagrams;
 use crate::flow::DestinationCounters;
 use crate::hosting::{self, Hosted, Site};
 use crate::names;
@@ -15,7 +17,9 @@ use crate::Transport;
 use bentpipe_congestion::interface::{Congestion, INFINITE_SSTHRESH};
 use bentpipe_core::{Column, Probe, Report, Stream, Table, Time};
 use bentpipe_link::channel::effect::Received;
-use bentpipe_stage::{Body, Content, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage};
+use bentpipe_stage::{
+    Body, Content, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage, LARGEST_DATAGRAM,
+};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -70,6 +74,10 @@ pub struct Traces {
     pub connection: Probes,
     /// Probe of the trace [`hosting::TRACE`], if it is recorded.
     pub transactions: Option<Probe>,
+    /// Probe of the trace [`log::TRACE`], if it is recorded.
+    pub frames: Option<Probe>,
+    /// Probes of arriving datagrams.
+    pub datagrams: datagrams::Probes,
 }
 
 /// One end of a QUIC flow, as a stage.
@@ -79,6 +87,10 @@ pub struct Endpoint {
     connection: Connection,
     traces: Traces,
     number: u32,
+    /// True if the application sends datagrams.
+    sends_datagrams: bool,
+    /// Number of the next datagram of the application.
+    next_datagram: u32,
     destination: DestinationCounters,
     corrupted: Received,
 }
@@ -94,7 +106,8 @@ impl Endpoint {
         traces: Traces,
     ) -> Endpoint {
         let random = config.draw(&mut stream);
-        let connection = Connection::new(config, site.end, congestion, random);
+        let mut connection = Connection::new(config, site.end, congestion, random);
+        connection.keeps_losses = traces.frames.is_some();
         Endpoint {
             destination: DestinationCounters::new(site.details),
             hosted: Hosted::new(&site, app, stream),
@@ -102,6 +115,8 @@ impl Endpoint {
             connection,
             traces,
             number: 0,
+            sends_datagrams: config.max_datagram_frame_size.is_some(),
+            next_datagram: 0,
             corrupted: Received::default(),
         }
     }
@@ -118,7 +133,15 @@ impl Endpoint {
 
     /// Informs the application of all events, and sends what may be sent.
     fn proceed(&mut self, now: Time, arrived: Option<Time>, out: &mut Outbox) {
+        if let Some(probe) = self.traces.frames {
+            for (datagram, place) in self.connection.take_losses() {
+                log::write(probe, now, Happening::Lost, datagram.packet(place), out);
+            }
+        }
         loop {
+            while let Some(message) = self.connection.next_arrived() {
+                self.take_datagram(now, &message, out);
+            }
             while let Some((id, event)) = self.connection.next_event() {
                 if let Event::Received { bytes } = event {
                     self.destination.delivered_bytes += bytes;
@@ -139,6 +162,7 @@ impl Endpoint {
                 (true, false) => Ecn::Ect0,
                 (true, true) => Ecn::Ect1,
             };
+            self.log(now, Happening::Sent, &outgoing.datagram, out);
             let body = Body::Layer(outgoing.datagram);
             self.site.send_marked(now, (now, self.number, outgoing.size + LOWER), ecn, body, out);
             self.number = self.number.wrapping_add(1);
@@ -146,17 +170,43 @@ impl Endpoint {
     }
 
     /// Delivers an event to the application, and performs its actions.
-    fn call(&mut self, now: Time, mut id: u16, mut event: Event, out: &mut Outbox) {
+    fn call(&mut self, now: Time, id: u16, event: Event, out: &mut Outbox) {
+        let actions = self.hosted.on(now, id, event);
+        self.act(now, id, actions, out);
+    }
+
+    /// Passes a datagram to the application, and performs its actions.
+    fn take_datagram(&mut self, now: Time, message: &Message, out: &mut Outbox) {
+        let bytes = u64::from(message.length);
+        self.destination.delivered_bytes += bytes;
+        self.destination.last_delivery = Some(now);
+        let delay = now.since(message.stamp.sent).as_secs_f64();
+        let received = self.destination.delivered_bytes as f64;
+        let row = [f64::from(message.stamp.number), delay, bytes as f64, received];
+        self.traces.datagrams.record_arrival(now, row, out);
+        let content = message.written.bytes();
+        let stamp = (bytes >= STAMP_BYTES + content.len() as u64).then_some(message.stamp);
+        let actions = self.hosted.arrived(now, &Arrival { bytes, stamp, intact: true, content });
+        self.traces.datagrams.record_measures(now, &self.hosted, out);
+        self.act(now, 0, actions, out);
+    }
+
+    /// Performs actions of the application.
+    fn act(&mut self, now: Time, mut id: u16, mut actions: Actions, out: &mut Outbox) {
         loop {
-            let mut actions = Actions::default();
-            self.hosted.ask(now, id, event, &mut actions);
             if let (Some(over), Some(probe)) = (&actions.over, self.traces.transactions) {
                 out.record(probe, now, &hosting::row(now, over));
             }
             if actions.connect {
                 self.connection.open(now, id);
             }
-            if actions.send > 0 {
+            if actions.send > 0 && self.sends_datagrams {
+                let stamp = Stamp { number: self.next_datagram, sent: now };
+                let written = self.hosted.writes();
+                let message = Message { length: actions.send.min(LARGEST_DATAGRAM) as u32, stamp, written };
+                self.connection.send_datagram(now, message);
+                self.next_datagram = self.next_datagram.wrapping_add(1);
+            } else if actions.send > 0 {
                 self.connection.send(now, id, actions.send);
             }
             if actions.stop {
@@ -164,10 +214,9 @@ impl Endpoint {
             } else if actions.close {
                 self.connection.close(id);
             }
-            match actions.turn {
-                Some(other) => (id, event) = (other, Event::Turn),
-                None => return,
-            }
+            let Some(other) = actions.turn else { return };
+            id = other;
+            actions = self.hosted.on(now, id, Event::Turn);
         }
     }
 
@@ -179,6 +228,13 @@ impl Endpoint {
             if timed_out {
                 self.trace(now, out);
             }
+        }
+    }
+
+    /// Records the packets of a datagram.
+    fn log(&self, now: Time, happening: Happening, datagram: &Datagram, out: &mut Outbox) {
+        if let Some(probe) = self.traces.frames {
+            datagram.packets().for_each(|packet| log::write(probe, now, happening, packet, out));
         }
     }
 
@@ -225,7 +281,8 @@ impl Stage for Endpoint {
         }
         let waits = self.connection.controller.state.packets_out > 0;
         let size = packet.size - LOWER;
-        self.connection.receive(now, &datagram, size, packet.ecn == Ecn::Ce);
+        self.log(now, Happening::Received, &datagram, out);
+        self.connection.receive(now, &datagram, size, packet.ecn);
         self.proceed(now, Some(packet.birth), out);
         if waits {
             self.trace(now, out);

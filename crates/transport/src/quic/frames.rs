@@ -6,9 +6,10 @@
 //! tag of 16 bytes. Integers have variable length (section 16), and packet numbers the length that
 //! section 17.1 requires.
 
+use crate::app::Stamp;
 use bentpipe_core::Span;
-use bentpipe_stage::packet::{IPV4_HEADER, UDP_HEADER};
-use bentpipe_stage::{Content, Damage, Packet as Carrier, Payload};
+use bentpipe_stage::packet::{datagram::Written, IPV4_HEADER, UDP_HEADER};
+use bentpipe_stage::{Content, Damage, Ecn, Packet as Carrier, Payload};
 
 /// Bytes of the headers below QUIC.
 pub const LOWER: u32 = IPV4_HEADER + UDP_HEADER;
@@ -114,10 +115,57 @@ pub struct Ack {
     pub ranges: Vec<(u64, u64)>,
     /// Time since the packet with the largest number arrived.
     pub delay: Span,
-    /// Number of packets that arrived with the mark "congestion experienced".
-    pub marked: u64,
-    /// True if the counts of ECN are included.
-    pub counts: bool,
+    /// Numbers of packets that arrived with each mark, if the connection uses ECN.
+    pub ecn: Option<EcnCounts>,
+}
+
+/// Numbers of packets that arrived with each mark (RFC 9000, section 19.3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EcnCounts {
+    /// Number of packets with the mark ECT(0).
+    pub ect0: u64,
+    /// Number of packets with the mark ECT(1).
+    pub ect1: u64,
+    /// Number of packets with the mark "congestion experienced".
+    pub ce: u64,
+}
+
+impl EcnCounts {
+    /// Counts a packet that arrived with this mark.
+    pub fn count(&mut self, ecn: Ecn) {
+        match ecn {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.ect0 += 1,
+            Ecn::Ect1 => self.ect1 += 1,
+            Ecn::Ce => self.ce += 1,
+        }
+    }
+}
+
+/// A request for acknowledgments of another frequency (ACK_FREQUENCY,
+/// draft-ietf-quic-ack-frequency, section 4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AckRequest {
+    /// Number of the request. A lower number than that of an earlier request has no effect.
+    pub sequence: u64,
+    /// Number of packets that may wait for an acknowledgment; one more causes it.
+    pub threshold: u64,
+    /// Maximum delay of an acknowledgment.
+    pub max_ack_delay: Span,
+    /// Distance from a missing packet to the largest number received that causes an acknowledgment
+    /// without delay; 0 for never.
+    pub reordering_threshold: u64,
+}
+
+/// A datagram of the application (RFC 9221), which is not repeated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// Size of its payload in bytes.
+    pub length: u32,
+    /// Number of the datagram and the time at which the application sent it.
+    pub stamp: Stamp,
+    /// Bytes that the application wrote into it.
+    pub written: Written,
 }
 
 /// A frame: the unit of which packets consist.
@@ -137,18 +185,32 @@ pub enum Frame {
     MaxStreamData(u16, u64),
     /// The server has completed the handshake.
     HandshakeDone,
+    /// A request for acknowledgments of another frequency.
+    AckFrequency(Box<AckRequest>),
+    /// A request for an acknowledgment without delay.
+    ImmediateAck,
+    /// A datagram of the application (RFC 9221).
+    Datagram(Box<Message>),
 }
 
 impl Frame {
     /// Returns the size of the frame in bytes.
     pub fn size(&self) -> u32 {
         match self {
-            Frame::Ping | Frame::HandshakeDone => 1,
+            Frame::Ping | Frame::HandshakeDone | Frame::ImmediateAck => 1,
             Frame::Ack(ack) => ack_size(ack),
             Frame::Crypto(data) => 1 + variable(data.offset) + variable(data.length.into()) + data.length,
             Frame::Stream(data) => stream_header(data.id, data.offset, data.length) + data.length,
             Frame::MaxData(limit) => 1 + variable(*limit),
             Frame::MaxStreamData(id, limit) => 1 + variable(identifier(*id)) + variable(*limit),
+            Frame::Datagram(message) => datagram_header(message.length) + message.length,
+            Frame::AckFrequency(request) => {
+                let delay = variable(request.max_ack_delay.as_micros());
+                2 + variable(request.sequence)
+                    + variable(request.threshold)
+                    + delay
+                    + variable(request.reordering_threshold)
+            }
         }
     }
 
@@ -160,7 +222,7 @@ impl Frame {
 
 /// Returns the identifier of a stream on the wire: a bidirectional stream of the client (RFC 9000,
 /// section 2.1).
-fn identifier(id: u16) -> u64 {
+pub(super) fn identifier(id: u16) -> u64 {
     u64::from(id) * 4
 }
 
@@ -168,6 +230,16 @@ fn identifier(id: u16) -> u64 {
 pub fn stream_header(id: u16, offset: u64, length: u32) -> u32 {
     let position = if offset == 0 { 0 } else { variable(offset) };
     1 + variable(identifier(id)) + position + variable(length.into())
+}
+
+/// Returns the size of a datagram's frame without its data, in bytes.
+pub fn datagram_header(length: u32) -> u32 {
+    1 + variable(length.into())
+}
+
+/// Returns the largest payload of a datagram in a packet with this UDP payload, in bytes.
+pub fn largest_datagram(udp_payload: u32) -> u32 {
+    udp_payload - Kind::OneRtt.overhead(4) - datagram_header(udp_payload)
 }
 
 fn ack_size(ack: &Ack) -> u32 {
@@ -179,7 +251,7 @@ fn ack_size(ack: &Ack) -> u32 {
         size += variable(smallest - end - 2) + variable(end - start);
         smallest = *start;
     }
-    size + if ack.counts { 2 * variable(first.1) + variable(ack.marked) } else { 0 }
+    size + ack.ecn.map_or(0, |counts| variable(counts.ect0) + variable(counts.ect1) + variable(counts.ce))
 }
 
 /// A packet of QUIC, as a list of frames.
@@ -251,7 +323,9 @@ impl Datagram {
 
 impl Payload for Datagram {
     fn content(&self) -> Content {
-        match self.streams().any(|data| data.length > 0) {
+        let is_datagram = |frame: &Frame| matches!(frame, Frame::Datagram(_));
+        let has_datagrams = self.packets().any(|packet| packet.frames.iter().any(is_datagram));
+        match has_datagrams || self.streams().any(|data| data.length > 0) {
             true => Content::Data,
             false => Content::Feedback,
         }
@@ -310,7 +384,7 @@ mod tests {
     fn an_acknowledgment_has_the_size_of_its_ranges() {
         let ack = |ranges: &[(u64, u64)]| {
             let ranges = ranges.to_vec();
-            Frame::Ack(Box::new(Ack { ranges, delay: Span::ZERO, marked: 0, counts: false })).size()
+            Frame::Ack(Box::new(Ack { ranges, delay: Span::ZERO, ecn: None })).size()
         };
         assert_eq!(ack(&[(0, 10)]), 5);
         assert_eq!(ack(&[(100, 110)]), 6);

@@ -8,8 +8,9 @@
 //! Acknowledgments name the last [`MAX_RANGES`] ranges. Packets without frames that request an
 //! acknowledgment are not remembered.
 
-use super::frames::{Ack, Datagram};
+use super::frames::{Ack, Datagram, EcnCounts};
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::Ecn;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -29,6 +30,28 @@ pub struct Sent {
     pub datagram: (Arc<Datagram>, usize),
     /// True for a probe of the path MTU, whose loss is no sign of congestion.
     pub is_mtu_probe: bool,
+}
+
+/// The rule by which a receiver sends acknowledgments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AckRule {
+    /// Number of packets that cause an acknowledgment.
+    pub every: u64,
+    /// Maximum delay of an acknowledgment.
+    pub delay: Span,
+    /// Distance from a missing packet to the largest number received that causes an acknowledgment
+    /// without delay; 0 for never.
+    pub reordering: u64,
+    /// True if only the first of several marked packets is acknowledged without delay
+    /// (draft-ietf-quic-ack-frequency, section 6.4). False: each one (RFC 9000, section 13.2.1).
+    pub first_mark_only: bool,
+}
+
+impl AckRule {
+    /// Returns the rule of RFC 9000, section 13.2.
+    pub fn new(every: u64, delay: Span) -> AckRule {
+        AckRule { every, delay, reordering: 1, first_mark_only: false }
+    }
 }
 
 /// The effects of an acknowledgment or a timer on the packets of a space. The buffers are reused.
@@ -59,11 +82,15 @@ pub struct PacketSpace {
     pub last_eliciting: Time,
     received: Received,
     largest_received: Option<(u64, Time)>,
+    /// True if the packet that arrived last was marked.
+    was_marked: bool,
+    /// Largest packet number of which an acknowledgment has been sent.
+    reported: Option<u64>,
     /// Number of packets that request an acknowledgment, since the last one.
     unacknowledged: u64,
     /// Time at which an acknowledgment must be sent; `Time::MAX` for never.
     pub ack_due: Time,
-    marked: u64,
+    marks: EcnCounts,
     /// Number of packets to send regardless of the congestion window, after a probe time-out.
     pub probes: u32,
 }
@@ -80,9 +107,11 @@ impl Default for PacketSpace {
             last_eliciting: Time::MAX,
             received: Received::default(),
             largest_received: None,
+            was_marked: false,
+            reported: None,
             unacknowledged: 0,
             ack_due: Time::MAX,
-            marked: 0,
+            marks: EcnCounts::default(),
             probes: 0,
         }
     }
@@ -163,30 +192,43 @@ impl PacketSpace {
         }
     }
 
-    /// Records an arriving packet; returns false if it has arrived before. `every` packets and the
-    /// time `delay` determine the next acknowledgment. A packet out of order is acknowledged at
-    /// once (RFC 9000, section 13.2.1).
-    pub fn receive(
-        &mut self,
-        now: Time,
-        number: u64,
-        (elicits, marked): (bool, bool),
-        (every, delay): (u64, Span),
-    ) -> bool {
+    /// Records an arriving packet; returns false if it has arrived before. The `rule` determines
+    /// the time of the next acknowledgment.
+    pub fn receive(&mut self, now: Time, number: u64, (elicits, ecn): (bool, Ecn), rule: &AckRule) -> bool {
         if !self.received.insert(number) {
             return false;
         }
-        self.marked += u64::from(marked);
+        self.marks.count(ecn);
         let expected = self.largest_received.map_or(0, |(largest, _)| largest + 1);
         if number >= expected {
             self.largest_received = Some((number, now));
         }
         if elicits {
             self.unacknowledged += 1;
-            let at_once = number != expected || marked || self.unacknowledged >= every;
-            self.ack_due = self.ack_due.min(if at_once { now } else { now + delay });
+            let is_mark = ecn == Ecn::Ce && !(rule.first_mark_only && self.was_marked);
+            let is_reordered = match rule.reordering {
+                0 => false,
+                1 => number != expected,
+                distance => self.has_gap(distance),
+            };
+            let at_once = is_reordered || is_mark || self.unacknowledged >= rule.every;
+            self.ack_due = self.ack_due.min(if at_once { now } else { now + rule.delay });
         }
+        self.was_marked = ecn == Ecn::Ce;
         true
+    }
+
+    /// Returns true if the largest number received is `distance` above a missing packet that no
+    /// acknowledgment has shown to be lost (draft-ietf-quic-ack-frequency, section 6.2).
+    fn has_gap(&self, distance: u64) -> bool {
+        let Some((largest, _)) = self.largest_received else { return false };
+        let first = self.reported.map_or(0, |reported| (reported + 2).saturating_sub(distance));
+        largest.saturating_sub(self.received.first_missing(first)) >= distance
+    }
+
+    /// Requests an acknowledgment without delay (IMMEDIATE_ACK).
+    pub fn hasten(&mut self, now: Time) {
+        self.ack_due = now;
     }
 
     /// Forgets arrivals below `number`, because the other end has an acknowledgment of them (RFC
@@ -201,12 +243,14 @@ impl PacketSpace {
     }
 
     /// Returns the acknowledgment of all that has arrived, which is sent `now`. With `counts`, it
-    /// reports marks.
+    /// reports the marks of ECN.
     pub fn take_ack(&mut self, now: Time, counts: bool) -> Option<Ack> {
-        let (_, at) = self.largest_received?;
+        let (largest, at) = self.largest_received?;
+        self.reported = Some(largest);
         self.unacknowledged = 0;
         self.ack_due = Time::MAX;
-        Some(Ack { ranges: self.received.ranges.clone(), delay: now.since(at), marked: self.marked, counts })
+        let ecn = counts.then_some(self.marks);
+        Some(Ack { ranges: self.received.ranges.clone(), delay: now.since(at), ecn })
     }
 }
 
@@ -250,6 +294,14 @@ impl Received {
         true
     }
 
+    /// Returns the smallest number from `from` on that has not arrived.
+    fn first_missing(&self, from: u64) -> u64 {
+        let from = from.max(self.floor);
+        let ranges = self.ranges.iter().rev();
+        ranges
+            .fold(from, |next, (first, last)| if (*first..=*last).contains(&next) { last + 1 } else { next })
+    }
+
     fn forget_below(&mut self, number: u64) {
         self.floor = self.floor.max(number);
         while self.ranges.len() > 1 && self.ranges.last().is_some_and(|(_, last)| *last < number) {
@@ -282,7 +334,7 @@ mod tests {
     }
 
     fn acknowledged(space: &mut PacketSpace, ranges: &[(u64, u64)]) -> Vec<u64> {
-        let ack = Ack { ranges: ranges.to_vec(), delay: Span::ZERO, marked: 0, counts: false };
+        let ack = Ack { ranges: ranges.to_vec(), delay: Span::ZERO, ecn: None };
         let mut outcome = Outcome::default();
         space.acknowledge(&ack, &mut outcome);
         outcome.acked.iter().map(|packet| packet.number).collect()
@@ -338,22 +390,59 @@ mod tests {
     #[test]
     fn acknowledgments_follow_the_rules_of_rfc_9000() {
         let mut space = PacketSpace::default();
-        let rule = (2, Span::from_millis(25));
-        assert!(space.receive(at(0), 0, (true, false), rule));
+        let rule = &AckRule::new(2, Span::from_millis(25));
+        assert!(space.receive(at(0), 0, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, at(25));
-        assert!(space.receive(at(1), 1, (true, false), rule));
+        assert!(space.receive(at(1), 1, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, at(1));
         assert_eq!(space.take_ack(at(3), false).unwrap().delay, Span::from_millis(2));
-        assert!(!space.receive(at(4), 1, (true, false), rule));
+        assert!(!space.receive(at(4), 1, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, Time::MAX);
-        assert!(space.receive(at(5), 3, (true, false), rule));
+        assert!(space.receive(at(5), 3, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, at(5));
         assert_eq!(space.take_ack(at(5), false).unwrap().ranges, [(3, 3), (0, 1)]);
-        assert!(space.receive(at(6), 2, (true, false), rule));
+        assert!(space.receive(at(6), 2, (true, Ecn::NotEct), rule));
         assert_eq!(space.ack_due, at(6));
         assert_eq!(space.take_ack(at(6), false).unwrap().ranges, [(0, 3)]);
         // A packet with acknowledgments alone requests none.
-        assert!(space.receive(at(7), 4, (false, false), rule));
+        assert!(space.receive(at(7), 4, (false, Ecn::NotEct), rule));
         assert!(!space.has_unacknowledged());
+    }
+
+    /// The table in section 6.2 of draft-ietf-quic-ack-frequency: a reordering threshold of three,
+    /// and acknowledgments only for reordering.
+    #[test]
+    fn a_reordering_threshold_delays_acknowledgments_of_gaps() {
+        let mut space = PacketSpace::default();
+        let rule = AckRule { reordering: 3, ..AckRule::new(1000, Span::from_secs(1)) };
+        let mut acknowledged = Vec::new();
+        for number in [0, 1, 3, 4, 5, 8, 9, 10] {
+            assert!(space.receive(at(number), number, (true, Ecn::NotEct), &rule));
+            if space.ack_due == at(number) {
+                space.take_ack(at(number), false);
+                acknowledged.push(number);
+            }
+        }
+        assert_eq!(acknowledged, [5, 9]);
+    }
+
+    /// Section 6.4 of draft-ietf-quic-ack-frequency: the first of several marked packets is
+    /// acknowledged at once. RFC 9000, section 13.2.1: each of them.
+    #[test]
+    fn the_first_mark_is_acknowledged_at_once() {
+        let usual = AckRule::new(10, Span::from_millis(25));
+        for (first_mark_only, expected) in [(true, vec![1, 4]), (false, vec![1, 2, 4])] {
+            let rule = AckRule { first_mark_only, ..usual };
+            let (mut space, mut acknowledged) = (PacketSpace::default(), Vec::new());
+            for (number, ecn) in [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ce].into_iter().enumerate() {
+                let number = number as u64;
+                space.receive(at(number), number, (true, ecn), &rule);
+                if space.ack_due == at(number) {
+                    space.take_ack(at(number), true);
+                    acknowledged.push(number);
+                }
+            }
+            assert_eq!(acknowledged, expected);
+        }
     }
 }

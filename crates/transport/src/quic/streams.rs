@@ -72,6 +72,11 @@ pub struct SendPart {
 }
 
 impl SendPart {
+    /// Returns true if the application has handed over data.
+    pub fn is_used(&self) -> bool {
+        self.end > 0
+    }
+
     /// Creates the part with the receiver's initial limit. At the client, a frame opens the stream.
     pub fn new(limit: u64, opens: bool) -> SendPart {
         SendPart {

@@ -30,12 +30,15 @@ ROWS: Final[tuple[Row, ...]] = (
         "this flow uses norm",
     ),
     Row(
-        "flow.transport.quic flow.transport.quic.ack_every flow.transport.quic.careful_resume "
+        "flow.transport.quic flow.transport.quic.ack_every flow.transport.quic.ack_frequency "
+        "flow.transport.quic.ack_frequency.max_ack_delay flow.transport.quic.ack_frequency.reordering_threshold "
+        "flow.transport.quic.ack_frequency.threshold flow.transport.quic.careful_resume "
         "flow.transport.quic.careful_resume.cwnd flow.transport.quic.careful_resume.earlier "
         "flow.transport.quic.careful_resume.rtt "
         "flow.transport.quic.certificate flow.transport.quic.congestion flow.transport.quic.connection_window "
         "flow.transport.quic.ecn flow.transport.quic.idle_timeout flow.transport.quic.initial_window "
         "flow.transport.quic.max_ack_delay flow.transport.quic.max_connection_window "
+        "flow.transport.quic.max_datagram_frame_size "
         "flow.transport.quic.max_stream_window flow.transport.quic.max_udp_payload_size "
         "flow.transport.quic.mtu_discovery flow.transport.quic.pacing flow.transport.quic.pacing_gain "
         "flow.transport.quic.packet_threshold flow.transport.quic.parameters flow.transport.quic.resumption "

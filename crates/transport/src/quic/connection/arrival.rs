@@ -3,31 +3,31 @@
 use super::{Connection, MAX_EARLY, MTU_PROBES};
 use crate::app::{End, Event};
 use crate::quic::controller::Acknowledged;
-use crate::quic::frames::{full_packet, Ack, Datagram, Frame, Kind, Space, StreamData};
-use crate::quic::space::{Outcome, Sent};
+use crate::quic::frames::{full_packet, Ack, AckRequest, Datagram, Frame, Kind, Space, StreamData};
+use crate::quic::space::{AckRule, Outcome, Sent};
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::Ecn;
 use std::sync::Arc;
 
 impl Connection {
-    /// Handles a datagram with a UDP payload of `size` bytes; `marked` if it was marked as having
-    /// experienced congestion.
-    pub fn receive(&mut self, now: Time, datagram: &Arc<Datagram>, size: u32, marked: bool) {
+    /// Handles a datagram with a UDP payload of `size` bytes and this ECN field.
+    pub fn receive(&mut self, now: Time, datagram: &Arc<Datagram>, size: u32, ecn: Ecn) {
         if self.failed {
             return;
         }
         self.last_activity = now;
         self.received_bytes += u64::from(size);
         for place in 0..=datagram.more.len() {
-            self.take(now, datagram, place, marked);
+            self.take(now, datagram, place, ecn);
         }
         if !self.early.is_empty() {
-            for (datagram, place, marked) in std::mem::take(&mut self.early) {
-                self.take(now, &datagram, place, marked);
+            for (datagram, place, ecn) in std::mem::take(&mut self.early) {
+                self.take(now, &datagram, place, ecn);
             }
         }
     }
 
-    pub(super) fn take(&mut self, now: Time, datagram: &Arc<Datagram>, place: usize, marked: bool) {
+    pub(super) fn take(&mut self, now: Time, datagram: &Arc<Datagram>, place: usize, ecn: Ecn) {
         let packet = datagram.packet(place);
         let space = packet.kind.space();
         let readable = match packet.kind {
@@ -37,7 +37,7 @@ impl Connection {
         };
         if !readable {
             if self.early.len() < MAX_EARLY {
-                self.early.push((datagram.clone(), place, marked));
+                self.early.push((datagram.clone(), place, ecn));
             }
             return;
         }
@@ -46,10 +46,10 @@ impl Connection {
             return;
         }
         let rule = match space {
-            Space::Application => (self.config.ack_every.value(), self.config.max_ack_delay),
-            _ => (1, Span::ZERO),
+            Space::Application => self.ack_rule,
+            _ => AckRule::new(1, Span::ZERO),
         };
-        if !self.spaces[space as usize].receive(now, packet.number, (packet.elicits(), marked), rule) {
+        if !self.spaces[space as usize].receive(now, packet.number, (packet.elicits(), ecn), &rule) {
             return;
         }
         if space == Space::Handshake && self.end == End::Destination {
@@ -74,7 +74,23 @@ impl Connection {
                     self.activate(*id);
                 }
                 Frame::HandshakeDone => self.confirm(),
+                Frame::AckFrequency(request) => self.follow(request),
+                Frame::Datagram(message) => self.arrived.push_back(message.clone()),
+                Frame::ImmediateAck => self.spaces[space as usize].hasten(now),
             }
+        }
+    }
+
+    /// Acknowledges as the other end requests (draft-ietf-quic-ack-frequency, section 6).
+    fn follow(&mut self, request: &AckRequest) {
+        if self.ack_request.is_none_or(|last| request.sequence > last) {
+            self.ack_request = Some(request.sequence);
+            self.ack_rule = AckRule {
+                every: request.threshold + 1,
+                delay: request.max_ack_delay,
+                reordering: request.reordering_threshold,
+                first_mark_only: request.threshold > 1,
+            };
         }
     }
 
@@ -113,13 +129,13 @@ impl Connection {
             let mut rtt = None;
             if let Some(sent) = newest {
                 let delay = match space {
-                    Space::Application => ack.delay.min(self.config.max_ack_delay),
+                    Space::Application => ack.delay.min(self.peer_ack_delay),
                     _ => Span::ZERO,
                 };
                 rtt = Some(self.sample(now, now.since(sent), delay));
             }
             self.find_losses(now, space, &mut outcome);
-            let marks = if ack.counts { ack.marked.saturating_sub(self.reported_marks) } else { 0 };
+            let marks = ack.ecn.map_or(0, |counts| counts.ce.saturating_sub(self.reported_marks));
             self.reported_marks += marks;
             if marks > 0 && !self.controller.is_scalable() {
                 self.controller.congestion_event(now, last);
@@ -177,7 +193,10 @@ impl Connection {
         if outcome.lost.is_empty() {
             return;
         }
-        self.controller.lose(now, &outcome.lost, self.config.max_ack_delay);
+        self.controller.lose(now, &outcome.lost, self.peer_ack_delay);
+        if self.keeps_losses {
+            self.losses.extend(outcome.lost.iter().map(|packet| packet.datagram.clone()));
+        }
         for packet in &outcome.lost {
             self.repeat(packet);
             if packet.is_mtu_probe {
@@ -212,6 +231,7 @@ impl Connection {
                 Frame::Ack(ack) => {
                     self.spaces[sent.kind.space() as usize].forget_below(ack.ranges[0].1);
                 }
+                Frame::AckFrequency(request) => self.peer_ack_delay = request.max_ack_delay,
                 _ => {}
             }
         }
@@ -228,7 +248,7 @@ impl Connection {
                     self.stream(data.id).send.lose(data);
                     self.activate(data.id);
                 }
-                Frame::HandshakeDone => self.control.push(Frame::HandshakeDone),
+                Frame::HandshakeDone | Frame::AckFrequency(_) => self.control.push(frame.clone()),
                 Frame::MaxData(_) => self.control.push(Frame::MaxData(self.window.limit())),
                 Frame::MaxStreamData(id, _) => {
                     let receive = &self.stream(*id).receive;
@@ -237,7 +257,8 @@ impl Connection {
                         self.control.push(Frame::MaxStreamData(*id, limit));
                     }
                 }
-                Frame::Ping | Frame::Ack(_) => {}
+                // RFC 9221, section 5.2: datagrams are not repeated.
+                Frame::Ping | Frame::Ack(_) | Frame::ImmediateAck | Frame::Datagram(_) => {}
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use super::{Connection, Outgoing, LEAST_ROOM};
 use crate::app::End;
-use crate::quic::frames::{number_bytes, Datagram, Frame, Kind, Packet, Space, SMALLEST_INITIAL};
+use crate::quic::frames::{
+    datagram_header, largest_datagram, number_bytes, Datagram, Frame, Kind, Packet, Space, SMALLEST_INITIAL,
+};
 use crate::quic::space::Sent;
 use bentpipe_core::Time;
 use std::sync::Arc;
@@ -90,6 +92,9 @@ impl Connection {
                 frames.push(frame);
             }
         }
+        // A probe must not wait for the requested delay of acknowledgments.
+        let hastens = probes && space == Space::Application && self.has_requested;
+        left = left.saturating_sub(u32::from(hastens));
         if sends {
             self.fill(space, left, &mut frames);
             if probes && !frames.iter().any(Frame::elicits) {
@@ -101,6 +106,9 @@ impl Connection {
                     frames.push(Frame::Ping);
                 }
             }
+            if hastens {
+                frames.push(Frame::ImmediateAck);
+            }
         }
         if space == Space::Application && !has_data {
             self.controller.application_limits();
@@ -111,6 +119,9 @@ impl Connection {
     pub(super) fn has_data(&mut self, space: Space) -> bool {
         if space != Space::Application {
             return self.crypto[space as usize].send.has_data(u64::MAX);
+        }
+        if !self.datagrams.is_empty() {
+            return true;
         }
         let room = self.limit - self.data_sent;
         while let Some(id) = self.active.front() {
@@ -142,6 +153,18 @@ impl Connection {
         });
         let count = control.count();
         frames.extend(self.control.drain(..count));
+        let largest = largest_datagram(self.mtu);
+        while let Some(message) = self.datagrams.front() {
+            let size = datagram_header(message.length) + message.length;
+            // A datagram that fits in no packet is dropped.
+            if size > left && message.length <= largest {
+                break;
+            }
+            if let Some(message) = self.datagrams.pop_front().filter(|_| size <= left) {
+                left -= size;
+                frames.push(Frame::Datagram(message));
+            }
+        }
         let (mut fresh, mut repeated) = (0, false);
         for _ in 0..self.active.len() {
             let Some(&id) = self.active.front() else { break };

@@ -60,6 +60,7 @@ impl Connection {
         self.keys[2] = true;
         self.mtu_probe_due =
             self.config.mtu_discovery && self.config.max_udp_payload_size.value() > self.mtu.into();
+        self.request_acks();
     }
 
     /// Handles the confirmation of the handshake (RFC 9001, section 4.1.2).

@@ -23,14 +23,15 @@ mod handshake;
 mod timers;
 
 use super::controller::Controller;
-use super::frames::{full_packet, Datagram, Frame, Space, SMALLEST_INITIAL};
-use super::space::{Outcome, PacketSpace};
+use super::frames::{full_packet, AckRequest, Datagram, Frame, Message, Space, SMALLEST_INITIAL};
+use super::space::{AckRule, Outcome, PacketSpace};
 use super::streams::{ReceivePart, SendPart, Window};
 use super::Config;
 use crate::app::{End, Event};
 use crate::flow::SourceCounters;
 use bentpipe_congestion::interface::Congestion;
 use bentpipe_core::{Span, Time};
+use bentpipe_stage::Ecn;
 use handshake::CLIENT_HELLO;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -80,7 +81,7 @@ pub struct Connection {
     confirmed: bool,
     received_bytes: u64,
     sent_bytes: u64,
-    early: Vec<(Arc<Datagram>, usize, bool)>,
+    early: Vec<(Arc<Datagram>, usize, Ecn)>,
     streams: BTreeMap<u16, Stream>,
     /// Streams that may have data to send, in turn.
     active: VecDeque<u16>,
@@ -91,8 +92,19 @@ pub struct Connection {
     data_sent: u64,
     window: Window,
     data_read: u64,
+    /// Datagrams that wait for a packet, and those that have arrived.
+    datagrams: VecDeque<Box<Message>>,
+    arrived: VecDeque<Box<Message>>,
     /// Control frames that wait for a packet.
     control: Vec<Frame>,
+    /// The rule for acknowledgments of 0-RTT and 1-RTT packets, and the number of the request that
+    /// set it, if any.
+    ack_rule: AckRule,
+    ack_request: Option<u64>,
+    /// Maximum delay of the other end's acknowledgments.
+    peer_ack_delay: Span,
+    /// True once acknowledgments of another frequency have been requested from the other end.
+    has_requested: bool,
     /// Number of marked packets that the other end has reported.
     reported_marks: u64,
     /// True if packets are ECN-capable.
@@ -105,6 +117,9 @@ pub struct Connection {
     failed: bool,
     outcome: Outcome,
     events: VecDeque<(u16, Event)>,
+    /// True if lost packets are kept for [`Connection::take_losses`].
+    pub keeps_losses: bool,
+    losses: Vec<(Arc<Datagram>, usize)>,
 }
 
 impl Connection {
@@ -138,7 +153,13 @@ impl Connection {
             data_sent: 0,
             window: Window::new(config.connection_window.bytes(), config.max_connection_window.bytes()),
             data_read: 0,
+            datagrams: VecDeque::new(),
+            arrived: VecDeque::new(),
             control: Vec::new(),
+            ack_rule: AckRule::new(config.ack_every.value(), config.max_ack_delay),
+            ack_request: None,
+            peer_ack_delay: config.max_ack_delay,
+            has_requested: false,
             reported_marks: 0,
             mtu,
             mtu_probes: 0,
@@ -148,6 +169,8 @@ impl Connection {
             failed: false,
             outcome: Outcome::default(),
             events: VecDeque::new(),
+            keeps_losses: false,
+            losses: Vec::new(),
             config: config.clone(),
         }
     }
@@ -176,6 +199,21 @@ impl Connection {
         self.counters.completed = None;
         self.stream(id).send.hand_over(bytes);
         self.activate(id);
+        self.request_acks();
+    }
+
+    /// Adds a datagram to those that wait for a packet (RFC 9221, section 5).
+    pub fn send_datagram(&mut self, now: Time, message: Message) {
+        self.counters.start.get_or_insert(now);
+        self.counters.sent_bytes += u64::from(message.length);
+        self.counters.sent_packets += 1;
+        self.datagrams.push_back(Box::new(message));
+        self.request_acks();
+    }
+
+    /// Returns the next datagram that has arrived.
+    pub fn next_arrived(&mut self) -> Option<Box<Message>> {
+        self.arrived.pop_front()
     }
 
     /// Ends a stream after its data.
@@ -193,6 +231,12 @@ impl Connection {
     /// Returns the next event for the application, with the number of its stream.
     pub fn next_event(&mut self) -> Option<(u16, Event)> {
         self.events.pop_front()
+    }
+
+    /// Returns the packets that were lost since the last call: their datagrams, and their places in
+    /// these.
+    pub fn take_losses(&mut self) -> Vec<(Arc<Datagram>, usize)> {
+        std::mem::take(&mut self.losses)
     }
 
     /// Returns the number of payload bytes acknowledged so far.
@@ -222,8 +266,26 @@ impl Connection {
 
     /// Returns the present probe time-out, back-off included.
     pub fn probe_timeout(&self) -> Span {
-        let delay = if self.complete { self.config.max_ack_delay } else { Span::ZERO };
+        let delay = if self.complete { self.peer_ack_delay } else { Span::ZERO };
         (self.controller.probe_term() + delay) * self.backoff()
+    }
+
+    /// Requests acknowledgments of the configured frequency, once the handshake is complete and
+    /// this end has data to send.
+    fn request_acks(&mut self) {
+        let Some(wanted) = self.config.ack_frequency else { return };
+        let sends = !self.datagrams.is_empty() || self.streams.values().any(|stream| stream.send.is_used());
+        if self.has_requested || !self.complete || !sends {
+            return;
+        }
+        self.has_requested = true;
+        self.peer_ack_delay = self.peer_ack_delay.max(wanted.max_ack_delay);
+        self.control.push(Frame::AckFrequency(Box::new(AckRequest {
+            sequence: 0,
+            threshold: wanted.threshold.value(),
+            max_ack_delay: wanted.max_ack_delay,
+            reordering_threshold: wanted.reordering_threshold.value(),
+        })));
     }
 
     fn backoff(&self) -> u64 {

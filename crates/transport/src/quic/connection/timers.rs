@@ -27,7 +27,7 @@ impl Connection {
             if state.in_flight() == 0 || (space == Space::Application && !self.complete) {
                 continue;
             }
-            let delay = if space == Space::Application { self.config.max_ack_delay } else { Span::ZERO };
+            let delay = if space == Space::Application { self.peer_ack_delay } else { Span::ZERO };
             let time = state.last_eliciting + (term + delay) * self.backoff();
             if time < first.0 {
                 first = (time, space, false);

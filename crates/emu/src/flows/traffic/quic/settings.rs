@@ -1,7 +1,8 @@
 //! The settings of quinn for the transport of a scenario.
 
 use super::observer::{Observations, Observing};
-use bentpipe_core::Span;
+use bentpipe_core::{Count, Span};
+use bentpipe_transport::quic::config::AckFrequency;
 use bentpipe_transport::quic::Config;
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{AckFrequencyConfig, MtuDiscoveryConfig, TransportConfig, VarInt};
@@ -35,11 +36,18 @@ pub fn of(config: &Config, observations: &Observations) -> TransportConfig {
             discovery
         }));
     let model = Config::default();
-    if (config.ack_every, config.max_ack_delay) != (model.ack_every, model.max_ack_delay) {
+    let wanted = AckFrequency {
+        threshold: Count::new(config.ack_every.value() - 1),
+        max_ack_delay: config.max_ack_delay,
+        ..AckFrequency::default()
+    };
+    let is_usual = (config.ack_every, config.max_ack_delay) == (model.ack_every, model.max_ack_delay);
+    if let Some(wanted) = config.ack_frequency.or((!is_usual).then_some(wanted)) {
         let mut frequency = AckFrequencyConfig::default();
         frequency
-            .ack_eliciting_threshold(variable(config.ack_every.value() - 1))
-            .max_ack_delay(Some(duration(config.max_ack_delay)));
+            .ack_eliciting_threshold(variable(wanted.threshold.value()))
+            .max_ack_delay(Some(duration(wanted.max_ack_delay)))
+            .reordering_threshold(variable(wanted.reordering_threshold.value()));
         settings.ack_frequency_config(Some(frequency));
     }
     settings
