@@ -212,7 +212,7 @@ mod tests {
     fn the_schema_lists_traces_and_congestion_controls() {
         let schema = serde_json::to_string(&of_scenario()).unwrap();
         assert!(schema.contains(r#""enum":["bbr","bbr3""#), "congestion controls");
-        assert!(schema.contains(r#""quic","delivery","tcp""#), "traces");
+        assert!(schema.contains(r#""quic","quic_frame","delivery","tcp""#), "traces");
         assert!(schema.contains(r#"["bbr","bbr3""#) && !schema.contains(r#""congestion":{"type""#));
     }
 

@@ -46,7 +46,7 @@ def of_packets(run: Path) -> list[tuple[int, int, int]]:
 
 @guests
 def test_a_resumed_connection_saves_a_round_trip_and_reruns_are_identical(tmp_path: Path) -> None:
-    """RFC 9001, section 4.6.1."""
+    """Data leaves with the first packet (RFC 9001, section 4.6.1)."""
     took = {}
     for resumption in ("false", "true"):
         described = scenario('{ kind = "bulk", size = "5 kB" }', f"resumption = {resumption}")

@@ -8,7 +8,8 @@ import { significant } from "./numbers";
 /** A quantity that a panel shows as lines. */
 export interface Shown {
   quantity: string;
-  /** Name of the quantity. Quantities of one name, such as windows of TCP and of QUIC, look alike. */
+  /** Name of the quantity. Quantities with one name, such as windows of TCP and of QUIC, have the
+   * same dashes. */
   label: string;
   /** True for a running total of bytes, which is shown as a rate in kbit/s. */
   rate?: boolean;

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What acknowledgments and losses have shown.
+/// Values that acknowledgments and losses have shown.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// Round-trip time of the packet that was acknowledged last.
@@ -34,7 +34,7 @@ impl Observations {
 pub struct Observing {
     /// Factory of the observed congestion control.
     pub factory: Arc<dyn ControllerFactory + Send + Sync>,
-    /// The observations.
+    /// Observations of the connection.
     pub observations: Observations,
 }
 

@@ -47,13 +47,13 @@ struct Stream {
 #[derive(Debug, Default)]
 struct Head([u8; HEAD], usize);
 
-/// One end of a connection.
+/// One end of a connection over quinn.
 pub struct Stack {
     endpoint: Endpoint,
     connection: Option<(ConnectionHandle, Connection)>,
     client: Option<ClientConfig>,
     remote: SocketAddr,
-    /// Time zero of the run.
+    /// Instant of the time zero of the run.
     zero: Instant,
     observations: Observations,
     /// The application's connections, by number.
