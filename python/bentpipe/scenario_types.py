@@ -1582,6 +1582,10 @@ class QuicTransport(TypedDict):
     ack_every: NotRequired[int]
     """Number of packets with data after which a receiver sends an acknowledgment (RFC 9000, section 13.2.2).
     Default 2."""
+    ack_frequency: NotRequired[AckFrequency]
+    """Acknowledgments that a sender of data requests from its receiver after the handshake, in a frame
+    ACK_FREQUENCY (draft-ietf-quic-ack-frequency). If unset, a receiver uses `ack_every` and
+    `max_ack_delay`."""
     careful_resume: NotRequired[CarefulResume]
     """Window and round-trip time of an earlier connection over this path, from which the source and the
     destination resume (Careful Resume, RFC 9959), for a congestion control that sets no rate: `{ cwnd = 300,
