@@ -129,7 +129,7 @@ def profiles(about: Mapping[str, str], values: Mapping[str, Mapping[str, Any]]) 
         "# Profiles of TCP",
         GENERATED,
         'The values of a flow with `transport = { kind = "tcp", profile = "NAME" }`. Further keys in this table '
-        "override the profile. [Transport: `tcp`](scenario/transport.md#transport-tcp) explains the keys.",
+        "override the profile. [Transport: `tcp`](scenario/transport-tcp.md) explains the keys.",
         "\n".join(f"- `{name}`: {' '.join(text.split())}" for name, text in about.items()),
         "## Differences",
         table(["key", *values], differing),
