@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bentpipe.errors import InputError
@@ -74,14 +75,14 @@ def upload(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return open_run(folder / "run")
 
 
-def records(text: str) -> list[dict]:
+def records(text: str) -> list[dict[str, Any]]:
     """Returns the records of JSON text sequences (RFC 7464)."""
     empty, *records = text.split("\x1e")
     assert not empty and all(record.endswith("\n") for record in records)
     return [json.loads(record) for record in records]
 
 
-def packets(events: list[dict], name: str) -> list[tuple]:
+def packets(events: list[dict[str, Any]], name: str) -> list[tuple[Any, ...]]:
     """Returns type, number and frames of the packets of an event."""
     found = [event["data"] for event in events if event["name"] == name]
     return [
