@@ -11,6 +11,7 @@ import signal
 from collections import Counter, defaultdict
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -31,17 +32,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A file without a known duration is sorted by its number of tests.
     """
-    cache = getattr(config, "cache", None)
-    if cache is not None and hasattr(config, "workerinput"):
-        known, count = cache.get(SECONDS, {}), Counter(_file(item.nodeid) for item in items)
+    if hasattr(config, "workerinput"):
+        known, count = config.workerinput[SECONDS], Counter(_file(item.nodeid) for item in items)
         items.sort(key=lambda item: -known.get(file := _file(item.nodeid), count[file]))
 
 
 class _Seconds:
-    """Records the duration of each test file, in the process that distributes the files."""
+    """Records the duration of each test file, in the process that distributes the files.
 
-    def __init__(self) -> None:
+    It reads the last durations once for all workers, which must have the same order. Another run
+    may write durations while workers start.
+    """
+
+    def __init__(self, known: dict[str, float]) -> None:
+        self.known = known
         self.taken: defaultdict[str, float] = defaultdict(float)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[SECONDS] = self.known
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.taken[_file(report.nodeid)] += report.duration
@@ -75,7 +84,8 @@ def pytest_configure(config: pytest.Config) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         return
     if config.getoption("numprocesses", None):
-        config.pluginmanager.register(_Seconds())
+        cache = getattr(config, "cache", None)
+        config.pluginmanager.register(_Seconds({} if cache is None else cache.get(SECONDS, {})))
     if file := os.environ.get("BENTPIPE_FAILED"):
         config.pluginmanager.register(_Failed(Path(file)))
 
