@@ -472,8 +472,8 @@ impl Planned<'_> {
             capture: None,
         };
         let mut stream = streams.stream(&names::end(&self.flow.name, self.end));
-        // Only the application's draws matter here, which equal those of a simulation: TCP draws
-        // its initial sequence number, which the kernel chooses itself, and datagrams draw nothing.
+        // The application's draws equal those of a simulation, after the draw of the transport: it
+        // seeds QUIC, TCP's initial sequence number is the kernel's, and datagrams draw nothing.
         let drawn = self.flow.transport.draw(&mut stream);
         let plan = streams.stream(&names::plan(&self.flow.name));
         let hosted = Hosted::new(&site, self.flow.app.build(self.end, plan), stream);

@@ -19,8 +19,7 @@ impl Connection {
         self.received_bytes += u64::from(size);
         for place in 0..=datagram.more.len() {
             self.take(now, datagram, place, ecn);
-        }
-        if !self.early.is_empty() {
+            // Packets that this one has made readable, in the order of their arrival.
             for (datagram, place, ecn) in std::mem::take(&mut self.early) {
                 self.take(now, &datagram, place, ecn);
             }

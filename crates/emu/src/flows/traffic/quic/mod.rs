@@ -41,6 +41,8 @@ pub struct Endpoint {
     /// True if packets are ECN-capable, and the present ECN field of the socket.
     uses_ecn: bool,
     ecn: u8,
+    /// Room for an arriving datagram.
+    room: Vec<u8>,
     /// A datagram for which the socket had no room.
     waiting: Option<(Vec<u8>, Option<EcnCodepoint>)>,
     start: Option<Time>,
@@ -71,6 +73,7 @@ impl Endpoint {
             probes,
             uses_ecn: config.ecn == Some(true),
             ecn: 0,
+            room: vec![0; LARGEST],
             waiting: None,
             start: None,
             completed: None,
@@ -98,11 +101,10 @@ impl Endpoint {
 
     /// Handles arriving datagrams, or room for more.
     pub fn ready(&mut self, clock: Clock, watch: &mut Watch<'_>) -> io::Result<()> {
-        let mut datagram = [0; LARGEST];
-        while let Some((size, ecn)) = self.receive(&mut datagram)? {
+        while let Some((size, ecn)) = self.receive()? {
             let now = clock.now();
             let waits = self.stack.observations().seen().in_flight > 0;
-            self.stack.receive(now, ecn, &datagram[..size]);
+            self.stack.receive(now, ecn, &self.room[..size]);
             self.proceed(now, watch)?;
             if waits {
                 self.trace(now, watch);
@@ -111,10 +113,10 @@ impl Endpoint {
         self.proceed(clock.now(), watch)
     }
 
-    /// Returns the size of the next datagram, and its ECN codepoint.
-    fn receive(&self, datagram: &mut [u8]) -> io::Result<Option<(usize, Option<EcnCodepoint>)>> {
+    /// Reads the next datagram, and returns its size and its ECN codepoint.
+    fn receive(&mut self) -> io::Result<Option<(usize, Option<EcnCodepoint>)>> {
         loop {
-            let mut parts = [IoSliceMut::new(datagram)];
+            let mut parts = [IoSliceMut::new(&mut self.room)];
             let mut room = nix::cmsg_space!(u8);
             let flags = MsgFlags::MSG_DONTWAIT;
             match recvmsg::<SockaddrIn>(self.socket.as_raw_fd(), &mut parts, Some(&mut room), flags) {

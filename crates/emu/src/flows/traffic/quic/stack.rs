@@ -32,6 +32,8 @@ static ZEROS: [u8; CHUNK] = [0; CHUNK];
 #[derive(Debug)]
 struct Stream {
     id: StreamId,
+    /// The bytes before the data, if this end has opened the stream.
+    head: Head,
     /// Bytes still to be handed to quinn; `u64::MAX` for an endless stream.
     to_send: u64,
     /// True if the application must be informed when everything is acknowledged.
@@ -43,8 +45,8 @@ struct Stream {
     finished: bool,
 }
 
-/// Number of a stream that the other end has opened: its first bytes.
-#[derive(Debug, Default)]
+/// The first bytes of a stream, and the number of these that have been written or read.
+#[derive(Clone, Copy, Debug, Default)]
 struct Head([u8; HEAD], usize);
 
 /// One end of a connection over quinn.
@@ -307,15 +309,14 @@ impl Stack {
             let Some(number) = self.opening.front().copied() else { return };
             let Some(id) = connection.streams().open(Dir::Bi) else { return };
             self.opening.pop_front();
-            // A new stream has room for its head, unless the connection's limit is exhausted: then
-            // the other end hears of it together with the first data.
-            let _ = connection.send_stream(id).write(&number.to_be_bytes());
-            self.add(number, id);
+            self.add(number, id, Head(number.to_be_bytes(), 0));
+            self.write(number);
         }
     }
 
-    fn add(&mut self, number: u16, id: StreamId) {
-        let stream = Stream { id, to_send: 0, drains: false, closes: false, closed: false, finished: false };
+    fn add(&mut self, number: u16, id: StreamId, head: Head) {
+        let stream =
+            Stream { id, head, to_send: 0, drains: false, closes: false, closed: false, finished: false };
         self.streams.insert(number, stream);
         self.numbers.insert(id, number);
         self.events.push_back((number, Event::Connected));
@@ -327,6 +328,13 @@ impl Stack {
         else {
             return;
         };
+        while stream.head.1 < HEAD {
+            match connection.send_stream(stream.id).write(&stream.head.0[stream.head.1..]) {
+                Ok(written) => stream.head.1 += written,
+                // The connection's limit may be exhausted.
+                Err(_) => return,
+            }
+        }
         while stream.to_send > 0 {
             let size = usize::try_from(stream.to_send).unwrap_or(CHUNK).min(CHUNK);
             let mut chunk = [Bytes::from_static(&ZEROS[..size])];
@@ -367,8 +375,7 @@ impl Stack {
                         head.1 += more;
                         rest = &rest[more..];
                         if head.1 == HEAD {
-                            known = Some(u16::from_be_bytes(head.0));
-                            self.heads.remove(&id);
+                            known = self.heads.remove(&id);
                         }
                     }
                     bytes += rest.len() as u64;
@@ -386,8 +393,8 @@ impl Stack {
         }
         // The next datagram carries the raised limits.
         let _ = chunks.finalize();
-        if let Some(number) = known {
-            self.add(number, id);
+        if let Some(head) = known {
+            self.add(u16::from_be_bytes(head.0), id, head);
         }
         let Some(number) = self.numbers.get(&id).copied() else { return };
         if bytes > 0 {
@@ -544,6 +551,22 @@ mod tests {
         assert!(pair.ends[0].is_complete() && pair.ends[0].failure.is_none());
         let lost = pair.ends[0].connection().unwrap().stats().path.lost_packets;
         assert!(lost > 0 && pair.ends[0].observations().seen().rtt.min() >= 0.6);
+    }
+
+    /// The first bytes of a stream wait like data while the limit of the connection is exhausted.
+    #[test]
+    fn a_stream_keeps_its_number_if_another_exhausts_the_limit() {
+        let mut pair = Pair::new(r#"{"max_connection_window": "20 kB"}"#);
+        pair.ends[0].open(Time::ZERO, 0).unwrap();
+        pair.run(0, Time::from_nanos(650_000_000));
+        pair.ends[0].send(0, 300_000);
+        pair.ends[0].close(0, true);
+        pair.ends[0].open(pair.now, 3).unwrap();
+        pair.ends[0].send(3, 500);
+        pair.ends[0].close(3, true);
+        pair.run(0, Time::from_nanos(60_000_000_000));
+        assert_eq!((pair.received(1, 0), pair.received(1, 3)), (300_000, 500));
+        assert!(pair.ends[0].is_complete());
     }
 
     #[test]
