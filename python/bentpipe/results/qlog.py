@@ -24,9 +24,6 @@ Event: TypeAlias = tuple[float, str, dict[str, object]]
 #: A row of a trace.
 Row: TypeAlias = dict[str, Any]
 
-#: Ending of the file.
-ENDING: Final = ".sqlog"
-
 _EVENTS: Final = ("transport:packet_sent", "transport:packet_received", "recovery:packet_lost")
 _PACKET_TYPES: Final = ("initial", "0RTT", "handshake", "1RTT")
 
