@@ -15,27 +15,32 @@ use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Real time without progress before the guest is queried for its running programs, and interval of
-/// further queries.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Interval of looks at the processor time of a guest that makes no progress.
+const LOOK: Duration = Duration::from_secs(1);
+/// Processor seconds without progress before the guest is queried for its running programs, and
+/// between two queries. Real time does not count: an answer takes some hundred nanoseconds of the
+/// guest's clock, and other work on the machine must not change a run.
+const PATIENCE: f64 = 2.0;
 /// Minimum progress of a guest's clock as a fraction of its processor time. With less, the clock
 /// stands still.
 const STILL: f64 = 0.02;
-/// Minimum processor seconds between two queries. With less, neither an answer nor its absence
-/// proves anything, because the guest had no processor.
+/// Minimum processor seconds between two answers. With less, the second one is late and proves
+/// nothing.
 const ENOUGH: f64 = 0.5;
 /// Number of consecutive answers that must name a program before it is considered the reason.
 const ANSWERS: u32 = 2;
-/// Number of consecutive unanswered queries, with [`ENOUGH`] processor time for each, after which
-/// the busiest process is considered the reason.
+/// Number of consecutive unanswered queries after which the busiest process is considered the
+/// reason.
 const SILENT: u32 = 5;
 /// Number of such queries during the guest's start, which takes half a second of processor time and
 /// in which the guest cannot answer.
 const STARTING: u32 = 20;
-/// Number of consecutive queries, answered or not, after which an idle guest is ended. The same
-/// holds for a guest whose first process, the engine, has computed for that long without a message.
-const IDLE: u32 = 40;
-/// Maximum processor seconds of an idle guest between two queries, for its answers.
+/// Number of consecutive unanswered queries after which a guest is ended whose first process, the
+/// engine, computes without a message.
+const COMPUTING: u32 = 40;
+/// Real time after which an idle guest is ended.
+const IDLE: Duration = Duration::from_secs(120);
+/// Maximum processor seconds of an idle guest in this time.
 const NOTHING: f64 = 0.05;
 
 /// The reason for which a guest's time no longer advances.
@@ -55,8 +60,11 @@ pub struct Watch {
     first: String,
     /// True if the guest has started.
     ready: bool,
-    /// Time of the last query, or of the last progress.
+    /// Time of the last look, or of the last progress.
     since: Instant,
+    /// Processor seconds that the guest had used at the last query, or else at the first look since
+    /// the last progress.
+    used: Option<f64>,
     last: Option<Answer>,
     silence: Silence,
     idle: Idle,
@@ -79,10 +87,9 @@ struct Silence {
     used: BTreeMap<u32, (f64, f64)>,
 }
 
-/// Queries since the guest last made progress or used the processor.
-#[derive(Default)]
+/// The last time at which the guest made progress or had used the processor.
 struct Idle {
-    questions: u32,
+    since: Instant,
     used: f64,
 }
 
@@ -91,8 +98,9 @@ impl Watch {
     /// Creates the watch over the guest whose process, or an ancestor of it, is `process`, and
     /// whose first process has the command line `first`.
     pub fn new(process: u32, first: String) -> Watch {
-        let (silence, idle) = Default::default();
-        Watch { process, first, ready: false, since: Instant::now(), last: None, silence, idle }
+        let (since, silence) = (Instant::now(), Silence::default());
+        let idle = Idle { since, used: 0.0 };
+        Watch { process, first, ready: false, since, used: None, last: None, silence, idle }
     }
 
     /// Records progress; the first progress is the guest's start.
@@ -104,19 +112,23 @@ impl Watch {
     /// Queries the guest for its running programs if a query is due: sends the query with `tell`.
     /// Returns a verdict if previous answers have led to one.
     pub fn ask(&mut self, tell: impl FnOnce(Told)) -> Option<Verdict> {
-        if self.since.elapsed() < PATIENCE {
+        if self.since.elapsed() < LOOK {
             return None;
         }
         self.since = Instant::now();
         let processes = below(self.process);
         let used: BTreeMap<u32, f64> = processes.iter().map(|process| (process.id, process.used)).collect();
-        if self.idle.question(used.values().sum()) {
-            return Some(Verdict::Idle(PATIENCE * IDLE));
+        let all = used.values().sum();
+        if self.idle.look(self.since, all) {
+            return Some(Verdict::Idle(IDLE));
+        }
+        if !self.is_due(all) {
+            return None;
         }
         let patience = if self.ready { SILENT } else { STARTING };
         if let Some(busiest) = self.silence.question(&used, patience) {
             let name = command_line(busiest);
-            if !name.starts_with(&self.first) || self.silence.questions >= IDLE {
+            if !name.starts_with(&self.first) || self.silence.questions >= COMPUTING {
                 return Some(Verdict::Busy(vec![name]));
             }
         }
@@ -128,6 +140,15 @@ impl Watch {
             let _ = kill(Pid::from_raw(process.id as i32), Signal::SIGALRM);
         }
         None
+    }
+
+    /// Returns true if a query is due, after `used` processor seconds of the guest.
+    fn is_due(&mut self, used: f64) -> bool {
+        // Programs that have ended no longer count.
+        let before = self.used.map_or(used, |before| before.min(used));
+        let due = used - before >= PATIENCE;
+        self.used = Some(if due { used } else { before });
+        due
     }
 
     /// Handles the guest's report that `programs` run at time `at` of its clock, in nanoseconds.
@@ -165,27 +186,23 @@ impl Silence {
     /// process if `patience` questions were left unanswered.
     fn question(&mut self, used: &BTreeMap<u32, f64>, patience: u32) -> Option<u32> {
         let before = std::mem::take(&mut self.used);
-        let mut just_now = 0.0;
         for (id, now) in used {
             let (last, sum) = before.get(id).copied().unwrap_or((*now, 0.0));
-            just_now += now - last;
             self.used.insert(*id, (*now, sum + now - last));
         }
-        if just_now >= ENOUGH {
-            self.questions += 1;
-        }
+        self.questions += 1;
         let busiest = self.used.iter().max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1));
         busiest.filter(|_| self.questions >= patience).map(|(id, _)| *id)
     }
 }
 
 impl Idle {
-    /// Records a query and the processor seconds of the guest. Returns true if it has been idle for
-    /// too long.
-    fn question(&mut self, used: f64) -> bool {
-        self.questions = if used - self.used < NOTHING { self.questions + 1 } else { 0 };
-        self.used = used;
-        self.questions >= IDLE
+    /// Records the processor seconds of the guest. Returns true if it has been idle for too long.
+    fn look(&mut self, now: Instant, used: f64) -> bool {
+        if (used - self.used).abs() >= NOTHING {
+            *self = Idle { since: now, used };
+        }
+        now - self.since >= IDLE
     }
 }
 
@@ -212,30 +229,39 @@ mod tests {
         }
     }
 
+    /// A query changes times in the guest, so it must not depend on other work on the machine.
+    #[test]
+    fn only_processor_time_without_progress_leads_to_a_query() {
+        let mut watch = Watch::new(0, String::new());
+        assert!((0..100).all(|look| !watch.is_due(7.0 + 0.01 * f64::from(look))));
+        assert!(watch.is_due(9.0) && !watch.is_due(9.0) && !watch.is_due(10.9));
+        // A program ends.
+        assert!(!watch.is_due(4.0) && !watch.is_due(5.9) && watch.is_due(6.0));
+        watch.progressed();
+        assert!(!watch.is_due(9.0));
+    }
+
     #[test]
     fn the_busiest_process_is_named_after_unanswered_questions() {
         let used = |kernel: f64, program: f64| BTreeMap::from([(1, kernel), (2, program)]);
         let mut silence = Silence::default();
         for question in 0..SILENT {
             let seconds = f64::from(question);
-            assert_eq!(silence.question(&used(50.0 + 0.1 * seconds, seconds), SILENT), None);
+            let expected = (question + 1 >= SILENT).then_some(2);
+            assert_eq!(silence.question(&used(50.0 + 0.1 * seconds, seconds), SILENT), expected);
         }
-        // Without processor time, a missing answer proves nothing.
-        for _ in 0..100 {
-            assert_eq!(silence.question(&used(50.5, 4.1), SILENT), None);
-        }
-        assert_eq!(silence.question(&used(50.6, 5.0), SILENT), Some(2));
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "any time can be the first")]
     fn a_guest_without_activity_is_idle() {
-        let mut idle = Idle::default();
-        assert!(!idle.question(7.0));
-        for _ in 1..IDLE {
-            assert!(!idle.question(7.01));
-        }
-        assert!(idle.question(7.02));
-        let mut idle = Idle::default();
-        assert!((0..1000).all(|question| !idle.question(f64::from(question))));
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut idle = Idle { since: start, used: 0.0 };
+        assert!(!idle.look(at(10), 7.0));
+        assert!((11..130).all(|second| !idle.look(at(second), 7.01)));
+        assert!(idle.look(at(130), 7.02));
+        let mut idle = Idle { since: start, used: 0.0 };
+        assert!((0..1000).all(|second| !idle.look(at(second), 0.001 * second as f64)));
     }
 }
