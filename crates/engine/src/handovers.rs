@@ -29,7 +29,7 @@ pub fn with_handover_signals(
     if config.on_handover.is_empty() {
         return config;
     }
-    let mut path = Path::of(layout, scenario, flow, &config);
+    let mut path = Path::of(layout, scenario, flow, packet(&config));
     let ahead = |path: &Path<'_>| config.freeze_warning.unwrap_or_else(|| path.round_trip());
     for (at, place, decision) in path.orders() {
         let before = ahead(&path);
@@ -54,7 +54,23 @@ pub fn with_handover_signals(
 
 /// Returns true if a multilink with planned handovers is on the path of `flow`.
 pub fn any(layout: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, config: &tcp::Config) -> bool {
-    !Path::of(layout, scenario, flow, config).orders().is_empty()
+    !Path::of(layout, scenario, flow, packet(config)).orders().is_empty()
+}
+
+/// Returns the times at which planned handovers have moved the path of `flow` to another link.
+pub fn path_changes(layout: &mut Builder<'_>, scenario: &Scenario, flow: &Flow) -> Vec<Time> {
+    let mut path = Path::of(layout, scenario, flow, 0);
+    let orders = path.orders().into_iter();
+    let changes = orders.filter_map(|(at, place, decision)| {
+        let changes = path.follow(place, &decision);
+        changes.then_some(Time::ZERO + at + decision.handover.interruption)
+    });
+    changes.collect()
+}
+
+/// Returns the size of a full packet in bytes.
+fn packet(config: &tcp::Config) -> u64 {
+    config.segment_size.value() + u64::from(config.header_bytes())
 }
 
 /// A path in both directions, and the links in use on it.
@@ -75,15 +91,9 @@ enum Hop<'a> {
 }
 
 impl<'a> Path<'a> {
-    fn of(
-        layout: &mut Builder<'_>,
-        scenario: &'a Scenario,
-        flow: &'a Flow,
-        config: &tcp::Config,
-    ) -> Path<'a> {
+    fn of(layout: &mut Builder<'_>, scenario: &'a Scenario, flow: &'a Flow, packet: u64) -> Path<'a> {
         let ends = [layout.node(&flow.from), layout.node(&flow.to)];
-        let bytes = config.segment_size.value() + u64::from(config.header_bytes());
-        let mut path = Path { packet: bytes, scenario, hops: Default::default(), serving: Vec::new() };
+        let mut path = Path { packet, scenario, hops: Default::default(), serving: Vec::new() };
         for (side, (from, to)) in [(ends[0], ends[1]), (ends[1], ends[0])].into_iter().enumerate() {
             for (node, part) in layout.path(from, to).unwrap_or_default() {
                 let hop = path.hop(layout, node, part);

@@ -310,6 +310,11 @@ impl transport::Supply for EndSupply<'_, '_> {
         handovers::with_handover_signals(layout, self.scenario, self.flow, config, self.end)
     }
 
+    fn path_changes(&mut self) -> Vec<Time> {
+        let layout = self.layout.as_deref_mut().unwrap_or(self.builder);
+        handovers::path_changes(layout, self.scenario, self.flow)
+    }
+
     fn saved_paths(&mut self) -> SavedPaths {
         self.builder.saved_paths()
     }

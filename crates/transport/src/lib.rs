@@ -18,7 +18,7 @@ pub mod tfrc;
 pub mod udp;
 
 use crate::app::{calls, App, Workload};
-use bentpipe_core::{kinds, Probe, Problems, Rate, Stream};
+use bentpipe_core::{kinds, Probe, Problems, Rate, Stream, Time};
 use bentpipe_stage::packet::quick_start::QuickStart;
 use bentpipe_stage::Stage;
 use hosting::Site;
@@ -189,6 +189,11 @@ pub trait Supply: tcp::Supply {
     /// Returns the TCP configuration, extended by signals of the handovers on the flow's path.
     fn with_handover_signals(&mut self, config: &tcp::Config) -> tcp::Config {
         config.clone()
+    }
+
+    /// Returns the times at which planned handovers have moved the flow's path to another link.
+    fn path_changes(&mut self) -> Vec<Time> {
+        Vec::new()
     }
 
     /// Returns the observations of the run's connections, for Careful Resume.

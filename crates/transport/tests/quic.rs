@@ -45,8 +45,9 @@ impl Pair {
     fn new(config: &str) -> Pair {
         let config: Config = serde_json::from_str(config).unwrap();
         let end = |end: End| {
-            let congestion = bentpipe_congestion::create(&config.congestion, &config.parameters).unwrap();
-            Connection::new(&config, end, congestion, 7)
+            let (name, parameters) = (config.congestion.clone(), config.parameters.clone());
+            let congestion = move || bentpipe_congestion::create(&name, &parameters).unwrap();
+            Connection::new(&config, end, Box::new(congestion), 7)
         };
         Pair {
             now: Time::ZERO,
@@ -411,4 +412,65 @@ fn all_data_arrives_under_any_loss() {
         assert_eq!(ended, 3, "seed {seed}");
         assert!(pair.ends[0].counters.completed.is_some(), "seed {seed}");
     }
+}
+
+/// RFC 9000, sections 8.2, 9.3 and 9.4: after a migration both ends validate the path in datagrams
+/// of 1200 bytes, the server sends at most three times what it has received from the new address
+/// until then, and both reset the window and the round-trip time.
+#[test]
+fn a_migration_validates_the_path_and_resets_its_state() {
+    for (congestion, lost) in [("reno", false), ("reno", true), ("bbr", false)] {
+        let mut pair = Pair::new(&format!(r#"{{"congestion": "{congestion}"}}"#));
+        pair.ends[0].open(Time::ZERO, 0);
+        pair.ends[0].send(Time::ZERO, 0, 3_000_000);
+        pair.run(at(350));
+        pair.ends[1].send(pair.now, 0, 3_000_000);
+        pair.run(at(1450));
+        let before = [0, 1].map(|end| (pair.ends[end].controller.state.snd_cwnd, pair.sent[end].len()));
+        assert!(before.iter().all(|(window, _)| *window > 100), "{before:?}");
+        pair.ends[0].migrate();
+        if lost {
+            pair.lost[0].insert(before[0].1);
+        }
+        pair.run(at(1460));
+        assert!(pair.ends[0].controller.state.snd_cwnd <= 12 && pair.ends[0].mtu() == 1200);
+        pair.run(at(30_000));
+        assert_eq!((pair.delivered(0), pair.delivered(1)), (3_000_000, 3_000_000));
+        for end in [0, 1] {
+            let validates = |place: &usize| {
+                let packets = pair.datagrams[end][*place].packets();
+                packets.flat_map(|packet| &packet.frames).any(Frame::validates_path)
+            };
+            let places: Vec<usize> = (before[end].1..pair.datagrams[end].len()).filter(validates).collect();
+            assert!(!places.is_empty() && places.iter().all(|place| pair.sent[end][*place].1 >= 1200));
+        }
+        // Bytes to and from the new address until its first answer arrives at the server.
+        let answered = pair.datagrams[0].iter().position(|datagram| {
+            let frames = datagram.packets().flat_map(|packet| &packet.frames);
+            frames.into_iter().any(|frame| matches!(frame, Frame::PathResponse(_)))
+        });
+        let answered = pair.sent[0][answered.unwrap()].0 + DELAY;
+        let from = |end: usize, delay: Span| {
+            let all = pair.sent[end].iter().zip(&pair.datagrams[end]).enumerate();
+            let of_path = all.filter(|(place, ((time, ..), datagram))| {
+                datagram.path == 1 && *time + delay < answered && !pair.lost[end].contains(place)
+            });
+            of_path.map(|(_, ((_, size, _), _))| u64::from(*size)).sum::<u64>()
+        };
+        assert!(from(1, Span::ZERO) <= 3 * from(0, DELAY), "{} {}", from(1, Span::ZERO), from(0, DELAY));
+        assert!(pair.ends.iter().all(|end| end.mtu() == 1452));
+    }
+}
+
+/// RFC 9000, section 9: a client does not migrate before the handshake is confirmed.
+#[test]
+fn a_migration_waits_for_the_end_of_the_handshake() {
+    let mut pair = Pair::new("{}");
+    pair.upload(100_000);
+    pair.ends[0].migrate();
+    pair.run(at(150));
+    assert!(pair.datagrams[0].iter().all(|datagram| datagram.path == 0));
+    pair.run(at(5000));
+    assert_eq!(pair.delivered(1), 100_000);
+    assert!(pair.datagrams[0].iter().any(|datagram| datagram.path == 1));
 }

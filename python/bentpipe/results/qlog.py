@@ -118,7 +118,7 @@ def _frame(kind: int, row: Row) -> dict[str, object]:
         return {"frame_type": "max_stream_data", "stream_id": _stream_id(row), "maximum": int(row["last"])}
     if kind in (0x30, 0x31):
         return {"frame_type": "datagram", "length": int(row["last"])}
-    names = {0x01: "ping", 0x1E: "handshake_done"}
+    names = {0x01: "ping", 0x1A: "path_challenge", 0x1B: "path_response", 0x1E: "handshake_done"}
     if kind in names:
         return {"frame_type": names[kind]}
     return {"frame_type": "unknown", "frame_type_bytes": kind}

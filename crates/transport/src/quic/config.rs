@@ -69,6 +69,10 @@ pub struct Config {
     /// connection of the run has observed. If unset, connections begin with slow start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub careful_resume: Option<Parameters>,
+    /// True if the source has a new address after each planned handover to another link (RFC 9000,
+    /// section 9). Both ends then validate the path, and reset congestion control, round-trip times
+    /// and packet size. Default false: the source keeps its address.
+    pub migration: bool,
     /// True if packets are paced (RFC 9002, section 7.7). Default true.
     pub pacing: bool,
     /// Rate of pacing as a percentage of the congestion window per round-trip time, for a
@@ -126,6 +130,7 @@ impl Default for Config {
             mtu_discovery: true,
             initial_window: Count::new(10),
             careful_resume: None,
+            migration: false,
             pacing: true,
             pacing_gain: Count::new(125),
             ack_every: Count::new(2),

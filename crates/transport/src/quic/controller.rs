@@ -123,6 +123,14 @@ impl Controller {
         controller
     }
 
+    /// Returns the state at the start of another path (RFC 9000, section 9.4). Packets keep being
+    /// numbered in one sequence. Careful Resume is for the first path only.
+    pub fn on_new_path(&self, config: &Config, congestion: Box<dyn Congestion>, payload: u32) -> Controller {
+        let config = Config { careful_resume: None, ..config.clone() };
+        let next = Controller::new(&config, congestion, payload, self.random);
+        Controller { flights: self.flights, rate: rate::Estimator::starting_at(self.flights), ..next }
+    }
+
     /// Resumes from the observations of earlier connections over this path, if configured.
     pub fn resume_from(&mut self, path: SavedPath) {
         self.resume.follow_path(path);

@@ -12,15 +12,16 @@ use crate::hosting::{self, Hosted, Site};
 use crate::names;
 use crate::sending::in_flight;
 use crate::sending::saved_path::SavedPath;
-use crate::tcp::endpoint::Probes;
+use crate::tcp::endpoint::{MakeCongestion, Probes};
 use crate::Transport;
-use bentpipe_congestion::interface::{Congestion, INFINITE_SSTHRESH};
+use bentpipe_congestion::interface::INFINITE_SSTHRESH;
 use bentpipe_core::{Column, Probe, Report, Stream, Table, Time};
 use bentpipe_link::channel::effect::Received;
 use bentpipe_stage::{
     Body, Content, DropReason, Ecn, Outbox, Packet, Payload, Port, Stage, LARGEST_DATAGRAM,
 };
 use std::any::Any;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Drop reason: a packet that does not belong to QUIC arrived at a QUIC endpoint.
@@ -87,6 +88,8 @@ pub struct Endpoint {
     connection: Connection,
     traces: Traces,
     number: u32,
+    /// Times at which the source migrates, in order.
+    migrations: VecDeque<Time>,
     /// True if the application sends datagrams.
     sends_datagrams: bool,
     /// Number of the next datagram of the application.
@@ -101,7 +104,7 @@ impl Endpoint {
         site: Site,
         config: &Config,
         app: Box<dyn App>,
-        congestion: Box<dyn Congestion>,
+        congestion: MakeCongestion,
         mut stream: Stream,
         traces: Traces,
     ) -> Endpoint {
@@ -115,6 +118,7 @@ impl Endpoint {
             connection,
             traces,
             number: 0,
+            migrations: VecDeque::new(),
             sends_datagrams: config.max_datagram_frame_size.is_some(),
             next_datagram: 0,
             corrupted: Received::default(),
@@ -124,6 +128,11 @@ impl Endpoint {
     /// Resumes from the observations of earlier connections over this path, if configured.
     pub fn resume_from(&mut self, path: SavedPath) {
         self.connection.controller.resume_from(path);
+    }
+
+    /// Lets the source migrate at these times, which are in order.
+    pub fn migrate_at(&mut self, times: Vec<Time>) {
+        self.migrations = times.into();
     }
 
     /// Returns the connection of this end.
@@ -295,12 +304,16 @@ impl Stage for Endpoint {
         while let Some(event) = self.hosted.due(now) {
             self.call(now, 0, event, out);
         }
+        while self.migrations.pop_front_if(|at| *at <= now).is_some() {
+            self.connection.migrate();
+        }
         self.proceed(now, None, out);
         self.expire(now, out);
     }
 
     fn next_wake(&self) -> Option<Time> {
-        let wake = self.hosted.next_wake().min(self.connection.next_wake());
+        let migration = self.migrations.front().copied().unwrap_or(Time::MAX);
+        let wake = self.hosted.next_wake().min(self.connection.next_wake()).min(migration);
         (wake != Time::MAX).then_some(wake)
     }
 

@@ -191,6 +191,10 @@ pub enum Frame {
     ImmediateAck,
     /// A datagram of the application (RFC 9221).
     Datagram(Box<Message>),
+    /// A question to the other end on a new path, with its number.
+    PathChallenge(u64),
+    /// The answer to a question with this number.
+    PathResponse(u64),
 }
 
 impl Frame {
@@ -201,6 +205,7 @@ impl Frame {
             Frame::Ack(ack) => ack_size(ack),
             Frame::Crypto(data) => 1 + variable(data.offset) + variable(data.length.into()) + data.length,
             Frame::Stream(data) => stream_header(data.id, data.offset, data.length) + data.length,
+            Frame::PathChallenge(_) | Frame::PathResponse(_) => 9,
             Frame::MaxData(limit) => 1 + variable(*limit),
             Frame::MaxStreamData(id, limit) => 1 + variable(identifier(*id)) + variable(*limit),
             Frame::Datagram(message) => datagram_header(message.length) + message.length,
@@ -217,6 +222,11 @@ impl Frame {
     /// Returns true if the frame requests an acknowledgment (RFC 9000, section 13.2).
     pub fn elicits(&self) -> bool {
         !matches!(self, Frame::Ack(_))
+    }
+
+    /// Returns true for a frame that validates a path (RFC 9000, section 8.2).
+    pub fn validates_path(&self) -> bool {
+        matches!(self, Frame::PathChallenge(_) | Frame::PathResponse(_))
     }
 }
 
@@ -285,6 +295,8 @@ impl Packet {
 /// The payload of a UDP datagram: one or more packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram {
+    /// Number of the client's address: the number of its migrations.
+    pub path: u32,
     /// The first packet, often the only one.
     pub first: Packet,
     /// The packets after the first one, in order.

@@ -67,7 +67,11 @@ pub fn write(probe: Probe, now: Time, happening: Happening, packet: &Packet, out
             out.record(probe, now, &[event, kind, number, size, frame_type, stream, first, last, delay]);
         };
         match frame {
-            Frame::Ping | Frame::HandshakeDone | Frame::ImmediateAck => row([none; 4]),
+            Frame::Ping
+            | Frame::HandshakeDone
+            | Frame::ImmediateAck
+            | Frame::PathChallenge(_)
+            | Frame::PathResponse(_) => row([none; 4]),
             Frame::Ack(ack) => {
                 let delay = ack.delay.as_secs_f64();
                 ack.ranges.iter().for_each(|(first, last)| row([none, *first as f64, *last as f64, delay]));

@@ -22,7 +22,7 @@ pub mod wire;
 pub use config::Config;
 pub use endpoint::Endpoint;
 
-use crate::app::Workload;
+use crate::app::{End, Workload};
 use crate::datagrams::{self, Probes};
 use crate::names;
 use crate::tcp::endpoint::{self as tcp_endpoint, DELIVERY};
@@ -47,7 +47,7 @@ impl Transport for Config {
 
     fn build(&self, parts: EndpointParts, supply: &mut dyn Supply) -> Box<dyn Stage> {
         let EndpointParts { site, app, transactions, measures, stream, .. } = parts;
-        let congestion = supply.congestion(self.selected())();
+        let congestion = supply.congestion(self.selected());
         let (sender, receiver) = site.traced_as(0);
         let connection = tcp_endpoint::Probes {
             sender: supply.probe(&TRACE, &sender),
@@ -62,9 +62,13 @@ impl Transport for Config {
             None => Probes::default(),
         };
         let traces = Traces { connection, transactions, frames, datagrams };
+        let migrates = self.migration && site.end == End::Source;
         let path = supply.saved_paths().path(site.node, site.peer);
         let mut endpoint = Endpoint::new(site, self, app, congestion, stream, traces);
         endpoint.resume_from(path);
+        if migrates {
+            endpoint.migrate_at(supply.path_changes());
+        }
         Box::new(endpoint)
     }
 

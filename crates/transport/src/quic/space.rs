@@ -237,6 +237,11 @@ impl PacketSpace {
         self.received.forget_below(number);
     }
 
+    /// Returns the largest packet number that has arrived.
+    pub fn largest_received(&self) -> Option<u64> {
+        self.largest_received.map(|(number, _)| number)
+    }
+
     /// Returns true if packets have arrived that are not acknowledged.
     pub fn has_unacknowledged(&self) -> bool {
         self.unacknowledged > 0
@@ -327,7 +332,7 @@ mod tests {
         for (number, time) in times.iter().enumerate() {
             let number = number as u64;
             let first = Packet::new(Kind::OneRtt, number, 1, vec![Frame::Ping]);
-            let datagram = (Arc::new(Datagram { first, more: Vec::new() }), 0);
+            let datagram = (Arc::new(Datagram { path: 0, first, more: Vec::new() }), 0);
             space.sent(Sent { number, at: at(*time), flight: number, datagram, is_mtu_probe: false });
         }
         space

@@ -28,6 +28,8 @@ const LENGTH: u64 = 0x02;
 const OFFSET: u64 = 0x04;
 const MAX_DATA: u64 = 0x10;
 const MAX_STREAM_DATA: u64 = 0x11;
+const PATH_CHALLENGE: u64 = 0x1a;
+const PATH_RESPONSE: u64 = 0x1b;
 const HANDSHAKE_DONE: u64 = 0x1e;
 const IMMEDIATE_ACK: u64 = 0x1f;
 const ACK_FREQUENCY: u64 = 0xaf;
@@ -98,6 +100,8 @@ pub fn frame_type(frame: &Frame) -> u64 {
         }
         Frame::MaxData(_) => MAX_DATA,
         Frame::MaxStreamData(..) => MAX_STREAM_DATA,
+        Frame::PathChallenge(_) => PATH_CHALLENGE,
+        Frame::PathResponse(_) => PATH_RESPONSE,
         Frame::HandshakeDone => HANDSHAKE_DONE,
         Frame::AckFrequency(_) => ACK_FREQUENCY,
         Frame::ImmediateAck => IMMEDIATE_ACK,
@@ -126,6 +130,9 @@ pub fn write(frame: &Frame, out: &mut Vec<u8>) {
         Frame::Datagram(message) => {
             write_integer(message.length.into(), out);
             out.resize(out.len() + message.length as usize, 0);
+        }
+        Frame::PathChallenge(number) | Frame::PathResponse(number) => {
+            out.extend_from_slice(&number.to_be_bytes());
         }
         Frame::MaxData(limit) => write_integer(*limit, out),
         Frame::MaxStreamData(id, limit) => write_integers([identifier(*id), *limit], out),
@@ -178,6 +185,8 @@ pub fn read(bytes: &mut &[u8]) -> Result<Option<Frame>, Malformed> {
             }
             MAX_DATA => Frame::MaxData(read_integer(bytes)?),
             MAX_STREAM_DATA => Frame::MaxStreamData(read_stream(bytes)?, read_integer(bytes)?),
+            PATH_CHALLENGE => Frame::PathChallenge(read_number(bytes)?),
+            PATH_RESPONSE => Frame::PathResponse(read_number(bytes)?),
             HANDSHAKE_DONE => Frame::HandshakeDone,
             IMMEDIATE_ACK => Frame::ImmediateAck,
             DATAGRAM | DATAGRAM_LAST => {
@@ -196,6 +205,13 @@ pub fn read(bytes: &mut &[u8]) -> Result<Option<Frame>, Malformed> {
             unknown => return Err(Malformed::UnknownType(unknown)),
         }));
     }
+}
+
+/// Reads a number of eight bytes.
+fn read_number(bytes: &mut &[u8]) -> Result<u64, Malformed> {
+    let (number, rest) = bytes.split_first_chunk().ok_or(Malformed::Truncated)?;
+    *bytes = rest;
+    Ok(u64::from_be_bytes(*number))
 }
 
 /// Reads the identifier of a stream, and returns its number.
@@ -362,6 +378,8 @@ mod tests {
             Just(Frame::Ping),
             Just(Frame::HandshakeDone),
             Just(Frame::ImmediateAck),
+            any::<u64>().prop_map(Frame::PathChallenge),
+            any::<u64>().prop_map(Frame::PathResponse),
             request(),
             data().prop_map(|data| {
                 let stamp = Stamp { number: 0, sent: Time::ZERO };

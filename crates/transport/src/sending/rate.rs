@@ -49,6 +49,11 @@ pub struct Estimator {
 }
 
 impl Estimator {
+    /// Creates an estimator whose first segment has this number.
+    pub fn starting_at(first: u64) -> Estimator {
+        Estimator { first, ..Estimator::default() }
+    }
+
     /// Records the first transmission of a segment; `nothing_out` if nothing else is outstanding.
     #[inline]
     pub fn sent(&mut self, now: Time, nothing_out: bool, state: &State) {

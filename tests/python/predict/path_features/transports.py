@@ -39,7 +39,7 @@ ROWS: Final[tuple[Row, ...]] = (
         "flow.transport.quic.ecn flow.transport.quic.idle_timeout flow.transport.quic.initial_window "
         "flow.transport.quic.max_ack_delay flow.transport.quic.max_connection_window "
         "flow.transport.quic.max_datagram_frame_size "
-        "flow.transport.quic.max_stream_window flow.transport.quic.max_udp_payload_size "
+        "flow.transport.quic.max_stream_window flow.transport.quic.max_udp_payload_size flow.transport.quic.migration "
         "flow.transport.quic.mtu_discovery flow.transport.quic.pacing flow.transport.quic.pacing_gain "
         "flow.transport.quic.packet_threshold flow.transport.quic.parameters flow.transport.quic.resumption "
         "flow.transport.quic.stream_window",

@@ -204,6 +204,7 @@ fn by_quinn(config: &quic::Config) -> Vec<Unapplied> {
     let model = quic::Config::default();
     named([
         ("careful_resume", config.careful_resume.is_some(), "quinn has no Careful Resume"),
+        ("migration", config.migration, "hosts keep their addresses"),
         ("pacing", !config.pacing, "quinn always paces"),
         ("pacing_gain", config.pacing_gain != model.pacing_gain, "quinn's is 125"),
         (
@@ -270,6 +271,7 @@ mod tests {
         assert_eq!(by_quinn(&config(r#"{"resumption": true, "ack_every": 10, "ecn": true}"#)), []);
         for (key, value) in [
             ("careful_resume", r#"{"cwnd": 100, "rtt": "600 ms"}"#),
+            ("migration", "true"),
             ("pacing", "false"),
             ("pacing_gain", "200"),
             ("stream_window", "\"1 MiB\""),

@@ -16,7 +16,10 @@ impl Connection {
             return;
         }
         self.last_activity = now;
-        self.received_bytes += u64::from(size);
+        self.follow_client(datagram);
+        if datagram.path == self.path {
+            self.received_bytes += u64::from(size);
+        }
         for place in 0..=datagram.more.len() {
             self.take(now, datagram, place, ecn);
             // Packets that this one has made readable, in the order of their arrival.
@@ -76,6 +79,8 @@ impl Connection {
                 Frame::AckFrequency(request) => self.follow(request),
                 Frame::Datagram(message) => self.arrived.push_back(message.clone()),
                 Frame::ImmediateAck => self.spaces[space as usize].hasten(now),
+                Frame::PathChallenge(number) => self.control.push(Frame::PathResponse(*number)),
+                Frame::PathResponse(number) => self.validate_path(*number),
             }
         }
     }
@@ -123,6 +128,8 @@ impl Connection {
         let at = space as usize;
         let mut outcome = std::mem::take(&mut self.outcome);
         let newest = self.spaces[at].acknowledge(ack, &mut outcome);
+        let earlier = self.of_earlier_paths(&outcome.acked);
+        let newest = newest.filter(|_| earlier < outcome.acked.len());
         if let Some(last) = outcome.acked.last() {
             let last = last.at;
             let mut rtt = None;
@@ -136,14 +143,14 @@ impl Connection {
             self.find_losses(now, space, &mut outcome);
             let marks = ack.ecn.map_or(0, |counts| counts.ce.saturating_sub(self.reported_marks));
             self.reported_marks += marks;
-            if marks > 0 && !self.controller.is_scalable() {
+            if marks > 0 && earlier < outcome.acked.len() && !self.controller.is_scalable() {
                 self.controller.congestion_event(now, last);
             }
             let acknowledged = Acknowledged {
-                packets: &outcome.acked,
+                packets: &outcome.acked[earlier..],
                 first_flight: self.first_flight(),
                 first: self.first_number(),
-                losses: outcome.lost.len() as u32,
+                losses: (outcome.lost.len() - self.of_earlier_paths(&outcome.lost)) as u32,
                 marks: marks as u32,
                 rtt,
             };
@@ -177,7 +184,13 @@ impl Connection {
 
     pub(super) fn first_flight(&self) -> u64 {
         let first = self.spaces.iter().filter_map(|space| Some(space.first_in_flight()?.flight)).min();
-        first.unwrap_or(self.controller.flights())
+        first.unwrap_or(self.controller.flights()).max(self.path_start)
+    }
+
+    /// Returns the number of packets at the beginning of `packets`, which are in order, that were
+    /// sent over an earlier path.
+    fn of_earlier_paths(&self, packets: &[Sent]) -> usize {
+        packets.partition_point(|packet| packet.flight < self.path_start)
     }
 
     pub(super) fn first_number(&self) -> u64 {
@@ -192,13 +205,14 @@ impl Connection {
         if outcome.lost.is_empty() {
             return;
         }
-        self.controller.lose(now, &outcome.lost, self.peer_ack_delay);
+        let earlier = self.of_earlier_paths(&outcome.lost);
+        self.controller.lose(now, &outcome.lost[earlier..], self.peer_ack_delay);
         if self.keeps_losses {
             self.losses.extend(outcome.lost.iter().map(|packet| packet.datagram.clone()));
         }
         for packet in &outcome.lost {
             self.repeat(packet);
-            if packet.is_mtu_probe {
+            if packet.is_mtu_probe && packet.flight >= self.path_start {
                 self.mtu_probe_due = self.mtu_probes < MTU_PROBES;
             }
         }
@@ -206,7 +220,7 @@ impl Connection {
 
     /// Handles the delivery of a packet.
     pub(super) fn delivered(&mut self, now: Time, packet: &Sent) {
-        if packet.is_mtu_probe {
+        if packet.is_mtu_probe && packet.flight >= self.path_start {
             self.mtu = self.config.max_udp_payload_size.value() as u32;
             self.controller.set_payload(full_packet(self.mtu));
         }
@@ -256,8 +270,18 @@ impl Connection {
                         self.control.push(Frame::MaxStreamData(*id, limit));
                     }
                 }
-                // RFC 9221, section 5.2: datagrams are not repeated.
-                Frame::Ping | Frame::Ack(_) | Frame::ImmediateAck | Frame::Datagram(_) => {}
+                Frame::PathChallenge(number) => {
+                    if *number == u64::from(self.path) {
+                        self.control.push(frame.clone());
+                    }
+                }
+                // RFC 9221, section 5.2: datagrams are not repeated. Answers about a path are sent
+                // once (RFC 9000, section 13.3).
+                Frame::Ping
+                | Frame::Ack(_)
+                | Frame::ImmediateAck
+                | Frame::Datagram(_)
+                | Frame::PathResponse(_) => {}
             }
         }
     }

@@ -36,9 +36,11 @@ impl Connection {
                 }
             }
         }
-        let datagram = Arc::new(Datagram { first: first?, more });
-        let pads =
-            |packet: &Packet| packet.kind == Kind::Initial && (self.end == End::Source || packet.elicits());
+        let datagram = Arc::new(Datagram { path: self.path, first: first?, more });
+        let pads = |packet: &Packet| {
+            (packet.kind == Kind::Initial && (self.end == End::Source || packet.elicits()))
+                || packet.frames.iter().any(Frame::validates_path)
+        };
         let least = match datagram.packets().any(pads) {
             true => SMALLEST_INITIAL.min(all),
             false if is_mtu_probe => self.config.max_udp_payload_size.value() as u32,

@@ -58,9 +58,15 @@ impl Connection {
         self.completed_at = Some(now);
         self.counters.start.get_or_insert(now);
         self.keys[2] = true;
+        self.discover_mtu();
+        self.request_acks();
+    }
+
+    /// Begins path MTU discovery, if configured.
+    pub(super) fn discover_mtu(&mut self) {
+        self.mtu_probes = 0;
         self.mtu_probe_due =
             self.config.mtu_discovery && self.config.max_udp_payload_size.value() > self.mtu.into();
-        self.request_acks();
     }
 
     /// Handles the confirmation of the handshake (RFC 9001, section 4.1.2).
@@ -68,6 +74,9 @@ impl Connection {
         self.confirmed = true;
         self.discard(Space::Initial);
         self.discard(Space::Handshake);
+        if self.migrates {
+            self.migrate();
+        }
     }
 
     pub(super) fn discard(&mut self, space: Space) {

@@ -11,15 +11,18 @@
 //!   [`MAX_EARLY`] packets that arrive before their keys are kept.
 //! - **Probe time-out** (RFC 9002, section 6.2): two packets are sent regardless of the window,
 //!   with new or lost data, else with the oldest outstanding data.
+//! - **Migration** ([`migration`]): the client changes its address, and both ends reset the path's
+//!   state.
 //! - **Path MTU discovery** by one probe of the largest size, repeated up to [`MTU_PROBES`] times.
 //!
-//! Not modelled: keys and their updates, Retry, version negotiation, connection migration,
-//! CONNECTION_CLOSE, RESET_STREAM and STOP_SENDING (an aborted stream ends early), limits on the
-//! number of streams, the probe of ECN (section 13.4.2).
+//! Not modelled: keys and their updates, Retry, version negotiation, CONNECTION_CLOSE, RESET_STREAM
+//! and STOP_SENDING (an aborted stream ends early), limits on the number of streams, the probe of
+//! ECN (section 13.4.2).
 
 mod arrival;
 mod departure;
 mod handshake;
+mod migration;
 mod timers;
 
 use super::controller::Controller;
@@ -27,9 +30,9 @@ use super::frames::{full_packet, AckRequest, Datagram, Frame, Message, Space, SM
 use super::space::{AckRule, Outcome, PacketSpace};
 use super::streams::{ReceivePart, SendPart, Window};
 use super::Config;
+use crate::tcp::endpoint::MakeCongestion;
 use crate::app::{End, Event};
 use crate::flow::SourceCounters;
-use bentpipe_congestion::interface::Congestion;
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::Ecn;
 use handshake::CLIENT_HELLO;
@@ -109,6 +112,13 @@ pub struct Connection {
     reported_marks: u64,
     /// True if packets are ECN-capable.
     pub uses_ecn: bool,
+    /// The factory of the congestion control, for further paths.
+    congestion: MakeCongestion,
+    /// Number of the path, and of its first packet among those that count as in flight.
+    path: u32,
+    path_start: u64,
+    /// True if the client migrates once the handshake is confirmed.
+    migrates: bool,
     mtu: u32,
     mtu_probes: u32,
     mtu_probe_due: bool,
@@ -124,9 +134,9 @@ pub struct Connection {
 
 impl Connection {
     /// Creates one end of a connection. `random` seeds the congestion control.
-    pub fn new(config: &Config, end: End, congestion: Box<dyn Congestion>, random: u64) -> Connection {
+    pub fn new(config: &Config, end: End, congestion: MakeCongestion, random: u64) -> Connection {
         let mtu = SMALLEST_INITIAL;
-        let controller = Controller::new(config, congestion, full_packet(mtu), random);
+        let controller = Controller::new(config, congestion(), full_packet(mtu), random);
         let crypto = || Stream {
             send: SendPart::new(u64::MAX, false),
             receive: ReceivePart::new(Window::new(u64::MAX, u64::MAX)),
@@ -161,6 +171,10 @@ impl Connection {
             peer_ack_delay: config.max_ack_delay,
             has_requested: false,
             reported_marks: 0,
+            congestion,
+            path: 0,
+            path_start: 0,
+            migrates: false,
             mtu,
             mtu_probes: 0,
             mtu_probe_due: false,
