@@ -385,6 +385,14 @@ fn datagrams_are_not_repeated() {
     let state = &pair.ends[0].controller.state;
     assert_eq!(state.snd_ssthresh, state.prior_cwnd * 7 / 10);
     assert_eq!(state.packets_out, 0);
+    // Datagrams of one packet count as one packet, and those that fit in none are not sent.
+    for number in 8..11 {
+        let stamp = Stamp { number, sent: pair.now };
+        pair.ends[0].send_datagram(pair.now, Message { length: 100, stamp, written: Written::default() });
+    }
+    pair.run(at(4000));
+    let counters = &pair.ends[0].counters;
+    assert_eq!((counters.sent_packets, counters.sent_bytes), (8, 7300));
 }
 
 /// Every byte arrives once and in order after any losses, and both ends agree on the end.

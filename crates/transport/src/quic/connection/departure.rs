@@ -155,6 +155,7 @@ impl Connection {
         });
         let count = control.count();
         frames.extend(self.control.drain(..count));
+        let (mut fresh, mut repeated) = (0, false);
         let largest = largest_datagram(self.mtu);
         while let Some(message) = self.datagrams.front() {
             let size = datagram_header(message.length) + message.length;
@@ -164,10 +165,10 @@ impl Connection {
             }
             if let Some(message) = self.datagrams.pop_front().filter(|_| size <= left) {
                 left -= size;
+                fresh += u64::from(message.length);
                 frames.push(Frame::Datagram(message));
             }
         }
-        let (mut fresh, mut repeated) = (0, false);
         for _ in 0..self.active.len() {
             let Some(&id) = self.active.front() else { break };
             let Some(stream) = self.streams.get_mut(&id) else { break };

@@ -30,9 +30,9 @@ use super::frames::{full_packet, AckRequest, Datagram, Frame, Message, Space, SM
 use super::space::{AckRule, Outcome, PacketSpace};
 use super::streams::{ReceivePart, SendPart, Window};
 use super::Config;
-use crate::tcp::endpoint::MakeCongestion;
 use crate::app::{End, Event};
 use crate::flow::SourceCounters;
+use crate::tcp::endpoint::MakeCongestion;
 use bentpipe_core::{Span, Time};
 use bentpipe_stage::Ecn;
 use handshake::CLIENT_HELLO;
@@ -219,8 +219,6 @@ impl Connection {
     /// Adds a datagram to those that wait for a packet (RFC 9221, section 5).
     pub fn send_datagram(&mut self, now: Time, message: Message) {
         self.counters.start.get_or_insert(now);
-        self.counters.sent_bytes += u64::from(message.length);
-        self.counters.sent_packets += 1;
         self.datagrams.push_back(Box::new(message));
         self.request_acks();
     }
