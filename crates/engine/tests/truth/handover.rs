@@ -126,6 +126,28 @@ fn break_before_make_loses_packets_on_the_link_and_in_the_gap() {
     }
 }
 
+/// RFC 9000, section 9.4: a migration resets the window. The end of a handover to another link
+/// causes the migration.
+#[test]
+fn quic_migrates_at_the_end_of_a_handover_to_another_link() {
+    let windows = |to: &str, migration: bool| -> [f64; 2] {
+        let more = format!(
+            "[[handover]]\nat = \"2001 ms\"\nto = \"{to}\"\ninterruption = \"500 ms\"\npackets = \"forward\"\n\
+             [[flow]]\nname = \"up\"\nfrom = \"a\"\nto = \"b\"\napp = \"bulk\"\n\
+             transport = {{ kind = \"quic\", congestion = \"reno\", migration = {migration} }}\n"
+        );
+        let results = results(&scenario(&links("4 s", &more)));
+        let rows = results.traces["quic"].iter().filter(|row| row.entity == "up");
+        let first = |from: u64| rows.clone().find(|row| row.time >= from * 1_000_000).unwrap().values[0];
+        [1900, 2501].map(first)
+    };
+    for (to, migration, resets) in [("quick", true, true), ("quick", false, false), ("slow", true, false)] {
+        let [before, after] = windows(to, migration);
+        assert!(before >= 20.0, "{before}");
+        assert_eq!(after <= 12.0, resets, "{to}, {migration}: {before} and {after}");
+    }
+}
+
 #[test]
 fn directions_are_handed_over_separately() {
     let flows = datagrams("there", "a", "b") + &datagrams("back", "b", "a");
