@@ -1665,8 +1665,8 @@ class QuicTransport(TypedDict):
     Ethernet frame over IPv6."""
     migration: NotRequired[bool]
     """True if the source has a new address after each planned handover to another link (RFC 9000, section 9).
-    Both ends then validate the path, and reset congestion control, round-trip times and packet size. Default
-    false: the source keeps its address."""
+    Both ends then validate the path, and reset congestion control, round-trip times and packet size. A flow
+    without planned handovers on its path is refused. Default false: the source keeps its address."""
     mtu_discovery: NotRequired[bool]
     """True for path MTU discovery (RFC 9000, section 14.3): packets have 1200 bytes until a probe of the
     largest size has been acknowledged. False: all packets have at most 1200 bytes. Default true."""

@@ -29,8 +29,9 @@ pub fn with_handover_signals(
     if config.on_handover.is_empty() {
         return config;
     }
-    let mut path = Path::of(layout, scenario, flow, packet(&config));
-    let ahead = |path: &Path<'_>| config.freeze_warning.unwrap_or_else(|| path.round_trip());
+    let mut path = Path::of(layout, scenario, flow);
+    let packet = config.segment_size.value() + u64::from(config.header_bytes());
+    let ahead = |path: &Path<'_>| config.freeze_warning.unwrap_or_else(|| path.round_trip(packet));
     for (at, place, decision) in path.orders() {
         let before = ahead(&path);
         let changes = path.follow(place, &decision);
@@ -45,7 +46,8 @@ pub fn with_handover_signals(
         }
         if changes && config.on_handover.contains(&OnHandover::Adapt) {
             if let Some(rate) = path.rate(end) {
-                config.adapt.push(Adapt { at: at + interruption, rate, round_trip: path.round_trip() });
+                let round_trip = path.round_trip(packet);
+                config.adapt.push(Adapt { at: at + interruption, rate, round_trip });
             }
         }
     }
@@ -53,30 +55,26 @@ pub fn with_handover_signals(
 }
 
 /// Returns true if a multilink with planned handovers is on the path of `flow`.
-pub fn any(layout: &mut Builder<'_>, scenario: &Scenario, flow: &Flow, config: &tcp::Config) -> bool {
-    !Path::of(layout, scenario, flow, packet(config)).orders().is_empty()
+pub fn any(layout: &mut Builder<'_>, scenario: &Scenario, flow: &Flow) -> bool {
+    !Path::of(layout, scenario, flow).orders().is_empty()
 }
 
-/// Returns the times at which planned handovers have moved the path of `flow` to another link.
+/// Returns the times at which planned handovers have moved the path of `flow` to another link, in
+/// order.
 pub fn path_changes(layout: &mut Builder<'_>, scenario: &Scenario, flow: &Flow) -> Vec<Time> {
-    let mut path = Path::of(layout, scenario, flow, 0);
+    let mut path = Path::of(layout, scenario, flow);
     let orders = path.orders().into_iter();
     let changes = orders.filter_map(|(at, place, decision)| {
         let changes = path.follow(place, &decision);
         changes.then_some(Time::ZERO + at + decision.handover.interruption)
     });
-    changes.collect()
-}
-
-/// Returns the size of a full packet in bytes.
-fn packet(config: &tcp::Config) -> u64 {
-    config.segment_size.value() + u64::from(config.header_bytes())
+    let mut times: Vec<Time> = changes.collect();
+    times.sort_unstable();
+    times
 }
 
 /// A path in both directions, and the links in use on it.
 struct Path<'a> {
-    /// Size of a full packet in bytes.
-    packet: u64,
     scenario: &'a Scenario,
     hops: [Vec<Hop<'a>>; 2],
     /// The multilinks on the path, each with the index of the link in use in each direction.
@@ -91,9 +89,9 @@ enum Hop<'a> {
 }
 
 impl<'a> Path<'a> {
-    fn of(layout: &mut Builder<'_>, scenario: &'a Scenario, flow: &'a Flow, packet: u64) -> Path<'a> {
+    fn of(layout: &mut Builder<'_>, scenario: &'a Scenario, flow: &'a Flow) -> Path<'a> {
         let ends = [layout.node(&flow.from), layout.node(&flow.to)];
-        let mut path = Path { packet, scenario, hops: Default::default(), serving: Vec::new() };
+        let mut path = Path { scenario, hops: Default::default(), serving: Vec::new() };
         for (side, (from, to)) in [(ends[0], ends[1]), (ends[1], ends[0])].into_iter().enumerate() {
             for (node, part) in layout.path(from, to).unwrap_or_default() {
                 let hop = path.hop(layout, node, part);
@@ -171,10 +169,11 @@ impl<'a> Path<'a> {
         }
     }
 
-    fn round_trip(&self) -> Span {
+    /// Returns the round-trip time of a packet of this size in bytes, without queues.
+    fn round_trip(&self, packet: u64) -> Span {
         let hops = self.hops.iter().flatten().map(|hop| self.of_hop(hop));
         hops.fold(Span::ZERO, |sum, (delay, rate)| {
-            let sending = rate.map_or(Span::ZERO, |rate| rate.span_of(self.packet));
+            let sending = rate.map_or(Span::ZERO, |rate| rate.span_of(packet));
             sum + delay + sending
         })
     }

@@ -5,6 +5,7 @@ use crate::layout::lay;
 use crate::scenario::{Handover, LinkPair, Scenario};
 use bentpipe_core::{Problems, Recorder, Span, Streams};
 use bentpipe_networks::multilink::{self, policy};
+use bentpipe_transport as transport;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
@@ -55,16 +56,18 @@ impl Scenario {
     /// scenario that is otherwise valid.
     pub(super) fn check_handover_signals(&self, problems: &mut Problems) {
         for flow in &self.flow {
-            let Some(config) = flow.transport.tcp() else { continue };
-            if config.on_handover.is_empty() {
-                continue;
-            }
+            let signals = flow.transport.tcp().is_some_and(|config| !config.on_handover.is_empty());
+            let key = match &flow.transport {
+                transport::Config::Quic(config) if config.migration => "migration",
+                _ if signals => "on_handover",
+                _ => continue,
+            };
             let mut layout = lay(self, Streams::new(0, 0), Recorder::default());
-            if !handovers::any(&mut layout, self, flow, config) {
+            if !handovers::any(&mut layout, self, flow) {
                 problems.within(&flow.name, |problems| {
                     let message = "no [[handover]] on the flow's path whose time the ends could know; allowed: with a flow over \
                                    a [[multilink]] that has some";
-                    problems.within("transport", |problems| problems.add("on_handover", message));
+                    problems.within("transport", |problems| problems.add(key, message));
                 });
             }
         }

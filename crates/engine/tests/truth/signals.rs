@@ -99,4 +99,11 @@ fn signals_of_missing_handovers_are_refused() {
     let without = without.replace("[[handover]]\nat = \"40 s\"\nto = \"satellite\"\n", "");
     let error = loaded(&without).map(drop).unwrap_err();
     assert!(error.contains("on_handover") && error.contains("no [[handover]] on the flow's path"), "{error}");
+    let quic = |text: &str| {
+        let (before, _) = text.split_once("transport = ").unwrap();
+        loaded(&format!("{before}transport = {{ kind = \"quic\", migration = true }}\n")).map(drop)
+    };
+    quic(&text).unwrap_or_else(|error| panic!("{error}"));
+    let error = quic(&without).unwrap_err();
+    assert!(error.contains("migration") && error.contains("no [[handover]] on the flow's path"), "{error}");
 }

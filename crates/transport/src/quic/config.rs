@@ -71,7 +71,8 @@ pub struct Config {
     pub careful_resume: Option<Parameters>,
     /// True if the source has a new address after each planned handover to another link (RFC 9000,
     /// section 9). Both ends then validate the path, and reset congestion control, round-trip times
-    /// and packet size. Default false: the source keeps its address.
+    /// and packet size. A flow without planned handovers on its path is refused. Default false: the
+    /// source keeps its address.
     pub migration: bool,
     /// True if packets are paced (RFC 9002, section 7.7). Default true.
     pub pacing: bool,
