@@ -353,19 +353,31 @@ impl Payload for Datagram {
         let before = out.len();
         let first = &self.first;
         let long = |bits: u8| 0xc0 | bits << 4 | (first.number_bytes - 1) as u8;
-        let ids = [packet.flow.0, u32::from(packet.leg.is_back())].map(u32::to_be_bytes).concat();
+        let payload = packet.size.saturating_sub(LOWER);
+        let id = |back: bool| [packet.flow.0, u32::from(back)].map(u32::to_be_bytes).concat();
+        let (to, from) = (id(packet.leg.is_back()), id(!packet.leg.is_back()));
         match first.kind {
             Kind::OneRtt => out.push(0x40 | (first.number_bytes - 1) as u8),
             Kind::Initial => out.push(long(0)),
             Kind::ZeroRtt => out.push(long(1)),
             Kind::Handshake => out.push(long(2)),
         }
-        if first.kind != Kind::OneRtt {
+        if first.kind == Kind::OneRtt {
+            out.extend_from_slice(&to);
+        } else {
             out.extend_from_slice(&1_u32.to_be_bytes());
-            out.push(CONNECTION_ID as u8);
+            for id in [to, from] {
+                out.push(CONNECTION_ID as u8);
+                out.extend_from_slice(&id);
+            }
+            if first.kind == Kind::Initial {
+                // The token is empty.
+                out.push(0);
+            }
+            // The packet fills the datagram, because the headers of further packets are missing.
+            let rest = payload.saturating_sub((out.len() - before) as u32 + 2);
+            out.extend_from_slice(&(0x4000 | rest as u16).to_be_bytes());
         }
-        out.extend_from_slice(&ids);
-        let payload = packet.size.saturating_sub(LOWER);
         payload.saturating_sub((out.len() - before) as u32)
     }
 }
